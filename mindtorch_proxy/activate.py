@@ -1,0 +1,161 @@
+"""Turns the answer to `import torch` on and off: in this process, in its children, in a shell, in an environment."""
+
+import os
+import shlex
+import sys
+import sysconfig
+import threading
+
+from .finder import HERE, TORCH_VERSION, TorchFinder
+
+VARIABLE = "MINDTORCH_ACTIVATE"  # holds the sys.prefix of the environment that is meant, or 1 for any
+SITE = os.path.join(HERE, "_site")
+PTH_LINE = f'import os, sys; os.environ.get("{VARIABLE}") in ("1", sys.prefix) and __import__("mindtorch_proxy").install()\n'
+
+_finder = TorchFinder()
+_lock = threading.RLock()
+_hidden: dict = {}  # entries of sys.modules that said "there is no torch" when we came
+_kept: dict = {}  # our modules while uninstalled: one process has one tree, and its classes stay the same
+_environment: list = []  # (name, before, after) for each variable set
+
+
+class Activation:
+    """What install() returns: a context manager that uninstalls at its end, if this call was the one that installed."""
+
+    def __init__(self, owner):
+        self.owner = owner
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        if self.owner:
+            uninstall()
+
+
+def installed():
+    """Whether `import torch` is ours in this process."""
+    return any(finder is _finder for finder in sys.meta_path)
+
+
+def _torch_modules():
+    return {name: module for name, module in list(sys.modules.items()) if name == "torch" or name.startswith("torch.")}
+
+
+def install():
+    """Answer `import torch` in this process and its future children. Idempotent. RuntimeError if another torch is imported already."""
+    with _lock:
+        if installed():
+            return Activation(owner=False)
+        present = _torch_modules()
+        if foreign := [name for name, module in present.items() if module is not None]:
+            names = ", ".join(sorted(foreign)[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
+            where = getattr(sys.modules.get("torch"), "__file__", None)
+            raise RuntimeError(
+                f"another torch is imported already (modules {names}; from {where}). Call mindtorch_proxy.install() before anything "
+                "imports torch, or start the program with `python -m mindtorch_proxy`."
+            )
+        for name in present:
+            _hidden[name] = sys.modules.pop(name)
+        sys.modules.update(_kept)
+        _kept.clear()
+        sys.meta_path.insert(0, _finder)
+        for name, after in child_environment().items():
+            _environment.append((name, os.environ.get(name), after))
+            os.environ[name] = after
+        return Activation(owner=True)
+
+
+def uninstall():
+    """Undo install(): meta path, modules and environment are as before. References that others hold stay what they are. Idempotent."""
+    with _lock:
+        if not installed():
+            return
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _finder]
+        ours = _torch_modules()
+        for name in ours:
+            del sys.modules[name]
+        if not any(getattr(getattr(module, "__spec__", None), "_initializing", False) for module in ours.values()):
+            _kept.update(ours)
+        sys.modules.update(_hidden)
+        _hidden.clear()
+        inactive = child_environment(active=False)
+        for name, before, after in _environment:
+            value = before if os.environ.get(name) == after != before else inactive[name]
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        _environment.clear()
+
+
+def child_environment(active=True):
+    """The variables, and their values (None: unset), with which child processes are activated, or are not."""
+    paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != SITE]
+    if active:
+        return {VARIABLE: sys.prefix, "PYTHONPATH": os.pathsep.join([SITE, *paths])}
+    return {VARIABLE: None, "PYTHONPATH": os.pathsep.join(paths) or None}
+
+
+def _shell(environment):
+    return "\n".join(f"unset {k}" if v is None else f"export {k}={shlex.quote(v)}" for k, v in environment.items())
+
+
+def _status(pth):
+    from importlib.metadata import PackageNotFoundError, version
+
+    def version_of(name):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return "not installed"
+
+    active = os.environ.get(VARIABLE) in ("1", sys.prefix) and (os.path.exists(pth) or SITE in os.environ.get("PYTHONPATH", ""))
+    with install():
+        print(f"new processes of {sys.prefix}: import torch is {f'ours, {TORCH_VERSION}' if active else 'not ours'}")
+    print(f"{VARIABLE}={os.environ.get(VARIABLE, '')}\n.pth file: {pth if os.path.exists(pth) else 'not installed'}")
+    print(f"MindSpore: {version_of('mindspore')}")
+    return 0 if active else 1
+
+
+def main(argv=None):
+    """Activate a shell, a command or an environment.
+
+    eval "$(mindtorch-activate)"            this shell from now on
+    eval "$(mindtorch-activate deactivate)" no longer
+    mindtorch-activate run CMD ARG...       one command
+    mindtorch-activate --install            write a .pth file, so that MINDTORCH_ACTIVATE=1 alone activates this environment's Python
+    mindtorch-activate --uninstall          remove it
+    mindtorch-activate --status             what holds now; exit status 0 if new processes are activated
+    """
+    command, *arguments = (sys.argv[1:] if argv is None else argv) or ["activate"]
+    pth = os.path.join(sysconfig.get_path("purelib"), "mindtorch_proxy_activate.pth")
+    match command.lstrip("-"):
+        case "activate" if not arguments:
+            print(_shell(child_environment()))
+        case "deactivate" if not arguments:
+            print(_shell(child_environment(active=False)))
+        case "run" if arguments:
+            try:
+                os.execvpe(arguments[0], arguments, os.environ | child_environment())
+            except OSError as error:
+                print(f"mindtorch-activate: {arguments[0]}: {error.strerror}", file=sys.stderr)
+                return 127
+        case "install" if not arguments:
+            with open(pth, "w", encoding="utf-8") as file:
+                file.write(PTH_LINE)
+        case "uninstall" if not arguments:
+            if os.path.exists(pth):
+                os.remove(pth)
+        case "status" if not arguments:
+            return _status(pth)
+        case "h" | "help":
+            print(main.__doc__)
+        case _:
+            print(main.__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""Finds the modules of `torch` and its package metadata. Standard library only; without state, so safe from any thread."""
+
+import functools
+import os
+import re
+import sys
+from importlib.machinery import PathFinder
+
+TORCH_VERSION = "2.13.0+mindspore"
+HERE = os.path.dirname(os.path.abspath(__file__))
+# a wheel has stubs inside the package, a checkout beside it
+STUBS = next((p for p in (os.path.join(HERE, "stubs"), os.path.join(os.path.dirname(HERE), "stubs")) if os.path.isdir(p)), None)
+ROOTS = [os.path.join(HERE, "torch"), *filter(None, [STUBS])]
+
+METADATA = f"""\
+Metadata-Version: 2.1
+Name: torch
+Version: {TORCH_VERSION}
+Summary: PyTorch's interface, answered by mindtorch_proxy on MindSpore
+License: Apache-2.0
+Requires-Python: >=3.10
+"""
+
+
+class TorchFinder:
+    """A meta path finder that answers for `torch` and everything below it, and for nothing else."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        """The spec of one of our modules; None where we have none; an error where another torch would answer in our stead."""
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        if fullname == "torch":
+            spec, folders = PathFinder.find_spec("torch", [HERE]), ROOTS
+        else:
+            spec = PathFinder.find_spec(fullname, path)
+            folders = [os.path.join(p, fullname.rpartition(".")[2]) for p in path or ()]
+        if spec is not None and spec.loader is not None and spec.origin:
+            if spec.submodule_search_locations is not None:  # a package's parts lie in both trees
+                spec.submodule_search_locations[:] = filter(os.path.isdir, folders)
+            return spec
+        for finder in sys.meta_path:  # a torch built in place has a finder of its own, which looks at no path
+            other = None if finder is self or not hasattr(finder, "find_spec") else finder.find_spec(fullname, path, target)
+            if other is not None:
+                where = other.origin or list(other.submodule_search_locations or ())
+                raise ModuleNotFoundError(f"No module named {fullname!r} in mindtorch_proxy (that of {where} is not used)", name=fullname)
+        return None
+
+    def find_distributions(self, context=None):
+        """The distribution `torch`, for importlib.metadata. A search of given folders is none of our business."""
+        name = getattr(context, "name", None)
+        if "path" in vars(context or object) or (name and re.sub(r"[-_.]+", "-", name).lower() != "torch"):
+            return iter(())
+        return iter([_distribution()])
+
+
+@functools.cache
+def _distribution():
+    from importlib.metadata import Distribution  # loaded already by whoever asks; costs 20 ms for those who do not
+    from pathlib import Path
+
+    def files():
+        for root in ROOTS:
+            for folder, _, names in os.walk(root):
+                yield from (os.path.relpath(os.path.join(folder, n), root) for n in names if not n.endswith(".pyc"))
+
+    class TorchDistribution(Distribution):
+        def read_text(self, filename):
+            match filename:
+                case "METADATA":
+                    return METADATA
+                case "top_level.txt":
+                    return "torch\n"
+                case "RECORD":
+                    return "".join(f"torch/{name},,\n" for name in sorted(files()))
+
+        def locate_file(self, path):
+            inside = os.fspath(path).removeprefix("torch").lstrip("/")
+            return next((p for root in ROOTS if (p := Path(root, inside)).exists()), Path(ROOTS[0], inside))
+
+    return TorchDistribution()
