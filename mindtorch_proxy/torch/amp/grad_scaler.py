@@ -1,0 +1,208 @@
+"""GradScaler: scale the loss so that small gradients survive float16, and skip steps whose gradients overflow."""
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import Enum
+
+import torch
+
+__all__ = ["OptState", "GradScaler"]
+
+
+class OptState(Enum):
+    """What has happened to an optimizer since the last update."""
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+def _refresh_per_optimizer_state():
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+def _parameter(name, what):
+    def get(self):
+        return getattr(self, name)
+
+    def set(self, new):
+        setattr(self, name, new)
+    get.__doc__, set.__doc__ = f"The scale's {what}.", f"Set the scale's {what}."
+    return get, set
+
+
+class GradScaler:
+    """Scales losses, unscales gradients, skips the steps that would apply infs or NaNs, and adapts the scale."""
+    def __init__(self, device="cuda", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        if enabled and device == "cuda" and not torch.cuda.is_available():
+            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+            enabled = False
+        self._device, self._enabled = device, enabled
+        if not enabled:
+            return
+        if growth_factor <= 1.0:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if backoff_factor >= 1.0:
+            raise AssertionError("The backoff factor must be < 1.0.")
+        self._init_scale, self._scale = init_scale, None
+        self._init_growth_tracker, self._growth_tracker = 0, None
+        self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+
+    def _need_scale(self, what):
+        if self._scale is None:
+            raise AssertionError(f"Attempted {what} but _scale is None.  This may indicate your script did not use "
+                                 "scaler.scale(loss or outputs) earlier in the iteration.")
+        return self._scale
+
+    def scale(self, outputs):
+        """The outputs (a tensor or an iterable of them) multiplied by the scale."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, torch.Tensor):
+            if self._scale is None:
+                self._scale = torch.full((), self._init_scale, dtype=torch.float32, device=outputs.device)
+                self._growth_tracker = torch.full((), self._init_growth_tracker, dtype=torch.int32, device=outputs.device)
+            return outputs * self._scale.to(outputs.device)
+        if isinstance(outputs, Iterable):
+            scaled = map(self.scale, outputs)
+            return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def _unscale_grads_(self, optimizer, inv_scale, found_inf, allow_fp16):
+        found = {}
+        with torch.no_grad():
+            for group in optimizer.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        continue
+                    if p.grad.dtype == torch.float16 and not allow_fp16:
+                        raise ValueError("Attempting to unscale FP16 gradients.")
+                    grad = p.grad._values() if p.grad.is_sparse else p.grad
+                    bad = torch.isfinite(grad).all().logical_not().to(torch.float32)
+                    found[grad.device] = torch.maximum(found.get(grad.device, found_inf.to(grad.device)), bad)
+                    if inv_scale is not None:
+                        grad.mul_(inv_scale.to(grad.device))
+        return found
+
+    def unscale_(self, optimizer):
+        """Divide the optimizer's gradients by the scale, to clip or look at them before ``step``."""
+        if not self._enabled:
+            return
+        scale = self._need_scale("unscale_")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.UNSCALED:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        if state["stage"] is OptState.STEPPED:
+            raise RuntimeError("unscale_() is being called after step().")
+        state["found_inf_per_device"] = self._unscale_grads_(optimizer, scale.double().reciprocal().float(), torch.zeros_like(scale), False)
+        state["stage"] = OptState.UNSCALED
+
+    def step(self, optimizer, *args, **kwargs):
+        """Unscale, if not done, and step, if no gradient is inf or NaN. Returns what the optimizer's step returns."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._need_scale("step")
+        state = self._per_optimizer_states[id(optimizer)]
+        if state["stage"] is OptState.STEPPED:
+            raise RuntimeError("step() has already been called since the last update().")
+        if state["stage"] is OptState.READY:
+            self.unscale_(optimizer)
+        if not state["found_inf_per_device"]:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
+        state["stage"] = OptState.STEPPED
+        return result
+
+    def _maybe_opt_step(self, optimizer, optimizer_state, *args, **kwargs):
+        if any(v.item() for v in optimizer_state["found_inf_per_device"].values()):
+            return None
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale=None):
+        """Adapt the scale to what the steps since the last update found, or set it."""
+        if not self._enabled:
+            return
+        scale = self._need_scale("update")
+        if isinstance(new_scale, float):
+            scale.fill_(new_scale)
+        elif new_scale is not None:
+            if new_scale.device.type != self._device or new_scale.numel() != 1 or new_scale.requires_grad:
+                raise AssertionError("new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+                                     "requires_grad=False.")
+            scale.copy_(new_scale)
+        else:
+            found = [f for s in self._per_optimizer_states.values() for f in s["found_inf_per_device"].values()]
+            if not found:
+                raise AssertionError("No inf checks were recorded prior to update.")
+            if any(f.item() for f in found):
+                scale.mul_(self._backoff_factor)
+                self._growth_tracker.zero_()
+            elif self._growth_tracker.item() + 1 == self._growth_interval:
+                grown = scale * self._growth_factor
+                if torch.isfinite(grown):
+                    scale.copy_(grown)
+                self._growth_tracker.zero_()
+            else:
+                self._growth_tracker.add_(1)
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+
+    def _get_scale_async(self):
+        return self._scale
+
+    def get_scale(self):
+        """The scale as a float; 1.0 if disabled."""
+        if not self._enabled:
+            return 1.0
+        return self._init_scale if self._scale is None else self._scale.item()
+
+    def _get_growth_tracker(self):
+        if not self._enabled:
+            return 0
+        return self._init_growth_tracker if self._growth_tracker is None else self._growth_tracker.item()
+
+    get_growth_factor, set_growth_factor = _parameter("_growth_factor", "growth factor")
+    get_backoff_factor, set_backoff_factor = _parameter("_backoff_factor", "backoff factor")
+    get_growth_interval, set_growth_interval = _parameter("_growth_interval", "growth interval")
+
+    def is_enabled(self):
+        return self._enabled
+
+    def state_dict(self):
+        """The scaler's state; empty if disabled."""
+        if not self._enabled:
+            return {}
+        return {"scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
+                "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker()}
+
+    def load_state_dict(self, state_dict):
+        """Take over a state that ``state_dict`` gave."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.")
+        self._init_scale, self._init_growth_tracker = state_dict["scale"], state_dict["_growth_tracker"]
+        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+        if self._scale is not None:
+            self._scale.fill_(self._init_scale)
+            self._growth_tracker.fill_(self._init_growth_tracker)
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        if self._enabled:
+            if self._per_optimizer_states:
+                raise AssertionError("A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
+                                     "scaler.update().")
+            state |= {"_init_scale": self.get_scale(), "_init_growth_tracker": self._get_growth_tracker(), "_scale": None,
+                      "_growth_tracker": None}
+        return state
+
+    def _check_inf_per_device(self, optimizer):
+        state = self._per_optimizer_states[id(optimizer)]
+        state["found_inf_per_device"] = self._unscale_grads_(optimizer, None, torch.zeros_like(self._need_scale("check")), True)
+        return state["found_inf_per_device"]
+
+    def _found_inf_per_device(self, optimizer):
+        return self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
