@@ -1,0 +1,604 @@
+"""torch.Generator and the random fillers: the draws, element order and roundings of PyTorch's CPU kernels, on NumPy arrays.
+
+Every filler takes a Generator (None: the default one), the number of elements in memory order, and a NumPy dtype.
+"""
+import functools
+import math
+import secrets
+import sys
+import threading
+import warnings
+
+import numpy as np
+
+from . import dtypes as dt
+from .device import device as _device
+from .mt19937 import MT19937
+
+CHUNK = 1 << 16
+M64 = (1 << 64) - 1
+I64 = np.iinfo(np.int64)
+DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+           "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int", "float16": "c10::Half",
+           "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double"}
+FLOATING = frozenset(DIGITS)
+NUMERIC = FLOATING | {"uint8", "int8", "int16", "int32", "int64"}
+NAMES = {n: d.name for n, d in dt.FROM_NP.items()}  # NumPy's own dtype.name takes 2 µs
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+class Generator:
+    """A source of random numbers: PyTorch's Mersenne Twister, number for number."""
+    __module__ = "torch._C"
+    __slots__ = ("device", "_engine", "_lock", "__weakref__")
+    DEFAULT_SEED = 67280421310721
+
+    def __init__(self, device="cpu"):
+        self.device = _device("cpu" if device is None else device)
+        if self.device.type not in ("cpu", "npu"):
+            raise RuntimeError(f"Device type {self.device.type.upper()} is not supported for torch.Generator() api.")
+        self._engine, self._lock = MT19937(self.DEFAULT_SEED), threading.RLock()
+
+    def manual_seed(self, seed):
+        """Start over from `seed`; returns the generator."""
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        seed = seed.__index__()
+        if not -1 << 63 <= seed <= M64:
+            raise ValueError("Overflow when unpacking long long")
+        with self._lock:
+            self._engine.reseed(seed & M64)
+        return self
+
+    def seed(self):
+        """Start over from a number of the operating system's; returns it."""
+        self.manual_seed(secrets.randbits(64))
+        return self._engine.seed
+
+    def initial_seed(self):
+        """The seed that the generator was started from."""
+        return self._engine.seed
+
+    def _state_bytes(self):
+        with self._lock:
+            return self._engine.get_state()
+
+    def _set_state_bytes(self, data):
+        with self._lock:
+            self._engine.set_state(data)
+
+    def get_state(self):
+        """The state as a ByteTensor in PyTorch's layout."""
+        from .tensor import from_array
+        return from_array(self._state_bytes(), dt.uint8)
+
+    def set_state(self, new_state):
+        """Take over a state that get_state() gave, here or in PyTorch."""
+        from .tensor import Tensor
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not dt.uint8 or new_state.device.type != "cpu":
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        self._set_state_bytes(new_state._array().reshape(-1))
+        return self
+
+    def clone_state(self):
+        """A generator that goes on from this state."""
+        r = Generator(self.device)
+        r._set_state_bytes(self._state_bytes())
+        return r
+
+    def get_offset(self):
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def set_offset(self, offset):
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def graphsafe_get_state(self):
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
+
+    def graphsafe_set_state(self, state):
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
+
+    def __reduce__(self):
+        return Generator, (self.device,), (self.initial_seed(), None, self.get_state())
+
+    def __setstate__(self, state):
+        self.manual_seed(state[0])
+        self.set_state(state[2])
+
+
+default_generator = Generator()
+default_generator.seed()
+
+
+def _check(ok, message):
+    if not ok:
+        raise RuntimeError(message)
+
+
+def _require(dtype, names, kernel):
+    if NAMES[dtype] not in names:
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{dt.scalar_name(dt.FROM_NP[dtype])}\'')
+
+
+@functools.cache
+def _limits(dtype):
+    info = dt.finfo(dt.FROM_NP[dtype])
+    return info.min, info.max
+
+
+def cast(values, dtype):
+    """C++'s conversions: to half precision by way of float32, to small integers by way of int64."""
+    if values.dtype == dtype:
+        return values
+    if dtype == F32:
+        return values.astype(dtype)
+    with np.errstate(all="ignore"):
+        if values.dtype == F64:
+            values = values.astype(F32 if NAMES[dtype] in FLOATING else np.int64)
+        return values.astype(dtype, copy=False)
+
+
+def _fill(gen, n, dtype, draw, step=CHUNK):
+    """n values of draw(engine, how many), a piece at a time so that the temporaries stay in the cache."""
+    gen = default_generator if gen is None else gen
+    with gen._lock:
+        if n <= step:
+            return cast(draw(gen._engine, n), dtype)
+        out = np.empty(n, dtype)
+        for i in range(0, n, step):
+            out[i:i + step] = cast(draw(gen._engine, min(step, n - i)), dtype)
+    return out
+
+
+def _bits53(engine, n):
+    return engine.words(n, 64).view(np.int64) & ((1 << 53) - 1)
+
+
+def _unit(engine, n, wide=True):
+    """Uniform in [0, 1): 53 bits of a 64-bit draw as float64, or 24 bits of a 32-bit draw as float32."""
+    if wide:
+        return _bits53(engine, n) * 2.0 ** -53
+    return (engine.words(n).view(np.int32) & 0xFFFFFF).astype(F32) * F32.type(2.0 ** -24)
+
+
+def _fma(x, scale, shift):
+    """x * scale + shift rounded once, as compilers contract it in PyTorch's kernels."""
+    if x.dtype == F32:
+        scale, shift = F32.type(scale), F32.type(shift)
+        if shift == 0 or math.frexp(scale)[0] == 0.5:
+            return x * scale + shift
+        return (x.astype(F64) * scale + shift).astype(F32)  # the product is exact in float64
+    m, e = math.frexp(scale)
+    if shift == 0 or m in (0.0, 0.5) or not (math.isfinite(scale) and math.isfinite(shift)):
+        return x * scale + shift
+
+    def split(a):  # Veltkamp: two halves whose products are exact
+        c = 134217729.0 * a
+        high = c - (c - a)
+        return high, a - high
+    (xh, xl), (mh, ml), shift = split(x), split(m), math.ldexp(shift, -e)
+    p = x * m
+    p_err = ((xh * mh - p) + xh * ml + xl * mh) + xl * ml
+    s = p + shift
+    t = s - p
+    return np.ldexp(s + (((p - (s - t)) + (shift - t)) + p_err), e)
+
+
+def uniform(gen, n, dtype, lo=0.0, hi=1.0):
+    """uniform_: in [lo, hi)."""
+    _require(dtype, FLOATING, "check_uniform_bounds")
+    least, most = _limits(dtype)
+    for name, v in (("from", lo), ("to", hi)):
+        _check(least <= v <= most, f"{name} is out of bounds for {C_NAMES[NAMES[dtype]]}")
+    _check(lo <= hi, f"uniform_ expects to return a [from, to) range, but found from={lo:g} > to={hi:g}")
+    _check(hi - lo <= most, f"uniform_ expects to-from <= std::numeric_limits<{dt.scalar_name(dt.FROM_NP[dtype])}>::max(), "
+                            f"but found to={hi:g} and from={lo:g} which result in to-from to exceed the limit")
+    wide = dtype == F64
+    work = F64.type if wide else F32.type
+    if lo == 0 and hi == 1 and dtype.itemsize > 2:
+        return _fill(gen, n, dtype, lambda engine, k: _unit(engine, k, wide))
+    low, high = (cast(np.array(v, F64), dtype) for v in (lo, hi))
+
+    def draw(engine, k):
+        r = cast(_fma(_unit(engine, k, wide), work(hi) - work(lo), work(lo)), dtype)
+        r[r == high] = low  # where rounding reached the excluded end
+        return r
+    return _fill(gen, n, dtype, draw)
+
+
+def _box_muller(u, mean, std):
+    """Blocks of 16 uniforms to normals: the first 8 give the radii, the last 8 the angles."""
+    u = u.reshape(-1, 2, 8)
+    radius = np.sqrt(u.dtype.type(-2) * np.log(1 - u[:, 0]))
+    theta = u.dtype.type(2 * math.pi) * u[:, 1]
+    u[:, 0] = _fma(radius * np.cos(theta), std, mean)
+    u[:, 1] = _fma(radius * np.sin(theta), std, mean)
+    return u.reshape(-1)
+
+
+def _paired_normals(engine, n, mean, std):
+    """The scalar kernel: float64 pairs, cosine first; an odd one out waits in the generator's state."""
+    waiting = engine.cached
+    out = np.empty(n + 1, F64)
+    start = 0
+    if waiting is not None and n:
+        out[0], start = waiting, 1
+        engine.cached = None
+    pairs = (n - start + 1) // 2
+    u = _unit(engine, 2 * pairs)
+    r, theta = np.sqrt(-2.0 * np.log1p(-u[1::2])), 2 * math.pi * u[::2]
+    out[start:start + 2 * pairs:2], out[start + 1:start + 2 * pairs:2] = r * np.cos(theta), r * np.sin(theta)
+    if start + 2 * pairs > n:
+        engine.cached = float(out[n])
+    return _fma(out[:n], std, mean)
+
+
+def normal(gen, n, dtype, mean=0.0, std=1.0, contiguous=True):
+    """normal_: contiguous tensors of 16 and more elements go by blocks, others by pairs."""
+    _check(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
+    if n == 0:
+        return np.empty(0, dtype)
+    _require(dtype, FLOATING, "normal_kernel_cpu")
+    if n < 16 or not contiguous:
+        return _fill(gen, n, dtype, lambda engine, k: _paired_normals(engine, k, mean, std))
+    rest, gen = n % 16, default_generator if gen is None else gen
+
+    def draw(engine, k):
+        return _box_muller(_unit(engine, k, dtype == F64), mean, std)
+    with gen._lock:
+        out = _fill(gen, n - rest, dtype, draw)
+        if rest:  # the last 16 are drawn anew; float32 and float64 have drawn the remainder before
+            out = np.concatenate((out, out[:rest]))
+            gen._engine.words(0 if dtype.itemsize == 2 else rest * (dtype.itemsize // 4))
+            out[-16:] = _fill(gen, 16, dtype, draw)
+    return out
+
+
+def _inward(v, dtype, step):
+    """The bound moved inside to where `dtype`'s coarser integers cannot leave the range (step: 1 for from, -1 for to)."""
+    try:
+        rounded = int(float(cast(np.array(float(v + step)) if dtype == F64 else np.array(v + step, F64), dtype)))
+    except OverflowError:
+        return v
+    if rounded > I64.max or (rounded >= v if step > 0 else rounded < v):
+        return v
+    return rounded + step * (1 << max(abs(v + step).bit_length() - DIGITS[NAMES[dtype]], 0))
+
+
+def random_from_to(gen, n, dtype, lo, hi):
+    """random_(lo, hi), randint: integers in [lo, hi); hi None: up to the dtype's largest."""
+    name, floating = NAMES[dtype], NAMES[dtype] in FLOATING
+    if hi is None and lo == I64.min:
+        _require(dtype, NUMERIC - {"float16"}, "random_full_64_bits_range_kernel_cpu")
+        _check(name in ("int64", "float64", "float32", "bfloat16"),
+               "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
+        return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(F32 if floating and name != "float64" else dtype))
+    _check(hi is None or lo < hi, f"random_ expects 'from' to be less than 'to', but got from={lo} >= to={hi}")
+    _check(name in C_NAMES, "check_random_bounds handles only integral, floating-point and boolean types")
+    if floating:
+        (least, most), digits = _limits(dtype), DIGITS[name]
+        lo = _inward(lo, dtype, 1)
+        last = 1 << digits if hi is None else _inward(hi, dtype, -1) - 1
+        _check(lo <= last, f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={lo} >= to={last + 1}")
+    else:
+        least, most = (0, 1) if name == "bool" else (np.iinfo(dtype).min, min(np.iinfo(dtype).max, I64.max))
+        last = most if hi is None else hi - 1
+    for what, v in (("from", lo), ("to - 1", last)):
+        _check(least <= v <= most, f"{what} is out of bounds for {C_NAMES[name]}")
+        if floating and abs(v) > 1 << digits:
+            warnings.warn(f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {C_NAMES[name]} can support "
+                          "discrete uniform distribution only within this range. This warning will become an error in version 1.7 release, "
+                          "please fix the code in advance", stacklevel=3)
+    span = last - lo + 1
+
+    def draw(engine, k):
+        if span >= 1 << 28:
+            r = engine.words(k, 64)
+            r = ((r % np.uint64(span) if span <= M64 else r) + np.uint64(lo & M64)).view(np.int64)
+        else:
+            r = (engine.words(k) % np.uint32(span)).astype(np.int64) + lo
+        return r.astype(F32) if dtype.itemsize == 2 and floating else r
+    return _fill(gen, n, dtype, draw)
+
+
+def random_(gen, n, dtype):
+    """random_(): integers up to the dtype's largest, for floats up to 2**(bits of the mantissa)."""
+    _require(dtype, NUMERIC | {"bool"}, "random_kernel_cpu")
+    top = (1 << DIGITS[NAMES[dtype]]) if NAMES[dtype] in DIGITS else 1 if NAMES[dtype] == "bool" else int(np.iinfo(dtype).max)
+    wide = dtype.itemsize == 8
+
+    def draw(engine, k):
+        r = engine.words(k, 64 if wide else 32)
+        return (r % r.dtype.type(top + 1)).astype(np.int64 if dtype.itemsize == 8 or NAMES[dtype] not in FLOATING else F32)
+    return _fill(gen, n, dtype, draw)
+
+
+def randperm(gen, n, dtype=np.dtype(np.int64)):
+    """A permutation of range(n): PyTorch's Fisher-Yates shuffle; LAPACK's row interchanges do the swaps."""
+    _check(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+    _require(dtype, NUMERIC, "randperm")
+    limit = {"float16": 2049, "float32": (1 << 24) + 1}.get(NAMES[dtype])
+    _check(limit is None or n <= limit, f"n cannot be greater than {'2^24+1' if dtype == F32 else limit} for {dt.scalar_name(dt.FROM_NP[dtype])} type.")
+    _check(NAMES[dtype] in FLOATING or n <= np.iinfo(dtype).max, f"value cannot be converted to type {NAMES[dtype]}_t without overflow")
+    if n < 2:
+        return np.zeros(n, dtype)
+    if n < 0xFFFFFFFF // 20:
+        at = np.arange(n - 1, dtype=np.int32)
+        pivots = _fill(gen, n - 1, np.dtype(np.uint32), lambda engine, k: engine.words(k), n)
+        pivots = (pivots % (n - at).view(np.uint32)).view(np.int32) + at
+    else:  # so long that 32 bits would be skewed: the inside-out variant with 64
+        pivots = _fill(gen, n, np.dtype(np.uint64), lambda engine, k: engine.words(k, 64), n)
+        pivots %= np.arange(1, n + 1, dtype=np.uint64)
+        pivots = pivots.astype(np.int32)
+    if n <= 256 and "scipy.linalg" not in sys.modules:  # SciPy takes a quarter of a second to import
+        out = list(range(n))
+        for i, j in enumerate(pivots.tolist()):
+            out[i], out[j] = out[j], out[i]
+        out = np.array(out)
+    else:
+        from scipy.linalg.lapack import dlaswp
+        out = dlaswp(np.arange(n, dtype=F64)[:, None], pivots, k1=0, k2=len(pivots) - 1, overwrite_a=1)[:, 0]
+    return out.astype(F32).astype(dtype) if NAMES[dtype] in ("float16", "bfloat16") else out.astype(dtype)
+
+
+def bernoulli(gen, n, dtype, p):
+    """bernoulli_(p): 1 where a float64 uniform is below the number p. dropout's mask is bernoulli_(1 - p)."""
+    _check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    _require(dtype, NUMERIC | {"bool"}, "bernoulli_scalar_cpu_")
+    bound = math.ceil(p * 2.0 ** 53)  # the same comparison in integers
+    return _fill(gen, n, dtype, lambda engine, k: _bits53(engine, k) < bound)
+
+
+def bernoulli_tensor(gen, p, dtype):
+    """bernoulli_(tensor): one probability an element; float64 ones are compared with float64 uniforms, others with float32."""
+    _require(dtype, NUMERIC | {"bool"}, "bernoulli_tensor_cpu_self_")
+    _require(p.dtype, FLOATING, "bernoulli_tensor_cpu_p_")
+    p = p.reshape(-1)
+    _check(bool(((p >= 0) & (p <= 1)).all()), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    rest = iter(range(0, p.size, CHUNK))
+
+    def draw(engine, k):
+        i = next(rest, 0)
+        return _unit(engine, k, p.dtype == F64) < p[i:i + k].astype(F64 if p.dtype == F64 else F32)
+    return _fill(gen, p.size, dtype, draw)
+
+
+def exponential(gen, n, dtype, lambd=1.0):
+    """exponential_(lambd)."""
+    _check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    _check(NAMES[dtype] in FLOATING, "Exponential distribution is a continuous probability distribution. dtype must be a floating point "
+                                   f"but you specified {dt.scalar_name(dt.FROM_NP[dtype])}")
+    return _fill(gen, n, dtype, lambda engine, k: np.log1p(-_unit(engine, k)) * (-1.0 / lambd))
+
+
+def geometric(gen, n, dtype, p):
+    """geometric_(p): trials up to the first success."""
+    _check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    _require(dtype, NUMERIC, "geometric_cpu")
+    with np.errstate(divide="ignore"):
+        return _fill(gen, n, dtype, lambda engine, k: np.ceil(np.log(_unit(engine, k)) / math.log1p(-p)))
+
+
+def log_normal(gen, n, dtype, mean=1.0, std=2.0):
+    """log_normal_(mean, std)."""
+    _check(std > 0, f"log_normal_ expects std > 0.0, but found std={std:g}")
+    _require(dtype, FLOATING, "log_normal_cpu")
+    with np.errstate(over="ignore"):
+        return _fill(gen, n, dtype, lambda engine, k: np.exp(_paired_normals(engine, k, mean, std)))
+
+
+def cauchy(gen, n, dtype, median=0.0, sigma=1.0):
+    """cauchy_(median, sigma)."""
+    _check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    _check(NAMES[dtype] in FLOATING, "Cauchy distribution is a continuous probability distribution. dtype must be a floating point "
+                                   f"but you specified {C_NAMES.get(NAMES[dtype], NAMES[dtype])}")
+    return _fill(gen, n, dtype, lambda engine, k: _fma(np.tan(math.pi * (_unit(engine, k) - 0.5)), sigma, median))
+
+
+def multinomial(gen, probs, num_samples, replacement=False):
+    """Indices drawn from each row of an array of weights (1 or 2 dimensions)."""
+    _check(0 < probs.ndim <= 2, "prob_dist must be 1 or 2 dim")
+    _check(NAMES[probs.dtype] in FLOATING,
+           f"multinomial only supports floating-point dtypes for input, got: {dt.scalar_name(dt.FROM_NP[probs.dtype])}")
+    _check(num_samples > 0, "cannot sample n_sample <= 0 samples")
+    _check(replacement or num_samples <= probs.shape[-1], "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    _check(probs.shape[-1] <= 1 << 24, "number of categories cannot exceed 2^24")
+    rows = probs.reshape(-1, probs.shape[-1])
+    shape = probs.shape[:-1] + (num_samples,)
+    if not rows.size:
+        return np.empty(shape, np.int64)
+    _check(bool(((rows >= 0) & (rows < np.inf)).all()), "probability tensor contains either `inf`, `nan` or element < 0")
+    work = F64 if probs.dtype == F64 else F32
+    _check(bool((rows.sum(1, dtype=work) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement:  # the largest of p / q with q ~ Exp(1)
+        with np.errstate(all="ignore"):
+            score = rows / exponential(gen, rows.size, rows.dtype).reshape(rows.shape)
+        if num_samples == 1:
+            return score.argmax(-1).reshape(shape)
+        if num_samples < rows.shape[1]:
+            best = np.sort(np.argpartition(-score, num_samples - 1, -1)[:, :num_samples], -1)
+            return np.take_along_axis(best, np.argsort(-np.take_along_axis(score, best, -1), -1, "stable"), -1).reshape(shape)
+        return np.argsort(-score, -1, "stable").reshape(shape)
+    draws = _fill(gen, len(rows) * num_samples, F64, _unit).reshape(len(rows), -1)
+    out = np.empty(draws.shape, np.int64)
+    for i, row in enumerate(rows):
+        total = np.add.accumulate(row, dtype=work)
+        total /= total[-1]
+        total[-1] = 1
+        out[i] = np.searchsorted(total.astype(F64), draws[i])
+    return out.reshape(shape)
+
+
+class _Source:
+    """float64 uniforms one by one, for rejection samplers: how many an element takes, only its values say."""
+
+    def __init__(self, gen):
+        self.gen, self.size = default_generator if gen is None else gen, 32
+
+    def __enter__(self):
+        self.gen._lock.acquire()
+        self.engine = self.gen._engine
+        self.mark, self.used, self.left = self.engine.mark(), 0, iter(())
+        return self
+
+    def __call__(self):
+        self.used += 2
+        for u in self.left:
+            return u
+        self.size = min(2 * self.size, CHUNK)
+        self.left = iter(_unit(self.engine, self.size).tolist())
+        return next(self.left)
+
+    def normal(self):
+        r = self.engine.cached
+        if r is None:
+            theta, r = 2 * math.pi * self(), math.sqrt(-2 * math.log1p(-self()))
+            self.engine.cached = r * math.sin(theta)
+            return r * math.cos(theta)
+        self.engine.cached = None
+        return r
+
+    def __exit__(self, *exc):
+        self.engine.rewind(self.mark, self.used)
+        self.gen._lock.release()
+
+
+def _log(x):
+    return math.log(x) if x > 0 else -math.inf
+
+
+def poisson(gen, rates):
+    """One Poisson sample a rate: products of uniforms below 10, Hoermann's transformed rejection above."""
+    _require(rates.dtype, FLOATING, "poisson_cpu")
+    _check(not bool((rates < 0).any()), "invalid Poisson rate, expected rate to be non-negative")
+
+    def one(rate):
+        if rate < 10:
+            k, floor, product = 0, math.exp(-rate), 1.0
+            while rate:
+                product *= u()
+                if not product > floor:
+                    break
+                k += 1
+            return k
+        root, log_rate = math.sqrt(rate), math.log(rate)
+        b = 0.931 + 2.53 * root
+        a = -0.059 + 0.02483 * b
+        log_inv_alpha, accept = math.log(1.1239 + 1.1328 / (b - 3.4)), 0.9277 - 3.6224 / (b - 2)
+        while True:
+            x, v = u() - 0.5, u()
+            us = 0.5 - abs(x)
+            k = math.floor((2 * a / us + b) * x + rate + 0.43) if us else -1
+            if us >= 0.07 and v <= accept:
+                return k
+            if k < 0 or us < 0.013 and v > us:
+                continue
+            if _log(v) + log_inv_alpha - math.log(a / (us * us) + b) <= -rate + k * log_rate - math.lgamma(k + 1.0):
+                return k
+    with _Source(gen) as u:
+        return cast(np.array([one(r) for r in rates.reshape(-1).tolist()], F64), rates.dtype).reshape(rates.shape)
+
+
+def _gamma(gen, alpha):
+    """Marsaglia and Tsang's method; `alpha` float32 or float64, the result float64. 1/3 and the like are float32 constants there."""
+    f, third, squeeze = alpha.dtype.type, np.float32(1) / np.float32(3), float(np.float32(0.0331))
+    boost = alpha < 1
+    with np.errstate(all="ignore"), _Source(gen) as u:
+        power = (f(1) / alpha).astype(F64).tolist()
+        d = (np.where(boost, alpha + f(1), alpha) - f(third)).astype(F64)
+        c = (1 / np.sqrt(9 * d)).tolist()
+
+        def one(a, boost, power, d, c):
+            if a == 0:
+                return 0.0
+            scale = (1 - u()) ** power if boost else 1.0
+            while True:
+                x = u.normal()
+                y = 1 + c * x
+                if y <= 0:
+                    continue
+                v, w, xx = y * y * y, 1 - u(), x * x
+                if w < 1 - squeeze * xx * xx or _log(w) < 0.5 * xx + d * (1 - v + _log(v)):
+                    return scale * d * v
+        return np.array([one(*row) for row in zip(alpha.tolist(), boost.tolist(), power, d.tolist(), c)], F64)
+
+
+def standard_gamma(gen, alpha):
+    """One Gamma(alpha, 1) sample an element."""
+    _require(alpha.dtype, ("float32", "float64"), "gamma_cpu")
+    r = cast(_gamma(gen, alpha.reshape(-1)), alpha.dtype).reshape(alpha.shape)
+    return np.maximum(r, np.finfo(alpha.dtype).tiny)
+
+
+def dirichlet(gen, alpha):
+    """One Dirichlet sample a row."""
+    _require(alpha.dtype, ("float32", "float64"), "dirichlet")
+    g = np.maximum(_gamma(gen, alpha.reshape(-1).astype(F64)), np.finfo(F64).tiny).reshape(alpha.shape)
+    f = alpha.dtype.type
+    return np.clip((g / g.sum(-1, keepdims=True)).astype(alpha.dtype), np.finfo(f).tiny, np.nextafter(f(1), f(0)))
+
+
+_STIRLING = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
+             0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287)
+
+
+def _stirling(k):
+    if k < 10:
+        return _STIRLING[int(k)]
+    k1 = (k + 1) * (k + 1)
+    return (1 / 12 - (1 / 360 - 1 / 1260 / k1) / k1) / (k + 1)
+
+
+def binomial(gen, count, prob):
+    """One Binomial(count, prob) sample an element: gaps between successes for small means, Hoermann's BTRS for others."""
+    _require(count.dtype, ("float32", "float64"), "binomial_cpu")
+    _check(prob.dtype == count.dtype, f"Found dtype {dt.scalar_name(dt.FROM_NP[prob.dtype])} but expected {dt.scalar_name(dt.FROM_NP[count.dtype])}")
+    f = count.dtype.type
+    with np.errstate(all="ignore"), _Source(gen) as u:
+        flip = prob > 0.5
+        q = np.where(flip, f(1) - prob, prob)
+        large = count * q >= 10
+        log_q, spread, odds, mean = np.log1p(-q), np.sqrt(count * q * (f(1) - q)), q / (f(1) - q), count * q
+        top = np.floor(((count + f(1)) * q).astype(F64))
+
+        def inversion(n, log_q):
+            total, k = 0.0, 0
+            while True:
+                x = u()
+                total += math.ceil(math.log(x) / log_q) if x else math.inf
+                if total > n:
+                    return k
+                k += 1
+
+        def btrs(n, q, sd, r, mean, m):
+            b = 1.15 + 2.53 * sd
+            a = -0.0873 + 0.0248 * b + 0.01 * q
+            alpha, accept = (2.83 + 5.1 / b) * sd, 0.92 - 4.2 / b
+            while True:
+                x, v = u() - 0.5, u()
+                us = 0.5 - abs(x)
+                k = math.floor((2 * a / us + b) * x + mean + 0.5) if us else -1
+                if k < 0 or k > n:
+                    continue
+                if us >= 0.07 and v <= accept:
+                    return k
+                bound = ((m + 0.5) * math.log((m + 1) / (r * (n - m + 1))) + (n + 1) * math.log((n - m + 1) / (n - k + 1))
+                         + (k + 0.5) * math.log(r * (n - k + 1) / (k + 1)) + _stirling(m) + _stirling(n - m) - _stirling(k) - _stirling(n - k))
+                if _log(v * alpha / (a / (us * us) + b)) <= bound:
+                    return k
+
+        def one(n, p, flip, large, q, log_q, sd, r, mean, m):
+            if n <= 0 or p <= 0:
+                return 0.0
+            if p >= 1:
+                return n
+            if p != p:
+                return math.nan
+            k = btrs(n, q, sd, r, mean, m) if large else inversion(n, log_q)
+            return n - k if flip else k
+        columns = (count, prob, flip, large, q, log_q, spread, odds, mean, top)
+        out = [one(*row) for row in zip(*(c.reshape(-1).tolist() for c in columns))]
+    return np.array(out, F64).astype(count.dtype).reshape(count.shape)
