@@ -1,0 +1,169 @@
+"""How tensors print: PyTorch's repr, option for option."""
+import contextlib
+import dataclasses
+import math
+
+import numpy as np
+
+from . import dtypes as dt
+
+
+@dataclasses.dataclass
+class PrinterOptions:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+PRINT_OPTS = PrinterOptions()
+PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """Set how tensors print; `profile` ("default", "short", "full") first, then the options given. sci_mode None: by the values."""
+    if profile in PROFILES:
+        PRINT_OPTS.__init__(**PROFILES[profile])
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value is not None:
+            setattr(PRINT_OPTS, name, value)
+    PRINT_OPTS.sci_mode = sci_mode
+
+
+def get_printoptions():
+    """The options as a dict that set_printoptions takes."""
+    return dataclasses.asdict(PRINT_OPTS)
+
+
+@contextlib.contextmanager
+def printoptions(**options):
+    """set_printoptions for the length of a `with`."""
+    old = get_printoptions()
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        set_printoptions(**old)
+
+
+class _Formatter:
+    """One style for all numbers of an array: integers, fixed point or scientific, and the width of the widest."""
+
+    def __init__(self, values):
+        self.width, precision = 1, PRINT_OPTS.precision
+        if values.dtype.kind != "f":
+            self.text = str
+            self.width = max((len(str(v)) for v in values.reshape(-1).tolist()), default=1)
+            return
+        used = values[np.isfinite(values) & (values != 0)]
+        whole, scientific = True, False
+        if used.size:
+            size = np.abs(used)
+            low, high = float(size.min()), float(size.max())
+            whole = bool((used == np.ceil(used)).all())
+            scientific = PRINT_OPTS.sci_mode
+            if scientific is None:
+                scientific = high > 1000 * low or high > 1e8 or low < 1e-4
+        if scientific:
+            self.text = f"{{:.{precision}e}}".format
+        elif whole:
+            self.text = lambda v: f"{v:.0f}." if math.isfinite(v) else f"{v:.0f}"
+        else:
+            self.text = f"{{:.{precision}f}}".format
+        self.width = max((len(self.text(v)) for v in used.tolist()), default=1)
+
+    def __call__(self, value):
+        return self.text(value).rjust(self.width)
+
+
+class _ComplexFormatter:
+    def __init__(self, values):
+        self.real, self.imag = _Formatter(values.real), _Formatter(values.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value):
+        imag = (self.imag(value.imag) + "j").lstrip()
+        return self.real(value.real) + ("" if imag[0] in "+-" else "+") + imag
+
+
+def _values(tensor):
+    """A tensor's values as an array of a kind that Python can format."""
+    a = (tensor if tensor.device.type == "cpu" else tensor.cpu())._array()
+    if tensor.dtype is dt.complex32 and a.dtype.kind != "c":
+        a = a.view(np.float16).astype(np.float32).view(np.complex64).reshape(tensor.shape)
+    return a
+
+
+def _numbers(values, indent):
+    """The bracketed numbers."""
+    if not values.size:
+        return "[]"
+    edge, shape = PRINT_OPTS.edgeitems, values.shape
+    cut = [False] * values.ndim
+    if values.size > PRINT_OPTS.threshold:
+        if not edge:
+            return "[...]"
+        cut = [n > 2 * edge for n in shape]
+        for axis in np.flatnonzero(cut):
+            first, last = (slice(None),) * axis + (slice(edge),), (slice(None),) * axis + (slice(-edge, None),)
+            values = np.concatenate((values[first], values[last]), axis)
+    if values.dtype.kind not in "iub":
+        values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    form = (_ComplexFormatter if values.dtype.kind == "c" else _Formatter)(values)
+
+    def block(a, axis, indent):
+        if axis == len(shape):
+            return form(a)
+        last = axis == len(shape) - 1
+        parts = [form(x) for x in a] if last else [block(x, axis + 1, indent + 1) for x in a]
+        if cut[axis]:
+            parts.insert(edge, " ..." if last else "...")
+        if last:
+            step = max(1, math.floor((PRINT_OPTS.linewidth - indent) / (form.width + 2)))
+            parts = [", ".join(parts[i:i + step]) for i in range(0, len(parts), step)]
+        return "[" + ("," + "\n" * max(len(shape) - axis - 1, 1) + " " * (indent + 1)).join(parts) + "]"
+    return block(values.tolist(), 0, indent)
+
+
+def _is(cls, name):
+    """Whether a class is PyTorch's own class of that name (Parameter belongs to the served tree, which this room doesn't import)."""
+    return cls.__name__ == name and cls.__module__ in ("torch", "torch.nn.parameter")
+
+
+def tensor_str(tensor, *, tensor_contents=None):
+    """What repr(tensor) says; `tensor_contents` stands in for the numbers."""
+    cls, options = type(tensor), PRINT_OPTS
+    plain = _is(cls, "Tensor") or _is(cls, "Parameter")
+    text = "tensor(" if plain else cls.__name__ + "("
+    indent, default = len(text), dt.get_default_dtype()
+    dtype, shape, meta = tensor.dtype, tuple(tensor.shape), tensor.device.type == "meta"
+    empty = 0 in shape
+    suffixes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
+    if meta or (empty and len(shape) != 1) or not (empty or options.edgeitems):
+        suffixes.append(f"size={shape}")
+    implied = {default} if meta or empty else {default, dt.TO_COMPLEX[dt.float64 if default is dt.float64 else dt.float32], dt.int64, dt.bool_}
+    if dtype not in implied:
+        suffixes.append(f"dtype={dtype}")
+    if tensor_contents is None:
+        tensor_contents = "..." if meta else _numbers(_values(tensor), indent)
+    text += tensor_contents
+    try:
+        node = tensor.grad_fn
+        name = None if node is None else type(node).__name__
+    except RuntimeError:  # a view whose base was changed under no_grad has no valid node
+        name = "Invalid"
+    if name is not None:
+        suffixes.append(f"grad_fn=<{name}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    column = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if column + len(suffix) + 2 > options.linewidth:
+            text, column = text + ",\n" + " " * indent + suffix, indent + len(suffix)
+        else:
+            text, column = text + ", " + suffix, column + len(suffix) + 2
+    text += ")"
+    parameter = not plain and (getattr(tensor, "_is_param", False) or any(_is(c, "Parameter") for c in cls.__mro__))
+    return f"Parameter({text})" if parameter else text
