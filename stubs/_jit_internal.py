@@ -1,0 +1,100 @@
+"""Decorators that tell TorchScript what to compile. Nothing is compiled here: they mark functions and change nothing else."""
+import builtins
+import types
+import typing
+from typing import Final, get_args, get_origin
+
+__all__ = ["Final", "Future", "export", "ignore", "is_scripting", "unused"]
+
+
+class FunctionModifiers:
+    UNUSED = "unused (ignored and replaced with raising of an exception)"
+    IGNORE = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
+    EXPORT = "export (compile this function even if nothing calls it)"
+    DEFAULT = "default (compile if called from a exported function / forward)"
+    COPY_TO_SCRIPT_WRAPPER = "if this method is not scripted, copy the python method onto the scripted model"
+
+
+def is_scripting():
+    """Whether TorchScript is compiling: never."""
+    return False
+
+
+def _mark(fn, modifier):
+    if isinstance(fn, property):
+        fn.fget._torchscript_modifier = modifier
+        if fn.fset:
+            fn.fset._torchscript_modifier = modifier
+    else:
+        fn._torchscript_modifier = modifier
+    return fn
+
+
+def export(fn):
+    """Mark a method that TorchScript would compile even if nothing calls it."""
+    return _mark(fn, FunctionModifiers.EXPORT)
+
+
+def unused(fn):
+    """Mark a function that TorchScript would replace with an error."""
+    return _mark(fn, FunctionModifiers.UNUSED)
+
+
+def ignore(drop=False, **kwargs):
+    """Mark a function that TorchScript would leave to Python."""
+    if callable(drop):
+        return _mark(drop, FunctionModifiers.IGNORE)
+    if not isinstance(drop, bool):
+        raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
+    return lambda fn: _mark(fn, FunctionModifiers.UNUSED if drop else FunctionModifiers.IGNORE)
+
+
+def _copy_to_script_wrapper(fn):
+    return _mark(fn, FunctionModifiers.COPY_TO_SCRIPT_WRAPPER)
+
+
+def _overload(func):
+    return func
+
+
+_overload_method = _drop = _overload
+
+
+def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_name, func_name):
+    """A function that calls ``if_true`` or ``if_false`` by the value of one argument."""
+    def fn(*args, **kwargs):
+        flag = args[arg_index] if arg_index < len(args) else kwargs.get(arg_name, default)
+        return (if_true if flag else if_false)(*args, **kwargs)
+    fn.__doc__ = if_true.__doc__ or if_false.__doc__
+    fn.__name__ = func_name or fn.__name__
+    fn.__module__ = module_name or fn.__module__
+    return fn
+
+
+def _isinstance(obj, target_type):
+    """isinstance that also looks into containers: ``isinstance([1], List[int])``."""
+    if isinstance(target_type, tuple):
+        return any(_isinstance(obj, t) for t in target_type)
+    origin, args = get_origin(target_type), get_args(target_type)
+    if origin in (typing.Union, types.UnionType):
+        return any(_isinstance(obj, t) for t in args)
+    if target_type is None:
+        return obj is None
+    if origin is None:
+        return builtins.isinstance(obj, target_type)
+    if not args:
+        raise RuntimeError("The type to check against lacks the types of its elements.")
+    if not builtins.isinstance(obj, origin):
+        return False
+    if origin is dict:
+        return all(_isinstance(k, args[0]) and _isinstance(v, args[1]) for k, v in obj.items())
+    if origin is tuple:
+        return len(obj) == len(args) and all(map(_isinstance, obj, args))
+    return all(_isinstance(v, args[0]) for v in obj)
+
+
+def __getattr__(name):
+    if name == "Future":
+        from .futures import Future
+        return Future
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,113 @@
+"""torch.backends.cuda without CUDA: the flags keep their values; which attention kernels may be used is kept here too."""
+import types
+from contextlib import contextmanager
+
+import torch
+
+_sdp = dict.fromkeys(("flash", "mem_efficient", "math", "cudnn", "overrideable"), True) | {"reduction": False}
+_libraries = {"blas": "Cublas", "linalg": "Default", "rocm_fa": "Default"}
+
+
+def is_built():
+    """Whether this build has CUDA: no."""
+    return False
+
+
+class cuBLASModule:
+    """Flags of matrix multiplication; allow_tf32 speaks of the same setting as set_float32_matmul_precision."""
+    def __init__(self):
+        self.__dict__.update(allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
+                             allow_fp16_accumulation=False)
+
+    def __getattr__(self, name):
+        if name == "allow_tf32":
+            return torch.get_float32_matmul_precision() != "highest"
+        if name == "fp32_precision":
+            return "tf32" if self.allow_tf32 else "none"
+        raise AttributeError(f"Unknown attribute {name}")
+
+    def __setattr__(self, name, value):
+        if name in ("allow_tf32", "fp32_precision"):
+            torch.set_float32_matmul_precision("high" if value in (True, "tf32") else "highest")
+        elif name in self.__dict__:
+            self.__dict__[name] = value
+        else:
+            raise AttributeError(f"Unknown attribute {name}")
+
+
+matmul = cuBLASModule()
+
+
+class cuFFTPlanCacheManager:
+    """The plan caches of the CUDA devices, of which there are none."""
+    def __getattr__(self, name):
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+cufft_plan_cache = cuFFTPlanCacheManager()
+
+
+def _switch(kind, setter, getter):
+    def enable(enabled):
+        if not isinstance(enabled, bool):
+            raise RuntimeError(f"set_sdp_use_{kind} expects a bool, but got {type(enabled).__name__}")
+        _sdp[kind] = enabled
+
+    def is_enabled():
+        return _sdp[kind]
+    for name, f, doc in ((setter, enable, "Allow or forbid"), (getter, is_enabled, "Whether scaled_dot_product_attention may use")):
+        f.__name__ = f.__qualname__ = name
+        f.__doc__ = f"{doc} the {kind} attention."
+        globals()[name] = f
+
+
+for _kind in ("flash", "mem_efficient", "math", "cudnn"):
+    _switch(_kind, f"enable_{_kind}_sdp", f"{_kind}_sdp_enabled")
+_switch("reduction", "allow_fp16_bf16_reduction_math_sdp", "fp16_bf16_reduction_math_sdp_allowed")
+
+
+def is_flash_attention_available():
+    """Whether flash attention was built: no."""
+    return False
+
+
+is_ck_sdpa_available = is_flash_attention_available
+
+
+class SDPAParams(types.SimpleNamespace):
+    """What scaled_dot_product_attention was called with."""
+    def __init__(self, query, key, value, attn_mask, dropout, is_causal, enable_gqa=False):
+        super().__init__(query=query, key=key, value=value, attn_mask=attn_mask, dropout=dropout, is_causal=is_causal,
+                         enable_gqa=enable_gqa)
+
+
+def can_use_flash_attention(params, debug=False):
+    """Whether the CUDA kernel can take these arguments: never."""
+    return False
+
+
+can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+
+
+@contextmanager
+def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """Choose the kinds of attention within a block (deprecated: torch.nn.attention.sdpa_kernel)."""
+    old = dict(_sdp)
+    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield {}
+    finally:
+        _sdp.update(old)
+
+
+def _preferred(kind):
+    def preferred(backend=None):
+        """The preferred library; setting another has no effect without CUDA."""
+        if backend is not None:
+            _libraries[kind] = backend
+        return _libraries[kind]
+    preferred.__name__ = preferred.__qualname__ = f"preferred_{kind}_library"
+    return preferred
+
+
+preferred_blas_library, preferred_linalg_library, preferred_rocm_fa_library = map(_preferred, _libraries)

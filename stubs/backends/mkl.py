@@ -1,0 +1,6 @@
+"""torch.backends.mkl."""
+
+
+def is_available():
+    """False: there is no MKL."""
+    return False

@@ -1,0 +1,3 @@
+"""torch.backends.quantized: there are no quantized kernels."""
+engine = "none"
+supported_engines = ["none"]

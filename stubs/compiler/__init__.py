@@ -1,0 +1,78 @@
+"""torch.compiler and torch.compile as PyTorch has them under TORCHDYNAMO_DISABLE=1: nothing is compiled, everything runs eagerly."""
+import numpy as np
+import torch
+
+from .._dynamo import (allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, lookup_backend, reset,
+                       set_stance, substitute_in_graph)
+from ..utils._pytree import tree_map_only
+
+__all__ = ["compile", "assume_constant_result", "reset", "allow_in_graph", "substitute_in_graph", "list_backends", "disable",
+           "set_default_backend", "get_default_backend", "set_stance", "cudagraph_mark_step_begin", "wrap_numpy", "is_compiling",
+           "is_dynamo_compiling", "is_exporting", "save_cache_artifacts", "load_cache_artifacts", "nested_compile_region"]
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+_default_backend = "inductor"
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
+    """The model or function itself, once the arguments are checked; without one, a decorator."""
+    if model is None:
+        def decorator(model):
+            if model is None:
+                raise RuntimeError("Model can't be None")
+            return compile(model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+        return decorator
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    lookup_backend(_default_backend if backend is None else backend)
+    return model
+
+
+def set_default_backend(backend):
+    """The backend that ``compile`` takes when none is named; None restores inductor."""
+    global _default_backend
+    _default_backend = "inductor" if backend is None else backend
+
+
+def get_default_backend():
+    return _default_backend
+
+
+def cudagraph_mark_step_begin():
+    """Mark a step for CUDA graphs, of which there are none."""
+
+
+def wrap_numpy(fn):
+    """``fn``, which works on NumPy arrays, made to work on tensors."""
+    def wrapped(*args, **kwargs):
+        args, kwargs = tree_map_only(torch.Tensor, lambda t: t.numpy(), (args, kwargs))
+        return tree_map_only((np.ndarray, np.generic), torch.as_tensor, fn(*args, **kwargs))
+    return wrapped
+
+
+def is_dynamo_compiling():
+    """Whether TorchDynamo traces: never."""
+    return False
+
+
+def is_exporting():
+    """Whether torch.export traces: never."""
+    return False
+
+
+def save_cache_artifacts():
+    """None: nothing was compiled."""
+    return None
+
+
+def load_cache_artifacts(serialized_artifacts):
+    """There is no compiler that could use them."""
+    raise NotImplementedError("torch.compiler.load_cache_artifacts: there is no compiler")
+
+
+def nested_compile_region(fn=None, **kwargs):
+    """The function: regions matter to the compiler alone."""
+    return (lambda f: f) if fn is None else fn

@@ -1,0 +1,94 @@
+"""Futures: results that arrive later."""
+import threading
+
+__all__ = ["Future", "collect_all", "wait_all"]
+
+
+class Future:
+    """A result that another thread may set."""
+    def __init__(self, *, devices=None):
+        self._event, self._value, self._error, self._callbacks, self._lock = threading.Event(), None, None, [], threading.Lock()
+
+    def done(self):
+        """Whether there is a result or an error."""
+        return self._event.is_set()
+
+    def wait(self):
+        """The result, when it is there; raises the error if there is one."""
+        self._event.wait()
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def value(self):
+        """The result, which must be there."""
+        if not self.done():
+            raise RuntimeError("Tried to retrieve value from an incomplete future")
+        return self.wait()
+
+    def _finish(self, value, error):
+        with self._lock:
+            if self.done():
+                raise RuntimeError("Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
+                                   "completed once.")
+            self._value, self._error = value, error
+            self._event.set()
+        for callback in self._callbacks:
+            callback(self)
+
+    def set_result(self, result):
+        """Set the result and run the callbacks."""
+        self._finish(result, None)
+
+    def set_exception(self, result):
+        """Set the error and run the callbacks."""
+        if not isinstance(result, Exception):
+            raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
+        self._finish(None, result)
+
+    def add_done_callback(self, callback):
+        """Call ``callback(self)`` when done; at once if it is."""
+        with self._lock:
+            if not self.done():
+                self._callbacks.append(callback)
+                return
+        callback(self)
+
+    def then(self, callback):
+        """A Future of what ``callback(self)`` returns when this one is done."""
+        after = Future()
+
+        def run(_):
+            try:
+                after.set_result(callback(self))
+            except Exception as e:
+                after.set_exception(e)
+        self.add_done_callback(run)
+        return after
+
+    def __class_getitem__(cls, item):
+        return cls
+
+
+def collect_all(futures):
+    """A Future that is done, with the list of them, when all are."""
+    futures, after = list(futures), Future()
+    left, lock = len(futures), threading.Lock()
+
+    def one(_):
+        nonlocal left
+        with lock:
+            left -= 1
+            last = left == 0
+        if last:
+            after.set_result(futures)
+    if not futures:
+        after.set_result(futures)
+    for f in futures:
+        f.add_done_callback(one)
+    return after
+
+
+def wait_all(futures):
+    """The results of all, in order."""
+    return [f.wait() for f in collect_all(futures).wait()]

@@ -1,0 +1,51 @@
+"""Modules of settings: only known names can be read or set, and ``patch`` sets them for a while."""
+import contextlib
+import sys
+import types
+
+
+class ConfigModule(types.ModuleType):
+    """A module whose settings are fixed in number."""
+    def __setattr__(self, name, value):
+        if name not in self._settings:
+            raise AttributeError(f"{self.__name__}.{name} does not exist")
+        self._settings[name] = value
+
+    def __getattr__(self, name):
+        settings = self.__dict__.get("_settings", {})
+        if name in settings:
+            return settings[name]
+        raise AttributeError(f"{self.__name__}.{name} does not exist")
+
+    def get_config_copy(self):
+        """The settings as a dict."""
+        return dict(self._settings)
+
+    def load_config(self, config):
+        """Set what a dict says."""
+        for name, value in config.items():
+            setattr(self, name, value)
+
+    def patch(self, arg1=None, arg2=None, **changes):
+        """A context manager and decorator that sets settings for a while."""
+        changes = changes if arg1 is None else {arg1: arg2} if isinstance(arg1, str) else dict(arg1)
+        return _Patch(self, changes)
+
+
+class _Patch(contextlib.ContextDecorator):
+    def __init__(self, module, changes):
+        self.module, self.changes, self.stack = module, changes, []
+
+    def __enter__(self):
+        self.stack.append({k: getattr(self.module, k) for k in self.changes})
+        self.module.load_config(self.changes)
+
+    def __exit__(self, *exc):
+        self.module.load_config(self.stack.pop())
+
+
+def config_module(name, **settings):
+    """Turn the module of this name into one of these settings."""
+    module = sys.modules[name]
+    module.__dict__["_settings"] = settings
+    module.__class__ = ConfigModule

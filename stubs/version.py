@@ -1,0 +1,9 @@
+"""The version of PyTorch that is answered for."""
+__all__ = ["__version__", "debug", "cuda", "git_version", "hip", "rocm", "xpu"]
+__version__ = "2.13.0+mindspore"
+debug = False
+git_version = "Unknown"
+cuda: str | None = None
+hip: str | None = None
+rocm: str | None = None
+xpu: str | None = None
