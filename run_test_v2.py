@@ -36,7 +36,7 @@ RULES = [
     ("missing API", r"^NotImplementedError|^(AttributeError|ImportError|ModuleNotFoundError)(?!: 'NoneType')|No module named|"
                     r"has no attribute|cannot import name|not implemented"),
     ("device", r"attribute 'device'|^(?!AssertionError).*(\bdevices?\b|\bcuda\b|\bnpu\b)|device\(type=.*(!=|==)"),
-    ("dtype", rf"attribute 'dtype'|^(?!AssertionError).*(\bdtypes?\b|ScalarType|{TORCH_TYPE})|{TORCH_TYPE} (!=|==) {TORCH_TYPE}|"
+    ("dtype", rf"attribute 'dtype'|^(?!AssertionError).*(\bdtypes?\b|[sS]calar ?[tT]ype|{TORCH_TYPE})|{TORCH_TYPE} (!=|==) {TORCH_TYPE}|"
               rf"dtypes? (do|does) not match"),
     ("wrong value", r"^AssertionError|^assert\b|not close"),
 ]
@@ -219,11 +219,11 @@ class FileRun:
 
 
 def split_arguments(arguments):
-    """(pytest's options, targets): what exists, or looks like a test's id, and is not the value of an option."""
+    """(pytest's options, targets): what exists, or looks like a path or a test's id, and is not the value of an option."""
     from _pytest.config import get_config
 
     positional = get_config()._parser.parse_known_args([*arguments]).file_or_dir
-    targets = [a for a in positional if "::" in a or a.endswith(".py") or os.path.exists(a)]
+    targets = [a for a in positional if "/" in a or "::" in a or a.endswith(".py") or os.path.exists(a)]
     options = list(arguments)
     for target in targets:
         options.remove(target)
@@ -345,7 +345,7 @@ def merge_reports(folder, path):
 
 def summarise(runs, results):
     """Print what happened; the counts by outcome."""
-    print("\n" + "=" * 40 + " failures " + "=" * 40)
+    print("\n" + "=" * 40 + " failed " + "=" * 42)
     for result in results:
         if result["outcome"] in ("failed", "xfailed"):
             known = " (known)" if result["outcome"] == "xfailed" else ""

@@ -1,4 +1,7 @@
-"""mindtorch_proxy: unmodified PyTorch programs on MindSpore. This package is the hook; `torch` is what it serves."""
+"""mindtorch_proxy: unmodified PyTorch programs on MindSpore. This package is the hook; `torch` is what it serves.
+
+(PYTEST_DONT_REWRITE: as a plugin this has no assertions, and in an activated process it is imported before pytest.)
+"""
 
 __version__ = "0.1.0"
 

@@ -71,7 +71,7 @@ def uninstall():
     with _lock:
         if not installed():
             return
-        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _finder]
+        sys.meta_path.remove(_finder)
         ours = _torch_modules()
         for name in ours:
             del sys.modules[name]

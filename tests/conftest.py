@@ -1,0 +1,42 @@
+"""What every room's tests use: subprocesses with a clean environment, and the oracle (real PyTorch, in a process of its own)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mindtorch_proxy.activate import child_environment
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def clean_environment(**extra):
+    """This process's environment without the activation that child processes inherit."""
+    environment = os.environ | child_environment(active=False) | extra
+    return {name: str(value) for name, value in environment.items() if value is not None}
+
+
+@pytest.fixture
+def python():
+    """python(*arguments, **variables): run this Python, not activated, and return its output; check=False returns the process."""
+
+    def run(*arguments, check=True, executable=sys.executable, cwd="/", stdin="", **variables):
+        done = subprocess.run([executable, *map(str, arguments)], env=clean_environment(**variables), cwd=cwd, input=stdin,
+                              capture_output=True, text=True, timeout=100)
+        if not check:
+            return done
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def oracle_python():
+    """The Python with the real torch 2.13; without one, the test is skipped."""
+    path = os.environ.get("MINDTORCH_ORACLE_PYTHON")
+    if not path:
+        pytest.skip("MINDTORCH_ORACLE_PYTHON names no Python with the real torch")
+    return path

@@ -1,0 +1,172 @@
+"""python -m mindtorch_proxy, mindtorch-activate, children, pytest and IPython."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mindtorch_proxy
+from mindtorch_proxy.activate import SITE
+
+ROOT = str(Path(mindtorch_proxy.__file__).parents[1])
+WHICH = "import importlib.util as u; s = u.find_spec('torch'); print('ours' if s and 'mindtorch_proxy' in s.origin else 'not ours')"
+RUN = ("-m", "mindtorch_proxy")
+ACTIVATE = ("-m", "mindtorch_proxy.activate")
+
+
+def test_script_arguments_path_and_main(python, tmp_path):
+    (tmp_path / "beside.py").write_text("x = 1")
+    script = tmp_path / "prog.py"
+    script.write_text(f"""
+import pickle, sys, __main__, beside
+def f(): pass
+assert pickle.loads(pickle.dumps(f)) is f and __main__.f is f
+assert __name__ == "__main__" and __file__ == {str(script)!r} and sys.argv == [__file__, "-c", "--x"], (sys.argv, __file__)
+assert sys.path[0] == {str(tmp_path)!r}
+{WHICH}
+sys.exit(7)
+""")
+    done = python(*RUN, script, "-c", "--x", check=False)
+    assert (done.stdout, done.returncode) == ("ours\n", 7), done.stderr
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app/__main__.py").write_text(f"import sys; assert sys.path[0].endswith('app'), sys.path\n{WHICH}")
+    assert python(*RUN, tmp_path / "app") == "ours"
+
+
+def test_module_source_and_standard_input(python, tmp_path):
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack/__init__.py").write_text("")
+    (tmp_path / "pack/tool.py").write_text(f"import sys; print(__name__, __package__, sys.argv[1:]); {WHICH}")
+    assert python(*RUN, "-m", "pack.tool", "a", cwd=tmp_path) == "__main__ pack ['a']\nours"
+    assert python(*RUN, "-c", f"import sys; print(sys.argv, repr(sys.path[0])); {WHICH}", "a") == "['-c', 'a'] ''\nours"
+    assert python(*RUN, "-", "a", stdin=f"import sys; print(sys.argv); {WHICH}") == "['-', 'a']\nours"
+
+
+def test_wrong_use(python):
+    assert python(*RUN, "no_such_script.py", check=False).returncode == 2
+    assert python(*RUN, "-m", check=False).returncode == 2
+    assert "can't open file 'no_such" in python(*RUN, "no_such_script.py", check=False).stderr
+    assert python(*ACTIVATE, "nonsense", check=False).returncode == 2
+    assert python(*ACTIVATE, "run", check=False).returncode == 2
+    assert python(*ACTIVATE, "run", "no-such-command", check=False).returncode == 127
+    assert "python -m mindtorch_proxy" in python(*RUN, "--help")
+
+
+CHILDREN = f"""
+import multiprocessing, os, subprocess, sys
+def child(queue):
+    import importlib.util
+    queue.put(importlib.util.find_spec("torch").origin)
+if __name__ == "__main__":
+    for method in ("spawn", "fork", "forkserver"):
+        context = multiprocessing.get_context(method)
+        queue = context.Queue()
+        process = context.Process(target=child, args=(queue,))
+        process.start()
+        print(method, "mindtorch_proxy" in queue.get(timeout=60))
+        process.join()
+    subprocess.run([sys.executable, "-c", {WHICH!r}])
+    subprocess.run("'{{}}' -c 'import subprocess, sys; subprocess.run([sys.executable, \\"-c\\", sys.argv[1]])' \\"$W\\"".format(
+        sys.executable), shell=True, env=os.environ | {{"W": {WHICH!r}}})
+"""
+
+
+@pytest.mark.parametrize("how", ["script", "module", "install"])
+def test_children_inherit(python, tmp_path, how):
+    (tmp_path / "prog.py").write_text(("import mindtorch_proxy; mindtorch_proxy.install()" if how == "install" else "") + CHILDREN)
+    command = {"script": [*RUN, tmp_path / "prog.py"], "module": [*RUN, "-m", "prog"], "install": ["-m", "prog"]}[how]
+    assert python(*command, cwd=tmp_path).split("\n") == ["spawn True", "fork True", "forkserver True", "ours", "ours"]
+
+
+def test_children_after_uninstall_and_of_another_environment(python, tmp_path):
+    code = f"""
+import subprocess, sys, mindtorch_proxy
+with mindtorch_proxy.install():
+    subprocess.run([sys.argv[1], "-c", {WHICH!r}])
+subprocess.run([sys.executable, "-c", {WHICH!r}])
+"""
+    assert python("-c", code, venv(tmp_path)) == "not ours\nnot ours"
+
+
+def venv(folder):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
+    return str(folder / "env/bin/python")
+
+
+def test_a_sitecustomize_of_the_users_still_runs(python, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.mark = __file__")
+    show = "import sys, sitecustomize as s; print(sys.mark == s.__file__, sys.path)"
+    code = f"import subprocess, sys, mindtorch_proxy as m; m.install(); subprocess.run([sys.executable, '-c', {show + '; ' + WHICH!r}])"
+    result = python("-c", code, PYTHONPATH=tmp_path)
+    assert result.startswith(f"True ['', '{tmp_path}'") and result.endswith("ours") and SITE not in result
+
+
+def test_shell(python, tmp_path):
+    (tmp_path / "a folder").mkdir()
+    script = f"""
+set -eu
+which() {{ "$PY" -c "{WHICH}"; }}
+which
+eval "$("$PY" -m mindtorch_proxy.activate)"
+which; "$PY" -m mindtorch_proxy.activate --status | head -1
+eval "$("$PY" -m mindtorch_proxy.activate)"
+eval "$("$PY" -m mindtorch_proxy.activate deactivate)"
+which; echo "${{MINDTORCH_ACTIVATE-unset}} $PYTHONPATH"
+"$PY" -m mindtorch_proxy.activate run "$PY" -c "{WHICH}"
+"$PY" -m mindtorch_proxy.activate --status | head -1
+"""
+    (tmp_path / "s.sh").write_text(script)
+    output = python(tmp_path / "s.sh", executable="bash", PY=sys.executable, PYTHONPATH=f"{ROOT}:{tmp_path}/a folder")
+    *lines, last = output.split("\n")
+    assert lines[:3] == ["not ours", "ours", f"new processes of {sys.prefix}: import torch is ours, 2.13.0+mindspore"]
+    assert lines[3:] == ["not ours", f"unset {ROOT}:{tmp_path}/a folder", "ours"]
+    assert last == f"new processes of {sys.prefix}: import torch is not ours"
+    assert python(*ACTIVATE, "--status", check=False).returncode == 1
+
+
+def test_console_script():
+    script = Path(sys.executable).parent / "mindtorch-activate"
+    assert "export MINDTORCH_ACTIVATE=" in subprocess.check_output([script], text=True)
+
+
+def test_pth_of_an_environment(python, tmp_path):
+    own = venv(tmp_path)
+
+    def ask(*arguments, **variables):
+        return python(*arguments, executable=own, check=False, PYTHONPATH=ROOT, **variables).stdout.strip()
+
+    ask(*ACTIVATE, "--install")
+    ask(*ACTIVATE, "--install")
+    pth = next(Path(tmp_path).rglob("mindtorch_proxy_activate.pth"))
+    assert str(pth) in ask(*ACTIVATE, "--status")
+    assert ask("-c", WHICH) == "not ours"
+    assert ask("-c", WHICH, MINDTORCH_ACTIVATE="0") == ask("-c", WHICH, MINDTORCH_ACTIVATE=sys.prefix) == "not ours"
+    assert ask("-c", WHICH, MINDTORCH_ACTIVATE="1") == ask("-c", WHICH, MINDTORCH_ACTIVATE=tmp_path / "env") == "ours"
+    ask(*ACTIVATE, "--uninstall")
+    assert not pth.exists() and ask("-c", WHICH, MINDTORCH_ACTIVATE="1") == "not ours"
+
+
+def test_pytest_plugin_comes_before_conftest(python, tmp_path):
+    (tmp_path / "conftest.py").write_text("import torch, importlib.metadata as m; assert m.version('torch') == torch.__version__")
+    (tmp_path / "test_x.py").write_text("import torch\ndef test_x(): assert 'mindtorch_proxy' in torch.__file__")
+    assert "1 passed" in python("-m", "pytest", "-q", "-p", "mindtorch_proxy", "test_x.py", cwd=tmp_path)
+    assert "2 passed" in python("-m", "pytest", "-q", "-n", "2", "-p", "mindtorch_proxy", "test_x.py", "test_x.py", "--keep-duplicates",
+                                cwd=tmp_path)
+    if "torch" not in sys.modules and os.path.basename(sys.prefix):
+        assert python("-m", "pytest", "-q", "test_x.py", cwd=tmp_path, check=False).returncode == 4
+
+
+def test_ipython_extension(python):
+    code = f"""
+import mindtorch_proxy as m
+m.load_ipython_extension(None); {WHICH}
+m.unload_ipython_extension(None); {WHICH}
+"""
+    assert python("-c", code) == "ours\nnot ours"
+
+
+def test_report_comes_from_the_runtime(python):
+    code = "import torch, mindtorch_proxy; torch.ones(2) + 1; print(type(mindtorch_proxy.report()).__name__)"
+    assert python(*RUN, "-c", code)

@@ -1,0 +1,160 @@
+"""run_test_v2.py against a small checkout of our own: crashes, hangs, categories, ledger, reports, exit codes."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+RUNNER = Path(__file__).resolve().parents[2] / "run_test_v2.py"
+TESTS = '''
+import ctypes, os, signal, time, unittest
+import pytest
+
+class BadTest(unittest.TestCase):
+    def test_1_good(self): pass
+    def test_2_crash(self): os.kill(os.getpid(), signal.SIGSEGV)
+    def test_3_value(self): self.assertEqual(1, 2)
+    def test_4_hang(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # as code in C that never returns
+        time.sleep(100)
+    def test_5_slow(self): time.sleep(100)
+    @unittest.skip("why not")
+    def test_6_skipped(self): pass
+    def test_7_api(self):
+        import torch.no_such_module
+    def test_8_dtype(self): raise RuntimeError("expected scalar type Float but found Half")
+    def test_9_device(self): raise RuntimeError("Expected all tensors to be on the same device")
+    def test_exit(self): os._exit(3)
+    def test_good_at_the_end(self): pass
+
+@pytest.fixture
+def broken():
+    yield
+    raise KeyError("x")
+
+def test_teardown(broken): pass
+@pytest.mark.xfail
+def test_known_to_pytest(): assert 0
+@pytest.mark.parametrize("x", [1, 2])
+def test_parametrised(x): pass
+'''
+EXPECTED = {
+    "BadTest::test_1_good": "passed", "BadTest::test_2_crash": "crash", "BadTest::test_3_value": "wrong value",
+    "BadTest::test_4_hang": "time-out", "BadTest::test_5_slow": "time-out", "BadTest::test_6_skipped": "skipped",
+    "BadTest::test_7_api": "missing API", "BadTest::test_8_dtype": "dtype", "BadTest::test_9_device": "device",
+    "BadTest::test_exit": "crash", "BadTest::test_good_at_the_end": "passed", "test_teardown": "other", "test_known_to_pytest": "skipped",
+    "test_parametrised[1]": "passed", "test_parametrised[2]": "passed",
+}
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    if not importlib.util.find_spec("transformers"):
+        pytest.skip("transformers is not installed")
+    models = tmp_path / "checkout/tests/models"
+    (models / "bad").mkdir(parents=True)
+    (models / "good").mkdir()
+    (tmp_path / "checkout/conftest.py").write_text("def pytest_addoption(parser): parser.addoption('--make-reports')\n")
+    (tmp_path / "checkout/src/transformers").mkdir(parents=True)
+    (tmp_path / "checkout/src/transformers/__init__.py").write_text(f'__version__ = "{metadata.version("transformers")}"\n')
+    (models / "bad/test_bad.py").write_text(TESTS)
+    good = "import os, torch\ndef test_ours(): assert 'mindtorch_proxy' in torch.__file__ and os.environ['HF_HUB_OFFLINE'] == '1'\n"
+    (models / "good/test_good.py").write_text(good + "class A:\n    pass\nclass TestB:\n    def test_b(self): pass\n")
+    return tmp_path / "checkout"
+
+
+def run(*arguments, code=0, cwd="/"):
+    done = subprocess.run([sys.executable, RUNNER, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=100)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_each_failure_costs_itself_alone(checkout, tmp_path):
+    output = run(checkout / "tests", "--jobs", 2, "--test-timeout", 2, "--json", tmp_path / "r.json", "--junitxml", tmp_path / "r.xml", code=1)
+    report = json.loads((tmp_path / "r.json").read_text())
+    results = {t["id"].partition("::")[2]: t for t in report["tests"] if "test_bad" in t["id"]}
+    assert {name: t.get("category", t["outcome"]) for name, t in results.items()} == EXPECTED
+    assert list(results) == list(EXPECTED)
+    assert "SIGSEGV" in results["BadTest::test_2_crash"]["message"] and "status 3" in results["BadTest::test_exit"]["message"]
+    assert "killed" in results["BadTest::test_4_hang"]["message"] and "pytest-timeout" in results["BadTest::test_5_slow"]["message"]
+    assert results["BadTest::test_6_skipped"]["message"] == "Skipped: why not"
+    assert report["counts"] == {"passed": 6, "failed": 9, "skipped": 2}
+    assert output.rstrip().endswith("6 passed, 9 failed, 2 skipped") and "    2 failed: crash\n" in output
+    suite = ET.parse(tmp_path / "r.xml").getroot()[0]
+    assert {k: suite.get(k) for k in ("tests", "failures", "errors", "skipped")} == dict(tests="17", failures="8", errors="1", skipped="2")
+
+
+def test_junit_names_are_pytests_own(checkout, tmp_path):
+    file = checkout / "tests/models/good/test_good.py"
+    run(file, "--junitxml", tmp_path / "ours.xml")
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "mindtorch_proxy", f"--rootdir={checkout}", file,
+                    f"--junitxml={tmp_path}/pytests.xml"], env={"HF_HUB_OFFLINE": "1"}, check=True, stdout=subprocess.DEVNULL)
+
+    def names(path):
+        return [(case.get("classname"), case.get("name")) for case in ET.parse(path).iter("testcase")]
+
+    assert names(tmp_path / "ours.xml") == names(tmp_path / "pytests.xml") != []
+
+
+def test_limit_of_a_file(checkout, tmp_path):
+    run(checkout / "tests/models/bad", "-k", "4 or 6 or end", "--timeout", 4, "--json", tmp_path / "r.json", code=1)
+    results = json.loads((tmp_path / "r.json").read_text())["tests"]
+    assert [(t["outcome"], t["message"].split(":")[0]) for t in results] == [("failed", "Timeout"), ("failed", "Not run"), ("failed", "Not run")]
+    assert {t["category"] for t in results} == {"time-out"}
+
+
+def test_pytest_arguments_node_ids_and_lists(checkout, tmp_path):
+    file = checkout / "tests/models/bad/test_bad.py"
+    assert "1 passed, 0 failed, 0 skipped" in run(f"{file}::BadTest::test_1_good", "--make-reports", "tests")
+    assert "1 passed, 0 failed, 0 skipped" in run("tests/models/bad/test_bad.py", "-k", "test_1_good", cwd=checkout)
+    (tmp_path / "only").write_text("# a comment\nbad/test_bad.py::test_parametrised[2]\n")
+    assert "1 passed, 0 failed, 0 skipped" in run(file, "--only", tmp_path / "only")
+    assert "0 passed, 0 failed, 0 skipped" in run(file, "-k", "nothing", code=5)
+    assert "test_1_good" in run(file, "--collect-only")
+    run(file, "--no-such-option", code=2)
+
+
+def test_ledger(checkout, tmp_path):
+    name = "tests/models/bad/test_bad.py::BadTest::"
+    (tmp_path / "l.toml").write_text(f'["{name}test_3_value"]\ncategory = "wrong value"\nreason = "rounding"\n')
+    arguments = (checkout / "tests/models/bad", "-k", "value or good", "--ledger", tmp_path / "l.toml")
+    assert "2 passed, 0 failed" in run(*arguments)
+    (tmp_path / "l.toml").write_text(f'["{name}test_3_value"]\ncategory = "dtype"\nreason = "rounding"\n')
+    assert "the ledger expects: dtype" in run(*arguments, code=1)
+    (tmp_path / "l.toml").write_text(f'["{name}test_1_good"]\ncategory = "crash"\nreason = "oneDNN"\n')
+    assert "passed, but the ledger expects a failure" in run(checkout / "tests/models/bad", "-k", "good", *arguments[3:], code=1)
+    (tmp_path / "l.toml").write_text(f'["{name}test_1_good"]\ncategory = "crash"\n')
+    assert "needs a reason" in run(*arguments, code=2)
+
+
+def test_broken_test_file(checkout, tmp_path):
+    (checkout / "tests/models/good/test_broken.py").write_text("from torch import no_such_name\n")
+    (checkout / "tests/models/good/test_killed.py").write_text("import os\nos.abort()\n")
+    run(checkout / "tests/models/good", "--json", tmp_path / "r.json", code=1)
+    tests = {t["id"].rpartition("/")[2]: t for t in json.loads((tmp_path / "r.json").read_text())["tests"]}
+    assert tests["test_broken.py"]["category"] == "missing API" and "no_such_name" in tests["test_broken.py"]["message"]
+    assert tests["test_killed.py"]["category"] == "crash" and tests["test_good.py::test_ours"]["outcome"] == "passed"
+
+
+def test_what_is_missing_is_said(checkout, tmp_path):
+    assert "no such file" in (output := run("/no/such/checkout/tests/models/bert", code=2)) and "git clone" in output
+    (checkout / "src/transformers/__init__.py").write_text('__version__ = "4.0.0"\n')
+    output = run(checkout / "tests/models/good", code=2)
+    assert "transformers 4.0.0" in output and metadata.version("transformers") in output
+    assert "2 passed" in run(checkout / "tests/models/good", "--any-version")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    bare = subprocess.run([tmp_path / "env/bin/python", RUNNER, checkout / "tests"], capture_output=True, text=True)
+    assert bare.returncode == 2 and "pytest is not installed" in bare.stderr
+
+
+def test_report_of_kernels_is_merged(checkout, tmp_path):
+    for name in "ab":
+        (checkout / f"tests/models/good/test_{name}.py").write_text("import torch\ndef test(): torch.ones(2) + torch.ones(2)\n")
+    run(checkout / "tests/models/good", "--report", tmp_path / "k.json")
+    report = json.loads((tmp_path / "k.json").read_text())
+    assert report["device"] == "cpu" and sum(k["calls"] for k in report["kernels"] if k["op"] == "add") == 2
