@@ -114,7 +114,7 @@ class FileRun:
         self.collected: list[str] = []
         self.status = None  # pytest's exit status, once it ended by itself
         self.running = None  # (id, since)
-        self.process = None
+        self.process: subprocess.Popen | None = None
         self.offset = 0
 
     def read(self):
@@ -156,15 +156,13 @@ class FileRun:
 
     def kill(self):
         """End the process and all it started; SIGABRT first, so that faulthandler shows where it hung."""
+        assert self.process
         for number, patience in ((signal.SIGABRT, 5), (signal.SIGKILL, None)):
             try:
                 os.killpg(self.process.pid, number)
                 self.process.wait(patience)
-            except ProcessLookupError:
-                pass
-            except subprocess.TimeoutExpired:
+            except (ProcessLookupError, subprocess.TimeoutExpired):
                 continue
-        self.process.wait()
 
     def attempt(self, index, core, deadline, output):
         """One process. True if it said all that it had to say."""
@@ -286,7 +284,7 @@ def load_ledger(path):
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10, where pytest brings it
-        import tomli as tomllib
+        import tomli as tomllib  # type: ignore[no-redef]
     ledger = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     for test, entry in ledger.items():
         if entry.get("category") not in (*CATEGORIES, "upstream") or not entry.get("reason"):
