@@ -1,0 +1,98 @@
+"""What runs in a worker process of the DataLoader."""
+import os
+import queue
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import MP_STATUS_CHECK_INTERVAL, ExceptionWrapper
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """Which worker this is."""
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: Any = None
+    worker_method: str | None = "multiprocessing"
+
+
+_worker_info = None
+
+
+def get_worker_info():
+    """The WorkerInfo of this process; None in the main process."""
+    return _worker_info
+
+
+@dataclass(frozen=True)
+class _IterableDatasetStopIteration:
+    worker_id: int
+
+
+@dataclass(frozen=True)
+class _ResumeIteration:
+    seed: int | None = None
+
+
+def _generate_state(base_seed, worker_id):
+    """The seed of NumPy's global generator in a worker."""
+    return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
+
+
+def _worker_loop(make_fetcher, dataset_kind_is_iterable, index_queue, data_queue, done_event, base_seed, init_fn, worker_id, num_workers,
+                 parent):
+    """Take ``(number, indices)`` from the one queue, put ``(number, batch)`` into the other; None ends."""
+    global _worker_info
+    try:
+        torch.set_num_threads(1)
+        seed = base_seed + worker_id
+        random.seed(seed)
+        torch.manual_seed(seed)
+        np.random.seed(_generate_state(base_seed, worker_id))
+        _worker_info = WorkerInfo(worker_id, num_workers, seed, make_fetcher.args[0])
+        where = f"in DataLoader worker process {worker_id}"
+        error = fetcher = None
+        try:
+            if init_fn is not None:
+                init_fn(worker_id)
+            fetcher = make_fetcher()
+        except Exception:
+            error = ExceptionWrapper(where=where)
+        ended = False
+        while os.getppid() == parent:
+            try:
+                request = index_queue.get(timeout=MP_STATUS_CHECK_INTERVAL)
+            except queue.Empty:
+                continue
+            if request is None:
+                break
+            if isinstance(request, _ResumeIteration):
+                data_queue.put((request, None))
+                ended, fetcher = False, make_fetcher()
+                continue
+            if done_event.is_set() or ended:
+                continue
+            number, indices = request
+            if error is not None:
+                data, error = error, None
+            else:
+                try:
+                    data = fetcher.fetch(indices)
+                except Exception as e:
+                    if isinstance(e, StopIteration) and dataset_kind_is_iterable:
+                        data, ended = _IterableDatasetStopIteration(worker_id), True
+                    else:
+                        data = ExceptionWrapper(where=where)
+            data_queue.put((number, data))
+            del data, request, indices
+    except KeyboardInterrupt:
+        pass   # the main process raises it
+    if done_event.is_set():
+        data_queue.cancel_join_thread()
+        data_queue.close()
