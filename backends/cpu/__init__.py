@@ -1,0 +1,309 @@
+"""The CPU backend: chooses a kernel for (operator, dtype) from the table, converts arguments, counts calls."""
+import numpy as np
+
+from ...runtime import backend, dtypes as dt, pyboost
+from ...runtime.device import CPU
+from ...runtime.autograd import MODE
+from ...runtime.tensor import Tensor, from_array, numel, wrap
+from . import table
+
+# elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower than equal shapes
+EXPAND_FROM = 2048
+
+
+class Impl:
+    """A kernel chosen for one operator and dtype."""
+    __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why")
+
+    def __init__(self, op, dtype, kernel, compute):
+        self.op, self.dtype, self.kind, self.compute, self.calls = op, dtype, kernel.kind, compute, 0
+        self.primitive, self.limit, self.out, self.why = kernel.primitive, None, None, kernel.why
+        self.fn = kernel.bind(op)
+        self.native_broadcast = kernel.broadcasts
+        CPU_BACKEND.impls.append(self)
+
+
+class Cpu(backend.Backend):
+    def __init__(self):
+        self.impls = []
+        self._table = {}
+        self._scalars = {}
+
+    # ---------------------------------------------------------------- choosing
+    def select(self, op, dtype, large=False):
+        """The first kernel of the table that takes the dtype, or takes a wider one."""
+        key = (op, dtype, large)
+        impl = self._table.get(key)
+        if impl is None:
+            impl = self._table[key] = self._choose(op, dtype, large)
+        return impl
+
+    def _choose(self, op, dtype, large):
+        kernels = [k for k in table.kernels(op) if (large or k.above == 0)]
+        if large:
+            kernels.sort(key=lambda k: k.above == 0)
+        for wide in (dtype, *table.WIDER.get(dtype, ())):
+            for k in kernels:
+                if wide.np is not None and k.takes(wide):
+                    return Impl(op, dtype, k, None if wide is dtype else wide)
+        raise NotImplementedError(f'"{op.full}" not implemented for \'{dt.scalar_name(dtype)}\' on device cpu: no kernel for dtype {dtype}')
+
+    def scalar(self, value, dtype):
+        """A 0-d MindSpore tensor of a Python number."""
+        key = (value, value.__class__, dtype)
+        t = self._scalars.get(key)
+        if t is None:
+            with np.errstate(all="ignore"):
+                a = _number(value, dtype)
+            t = pyboost.tensor_from_array(a)
+            if value and value == value:
+                if len(self._scalars) > 4096:
+                    self._scalars.clear()
+                self._scalars[key] = t
+        return t
+
+    # ---------------------------------------------------------------- elementwise
+    def pointwise(self, op, operands, attrs, compute, out_dtype, shape):
+        n = numel(shape)
+        if n == 0:
+            return from_array(np.empty(shape, out_dtype.np), out_dtype)
+        compute = dt.OPMATH.get(compute, compute)
+        large = table.switches(op) is not None and n >= table.switches(op)
+        impl = self.select(op, compute, large)
+        impl.calls += 1
+        work = impl.compute or compute
+        kind = impl.kind
+        if kind == "numpy":
+            with np.errstate(all="ignore"):
+                r = impl.fn(*[_operand_array(t, work) for t in operands], *attrs)
+            if r.__class__ is not np.ndarray:
+                r = np.asarray(r)
+            if r.dtype != out_dtype.np:
+                r = _astype(r, out_dtype)
+            if r.shape != shape:
+                r = np.broadcast_to(r, shape)
+            return from_array(r, out_dtype)
+        if kind == "composite":
+            ts = [self._as(t, work) for t in operands]
+            prev, MODE.grad = MODE.grad, False
+            try:
+                r = impl.fn(*ts, *attrs)
+            finally:
+                MODE.grad = prev
+            if r._shape != shape:
+                r = r.expand(shape)
+            if r._stride is not None:
+                r = self.compact(r)
+            return r if r.dtype is out_dtype else self.cast(r, out_dtype)
+        expand = n >= EXPAND_FROM or not impl.native_broadcast
+        ms = [self._operand(t, work, shape if expand else None) for t in operands]
+        r = impl.fn(*ms, *attrs)
+        if impl.out is None:
+            impl.out = dt.bool_ if op.promote == "ALWAYS_BOOL" else _ms_out(r)
+            if impl.compute is None and work is compute and impl.out is out_dtype and not attrs and dt.OPMATH.get(compute) is None and not expand_only(impl):
+                impl.limit = table.switches(op)
+                if not large and (impl.limit is None or len(operands) == 2):
+                    op.impls[impl.dtype] = impl
+        if impl.out is not out_dtype:
+            return from_array(_astype(r.asnumpy(), out_dtype), out_dtype)
+        if len(operands) > 1 and not expand and tuple(r.shape) != shape:
+            return from_array(np.broadcast_to(r.asnumpy(), shape), out_dtype)
+        return wrap(r, shape, out_dtype)
+
+    def _operand(self, t, work, shape):
+        if t.__class__ is not Tensor and not isinstance(t, Tensor):
+            return self.scalar(t, work)
+        if t.dtype is work and (shape is None or t._shape == shape or not t._shape):
+            return t._mstensor()
+        a = t._array()
+        if t.dtype is not work:
+            a = _astype(a, work)
+        if shape is not None and a.shape and a.shape != shape:
+            a = np.broadcast_to(a, shape)
+        if not a.flags.c_contiguous:
+            a = np.array(a, order="C")
+        return pyboost.tensor_from_array(a)
+
+    def _as(self, t, work):
+        if not isinstance(t, Tensor):
+            return from_array(_number(t, work), work)
+        return t if t.dtype is work else self.cast(t, work)
+
+    # ---------------------------------------------------------------- everything else
+    def run(self, op, spec, args):
+        multi = spec.__class__ is list
+        if (all(s[0] is not None and 0 in s[0] for s in spec) and spec if multi else spec[0] is not None and 0 in spec[0]) and not op.options.get("empty_ok"):
+            out = tuple(from_array(np.empty(s[0], s[1].np), s[1]) for s in spec) if multi else from_array(np.empty(spec[0], spec[1].np), spec[1])
+            return out
+        key = self._key_dtype(op, spec, args)
+        switch = table.switches(op)
+        large = switch is not None and self._size(op, args, spec) >= switch
+        impl = self.select(op, dt.OPMATH.get(key, key) if op.options.get("opmath", True) else key, large)
+        impl.calls += 1
+        low = key if (impl.compute or dt.OPMATH.get(key, key)) is not key and (op.options.get("opmath", True) or impl.compute) else None
+        work = impl.compute or dt.OPMATH.get(key, key)
+        kind = impl.kind
+        if kind == "composite":
+            prev, MODE.grad = MODE.grad, False
+            try:
+                r = impl.fn(*[self._as(a, work) if low is not None and isinstance(a, Tensor) and a.dtype is key else
+                              [self._as(t, work) if t.dtype is key else t for t in a] if low is not None and a.__class__ in (list, tuple) and a and isinstance(a[0], Tensor)
+                              else a for a in args])
+            finally:
+                MODE.grad = prev
+        else:
+            convert = self._array_of if kind == "numpy" else self._ms_of
+            conv = list(args)
+            for i in op.tensor_args:
+                a = args[i]
+                if a is None:
+                    continue
+                if a.__class__ is list or a.__class__ is tuple:
+                    conv[i] = type(a)(None if t is None else convert(t, work if low is not None and t.dtype is key else None) for t in a)
+                elif isinstance(a, Tensor):
+                    conv[i] = convert(a, work if low is not None and a.dtype is key else None)
+            if kind == "numpy":
+                with np.errstate(all="ignore"):
+                    r = impl.fn(*conv)
+            else:
+                r = impl.fn(*conv)
+        if multi:
+            return tuple(self._finish(x, s) for x, s in zip(r, spec))
+        return self._finish(r, spec)
+
+    def _key_dtype(self, op, spec, args):
+        k = op.options.get("key")
+        if k is not None:
+            a = args[k]
+            return (a[0] if a.__class__ in (list, tuple) else a).dtype
+        for i in op.tensor_args:
+            a = args[i]
+            if a.__class__ is list or a.__class__ is tuple:
+                if a and a[0] is not None:
+                    return a[0].dtype
+            elif isinstance(a, Tensor):
+                return a.dtype
+        return spec[0][1] if spec.__class__ is list else spec[1]
+
+    def _size(self, op, args, spec):
+        n = 0
+        for i in op.tensor_args:
+            a = args[i]
+            for t in a if a.__class__ in (list, tuple) else (a,):
+                if isinstance(t, Tensor):
+                    n = max(n, numel(t._shape))
+        shape = (spec[0][0] if spec else ()) if spec.__class__ is list else spec[0]
+        return max(n, numel(shape or ()))
+
+    def _array_of(self, t, dtype):
+        a = t._array()
+        return a if dtype is None else _astype(a, dtype)
+
+    def _ms_of(self, t, dtype):
+        if dtype is None:
+            return t._mstensor()
+        return pyboost.tensor_from_array(np.ascontiguousarray(_astype(t._array(), dtype)).reshape(t._shape))
+
+    def _finish(self, r, spec):
+        shape, dtype = spec[0], spec[1]
+        if shape is None:
+            shape = tuple(r.shape)
+        if isinstance(r, Tensor):
+            if r.dtype is not dtype:
+                r = self.cast(r, dtype)
+            return r
+        if r.__class__ is np.ndarray or isinstance(r, np.generic):
+            r = np.asarray(r)
+            if r.dtype != dtype.np:
+                r = _astype(r, dtype)
+            return from_array(r.reshape(shape) if r.shape != tuple(shape) else r, dtype)
+        if _ms_out(r) is not dtype:
+            return from_array(_astype(r.asnumpy(), dtype).reshape(shape), dtype)
+        t = wrap(r, tuple(shape), dtype)
+        if tuple(r.shape) != t._shape:
+            t._np, t._ms = r.asnumpy().reshape(shape), None
+        return t
+
+    # ---------------------------------------------------------------- in place
+    def inplace(self, op):
+        fn = table.inplace_kernel(op)
+        if fn is None:
+            return None
+
+        def kernel(dst, *args):
+            table.MOVES["copy"] += 1
+            fn(dst._array(), *[[None if t is None else t._array() for t in a] if a.__class__ in (list, tuple) and any(isinstance(t, Tensor) for t in a)
+                               else a._array() if isinstance(a, Tensor) else a for a in args])
+        return kernel
+
+    # ---------------------------------------------------------------- memory
+    def empty(self, shape, dtype, device):
+        return from_array(np.empty(shape, dtype.np), dtype)
+
+    def write(self, dst, src):
+        if src.device is not CPU:
+            src = src.detach().to("cpu")
+        d, s = dst._array(), src._array()
+        if dst._storage is not None and src._storage is dst._storage and np.may_share_memory(d, s):
+            s = s.copy()
+        if s.dtype != d.dtype:
+            s = _astype(s, dst.dtype)
+        table.MOVES["copy"] += 1
+        np.copyto(d, s)
+
+    def cast(self, tensor, dtype):
+        table.MOVES["cast"] += 1
+        if dtype.np is None:
+            raise NotImplementedError(f"cannot cast {tensor.dtype} to {dtype} on device cpu")
+        return from_array(np.ascontiguousarray(_astype(tensor._array(), dtype)).reshape(tensor._shape), dtype)
+
+    def compact(self, tensor):
+        table.MOVES["copy"] += 1
+        return from_array(np.array(tensor._array(), order="C"), tensor.dtype)
+
+
+def expand_only(impl):
+    return not impl.native_broadcast
+
+
+def _number(value, dtype):
+    if dtype.category == dt.INT and isinstance(value, int):
+        return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np) if dtype.is_signed or value < 0 \
+            else np.array(value, dtype.np)
+    return np.array(value).astype(dtype.np)
+
+
+def _operand_array(t, work):
+    if not isinstance(t, Tensor):
+        return _number(t, work)
+    a = t._array()
+    return a if t.dtype is work else _astype(a, work)
+
+
+def _astype(a, dtype):
+    """NumPy's cast with PyTorch's meaning: complex drops its imaginary part, floats that do not fit wrap as C does."""
+    if a.dtype.kind == "c" and dtype.category != dt.COMPLEX:
+        a = a.real if dtype.category != dt.BOOL else a != 0
+    if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
+        with np.errstate(all="ignore"):
+            return a.astype(np.float32 if a.dtype.kind == "V" else a.dtype).astype(np.int64).astype(dtype.np)
+    with np.errstate(all="ignore"):
+        if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
+            return a.astype(np.float32) != 0
+        return a.astype(dtype.np)
+
+
+_MS_DTYPES = {}
+
+
+def _ms_out(r):
+    d = r.dtype
+    k = _MS_DTYPES.get(d)
+    if k is None:
+        k = _MS_DTYPES[d] = dt.ALL[{"Bool": "bool", "BFloat16": "bfloat16"}.get(str(d), str(d).lower())]
+    return k
+
+
+CPU_BACKEND = Cpu()
+backend.register("cpu", CPU_BACKEND)
+from . import kernels  # noqa: E402,F401  (the table's entries; they use the operators)

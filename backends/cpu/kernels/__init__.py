@@ -1,0 +1,12 @@
+"""The CPU table's entries, by family; each file states what stands in for a primitive and why."""
+import importlib
+
+FAMILIES = ("memory", "indexing", "pointwise", "reduction", "sorting", "matmul", "linalg", "fft", "shape", "random", "activation", "conv", "pooling",
+            "norm", "loss", "misc")
+
+for _f in FAMILIES:
+    try:
+        importlib.import_module("." + _f, __name__)
+    except ModuleNotFoundError as e:
+        if e.name != f"{__name__}.{_f}":
+            raise

@@ -1,0 +1,1 @@
+"""The runtime under `torch`: tensors, operators and autograd over MindSpore's primitives."""

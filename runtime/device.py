@@ -1,0 +1,219 @@
+"""torch.device, Size, layout, memory_format and the default device."""
+import threading
+
+TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
+         "mps", "meta", "hpu", "mtia", "npu")
+ACCELERATOR = "npu"
+
+
+class device:
+    """A device type and, for accelerators, an index."""
+    __slots__ = ("type", "index", "_previous")
+    __module__ = "torch"
+    _cache = {}
+
+    def __new__(cls, type=None, index=None, *, device=None):
+        if device is not None:
+            type = device
+        key = (type, index, type.__class__)
+        try:
+            return cls._cache[key]
+        except KeyError:
+            pass
+        if isinstance(type, cls):
+            if index is not None:
+                raise RuntimeError(f"'type' must not include an index because index was passed explicitly: {type}")
+            return type
+        if type.__class__ is int:
+            if index is not None:
+                raise TypeError("device(): argument 'type' (position 1) must be str, not int")
+            if type < 0:
+                raise RuntimeError(f"Device index must not be negative, got {type}")
+            name, index = ACCELERATOR, type
+        elif isinstance(type, str):
+            name, colon, number = type.partition(":")
+            if colon:
+                if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
+                    raise RuntimeError(f"Invalid device string: '{type}'")
+                if index is not None:
+                    raise RuntimeError(f"'type' must not include an index because index was passed explicitly: {type}")
+                index = int(number)
+        else:
+            raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
+        if name not in TYPES:
+            raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
+        canonical = (name, index, str)
+        self = cls._cache.get(canonical)
+        if self is None:
+            self = object.__new__(cls)
+            self.type, self.index = name, index
+            cls._cache[canonical] = self
+        cls._cache[key] = self
+        return self
+
+    def __repr__(self):
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self):
+        return (device, (self.type,) if self.index is None else (self.type, self.index))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __call__(self, func):
+        import functools
+
+        @functools.wraps(func)
+        def wrapper(*args, **kwargs):
+            with self:
+                return func(*args, **kwargs)
+        return wrapper
+
+    def __enter__(self):
+        stack = default.__dict__.setdefault("stack", [])
+        stack.append(default.device)
+        default.device = self
+        return self
+
+    def __exit__(self, *exc):
+        default.device = default.stack.pop()
+
+
+class _Default(threading.local):
+    device = None
+
+
+default = _Default()
+CPU = device("cpu")
+META = device("meta")
+default_global = [CPU]
+
+
+def get_default_device():
+    d = default.device
+    return d if d is not None else default_global[0]
+
+
+def set_default_device(d):
+    default_global[0] = CPU if d is None else device(d)
+
+
+def usable(d):
+    """`d` as a device on which tensors can be made, or PyTorch's error for a build without it."""
+    if d.__class__ is not device:
+        d = device(d)
+    t = d.type
+    if t == "cpu":
+        return CPU
+    if t == "meta":
+        return META
+    if t == ACCELERATOR:
+        from .backend import require_accelerator
+        return require_accelerator(d)
+    if t == "cuda":
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    if t == "xpu":
+        raise AssertionError("Torch not compiled with XPU enabled")
+    raise RuntimeError(f"PyTorch is not linked with support for {t} devices")
+
+
+class Size(tuple):
+    """A tensor's shape: a tuple of ints with numel()."""
+    __slots__ = ()
+    __module__ = "torch"
+
+    def __new__(cls, *args):
+        if args and args[0].__class__ is tuple or not args:
+            for i in (args[0] if args else ()):
+                if i.__class__ is not int:
+                    break
+            else:
+                return tuple.__new__(cls, *args)
+        out = []
+        for n, i in enumerate(args[0]):
+            try:
+                out.append(i.__index__())
+            except (AttributeError, TypeError):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {n} is '{type(i).__name__}')") from None
+        return tuple.__new__(cls, out)
+
+    def numel(self):
+        n = 1
+        for i in self:
+            n *= i
+        return n
+
+    def __repr__(self):
+        return f"torch.Size([{', '.join(map(repr, self))}])"
+
+    __str__ = __repr__
+
+    def __getitem__(self, i):
+        r = tuple.__getitem__(self, i)
+        return tuple.__new__(Size, r) if i.__class__ is slice else r
+
+    def __add__(self, other):
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return tuple.__new__(Size, tuple.__add__(self, other))
+
+    def __radd__(self, other):
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return tuple.__new__(Size, tuple.__add__(other, self))
+
+    def __mul__(self, n):
+        return tuple.__new__(Size, tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self):
+        return (Size, (tuple(self),))
+
+
+class _Named:
+    __slots__ = ("name",)
+    __module__ = "torch"
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return self.name
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class layout(_Named):
+    __module__ = "torch"
+
+
+class memory_format(_Named):
+    __module__ = "torch"
+
+
+class qscheme(_Named):
+    __module__ = "torch"
+
+
+LAYOUTS = {n: layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged")}
+FORMATS = {n: memory_format(n) for n in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")}
+QSCHEMES = {n: qscheme(n) for n in ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
+                                    "per_channel_affine_float_qparams")}
+strided = LAYOUTS["strided"]
+contiguous_format, preserve_format, channels_last, channels_last_3d = FORMATS.values()

@@ -1,0 +1,232 @@
+"""torch.dtype, the promotion lattice, finfo and iinfo."""
+import ml_dtypes
+import numpy as np
+
+BOOL, INT, FLOAT, COMPLEX = range(4)
+
+
+class dtype:
+    __slots__ = ("name", "itemsize", "np", "category", "is_floating_point", "is_complex", "is_signed", "full_name")
+    __module__ = "torch"
+
+    def __init__(self, name, itemsize, np_type, category, signed=True):
+        self.name, self.itemsize, self.category, self.is_signed = name, itemsize, category, signed
+        self.np = None if np_type is None else np.dtype(np_type)
+        self.is_floating_point, self.is_complex = category == FLOAT, category == COMPLEX
+        self.full_name = "torch." + name
+
+    def __repr__(self):
+        return self.full_name
+
+    def __reduce__(self):
+        return self.name
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def to_real(self):
+        return TO_REAL.get(self, self)
+
+    def to_complex(self):
+        return TO_COMPLEX[self]
+
+
+def _make():
+    table = [
+        ("bool", 1, np.bool_, BOOL, False),
+        ("uint8", 1, np.uint8, INT, False), ("int8", 1, np.int8, INT), ("int16", 2, np.int16, INT),
+        ("int32", 4, np.int32, INT), ("int64", 8, np.int64, INT),
+        ("uint16", 2, np.uint16, INT, False), ("uint32", 4, np.uint32, INT, False), ("uint64", 8, np.uint64, INT, False),
+        ("float16", 2, np.float16, FLOAT), ("bfloat16", 2, ml_dtypes.bfloat16, FLOAT),
+        ("float32", 4, np.float32, FLOAT), ("float64", 8, np.float64, FLOAT),
+        ("complex32", 4, None, COMPLEX), ("complex64", 8, np.complex64, COMPLEX), ("complex128", 16, np.complex128, COMPLEX),
+        ("float8_e4m3fn", 1, ml_dtypes.float8_e4m3fn, FLOAT), ("float8_e5m2", 1, ml_dtypes.float8_e5m2, FLOAT),
+        ("float8_e4m3fnuz", 1, ml_dtypes.float8_e4m3fnuz, FLOAT), ("float8_e5m2fnuz", 1, ml_dtypes.float8_e5m2fnuz, FLOAT),
+        ("float8_e8m0fnu", 1, getattr(ml_dtypes, "float8_e8m0fnu", None), FLOAT, False),
+        ("float4_e2m1fn_x2", 1, None, FLOAT),
+        ("quint8", 1, None, INT, False), ("qint8", 1, None, INT), ("qint32", 4, None, INT),
+        ("quint4x2", 1, None, INT, False), ("quint2x4", 1, None, INT, False),
+    ]
+    table += [(f"{u}int{n}", 1, None, INT, not u) for u in ("", "u") for n in range(1, 8)]
+    table += [(f"bits{n}", s, None, INT, False) for n, s in (("8", 1), ("16", 2), ("1x8", 1), ("2x4", 1), ("4x2", 1))]
+    return {row[0]: dtype(*row) for row in table}
+
+
+ALL = _make()
+globals().update({("bool_" if n == "bool" else n): d for n, d in ALL.items()})
+# filled by name so that linters and readers see them
+bool_, uint8, int8, int16, int32, int64 = (ALL[n] for n in ("bool", "uint8", "int8", "int16", "int32", "int64"))
+uint16, uint32, uint64 = (ALL[n] for n in ("uint16", "uint32", "uint64"))
+float16, bfloat16, float32, float64 = (ALL[n] for n in ("float16", "bfloat16", "float32", "float64"))
+complex32, complex64, complex128 = (ALL[n] for n in ("complex32", "complex64", "complex128"))
+
+ALIASES = {"half": float16, "float": float32, "double": float64, "chalf": complex32, "cfloat": complex64, "cdouble": complex128,
+           "short": int16, "int": int32, "long": int64}
+TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
+TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128,
+              complex32: complex32, complex64: complex64, complex128: complex128}
+# what PyTorch computes the low precision types in
+OPMATH = {float16: float32, bfloat16: float32, complex32: complex64}
+FROM_NP = {d.np: d for d in ALL.values() if d.np is not None}
+# names in messages ("expected Long but got Float") and of the legacy storage and tensor classes
+LEGACY = {bool_: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long", float16: "Half", bfloat16: "BFloat16",
+          float32: "Float", float64: "Double", complex32: "ComplexHalf", complex64: "ComplexFloat", complex128: "ComplexDouble",
+          uint16: "UInt16", uint32: "UInt32", uint64: "UInt64"}
+
+
+def scalar_name(d):
+    """PyTorch's C++ name of a dtype, as in its messages"""
+    return LEGACY.get(d) or "".join(p[:1].upper() + p[1:] for p in d.name.split("_", 1)[:1]) + ("_" + d.name.split("_", 1)[1] if "_" in d.name else "")
+
+
+_SIGNED = [int8, int16, int32, int64]
+_UNSIGNED = [uint8, uint16, uint32, uint64]
+_FLOATS = {float16: 0, bfloat16: 0, float32: 1, float64: 2}
+_COMPLEX = {complex32: 0, complex64: 1, complex128: 2}
+_promoted = {}
+
+
+def _promote(a, b):
+    if a is b:
+        return a
+    if a.category > b.category:
+        a, b = b, a
+    if a is bool_:
+        return b
+    for x in (a, b):
+        if x.name.startswith("float8") or x.name.startswith("float4"):
+            other = b if x is a else a
+            if other.category == FLOAT:
+                raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}")
+    if b.category == INT:
+        if a in _SIGNED and b in _SIGNED:
+            return max(a, b, key=lambda d: d.itemsize)
+        if a in _UNSIGNED and b in _UNSIGNED:
+            return max(a, b, key=lambda d: d.itemsize)
+        u, s = (a, b) if a in _UNSIGNED else (b, a)
+        if u is uint8 and s in _SIGNED:
+            return int16 if s is int8 else s
+        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}")
+    if a.category == INT:
+        return b
+    if b.category == FLOAT:
+        if _FLOATS[a] == _FLOATS[b]:
+            return float32
+        return a if _FLOATS[a] > _FLOATS[b] else b
+    if a.category == FLOAT:
+        need = 1 if a is bfloat16 else _FLOATS[a]
+        return b if _COMPLEX[b] >= need else (complex64 if need == 1 else complex128)
+    return a if _COMPLEX[a] > _COMPLEX[b] else b
+
+
+def promote_types(a, b):
+    """The dtype that PyTorch's lattice gives for the two."""
+    try:
+        return _promoted[a, b]
+    except KeyError:
+        if not (isinstance(a, dtype) and isinstance(b, dtype)):
+            bad = next(x for x in (a, b) if not isinstance(x, dtype))
+            raise TypeError(f"promote_types(): argument must be torch.dtype, not {type(bad).__name__}") from None
+        r = _promoted[a, b] = _promoted[b, a] = _promote(a, b)
+        return r
+
+
+def can_cast(from_, to):
+    """Whether PyTorch's casting rules allow writing from_ into to."""
+    if from_.category == COMPLEX and to.category != COMPLEX:
+        return False
+    if from_.category == FLOAT and to.category in (INT, BOOL):
+        return False
+    return not (from_.category != BOOL and to.category == BOOL)
+
+
+class _State:
+    default = float32
+
+
+def get_default_dtype():
+    return _State.default
+
+
+def set_default_dtype(d):
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _State.default = d
+
+
+SCALAR_CATEGORY = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
+
+
+def scalar_dtype(value):
+    """The dtype a Python number takes as a tensor."""
+    c = value.__class__
+    if c is bool:
+        return bool_
+    if c is int:
+        return int64
+    if c is float:
+        return _State.default
+    if c is complex:
+        return TO_COMPLEX[_State.default]
+    if isinstance(value, np.bool_):
+        return bool_
+    if isinstance(value, (int, np.integer)):
+        return int64
+    if isinstance(value, (float, np.floating)):
+        return _State.default
+    if isinstance(value, (complex, np.complexfloating)):
+        return TO_COMPLEX[_State.default]
+    raise TypeError(f"must be real number, not {type(value).__name__}")
+
+
+class _info:
+    __slots__ = ("dtype", "bits", "min", "max", "eps", "tiny", "smallest_normal", "resolution")
+
+    def __setattr__(self, *a):
+        raise AttributeError("read-only attribute")
+
+    def _set(self, **kw):
+        for k, v in kw.items():
+            object.__setattr__(self, k, v)
+
+
+class finfo(_info):
+    """Machine limits of a floating point dtype (the default dtype if none is given)."""
+    __module__ = "torch"
+
+    def __init__(self, type=None):
+        d = type or _State.default
+        if not isinstance(d, dtype):
+            raise TypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}")
+        d = d.to_real()
+        if d.category != FLOAT:
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+        i = ml_dtypes.finfo(d.np)
+        f = float
+        self._set(dtype=d.name, bits=d.itemsize * 8, min=f(i.min), max=f(i.max), eps=f(i.eps), tiny=f(i.smallest_normal),
+                  smallest_normal=f(i.smallest_normal), resolution=f(i.resolution) if d not in (float32, float16, float64) else f(str(i.resolution)))
+
+    def __repr__(self):
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+
+
+class iinfo(_info):
+    """Limits of an integer dtype."""
+    __module__ = "torch"
+
+    def __init__(self, type):
+        if not isinstance(type, dtype):
+            raise TypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
+        if type.category != INT or type.np is None:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        i = np.iinfo(type.np)
+        self._set(dtype=type.name, bits=i.bits, min=int(i.min), max=int(i.max))
+
+    def __repr__(self):
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

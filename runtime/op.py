@@ -1,0 +1,1132 @@
+"""One declaration for each operator, and the one loop that makes everything else of it.
+
+`op(...)` declares an operator with a kernel, `view(...)` one that only changes the geometry, `composite(...)` a function over
+other operators. From each declaration come, when first asked for: torch.f, Tensor.f, Tensor.f_, out=, the signature, the meta
+kernel and the autograd node.
+"""
+import inspect
+import traceback
+from collections import namedtuple
+
+from . import dtypes as dt
+from .autograd import MODE, TASK, OpNode, Saved, accumulator, check_inplace, edge, fit, meta_of, note_view, rebase, save_list
+from .backend import get as backend
+from .device import CPU, META
+from .overrides import STATE as OVERRIDES, plain, run_overridden
+from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error
+from .tensor import Tensor, alias, empty, meta_tensor, numel, strided_view, wrap
+
+# elementwise type promotion, PyTorch's names
+DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, COMPLEX_TO_FLOAT, BOOL_TO_LONG = (
+    "DEFAULT", "NO_OPMATH", "INT_TO_FLOAT", "ALWAYS_BOOL", "COMPLEX_TO_FLOAT", "BOOL_TO_LONG")
+
+REGISTRY = {}      # namespace -> name -> [Op]
+_TENSOR_ONLY = {}  # name -> [Op] that are methods only
+
+
+class Op:
+    """A declared operator."""
+
+    def __init__(self, schema, prim, promote, derivative, meta, prepare, call, geometry, fn, options):
+        self.schema = schema
+        self.name, self.namespace = schema.name, schema.namespace
+        self.key = schema.name + ("." + schema.overload if schema.overload else "")
+        self.full = self.key if schema.namespace in ("torch", "Tensor") else schema.namespace + "." + self.key
+        self.prim, self.promote, self.derivative, self.meta, self.prepare = prim, promote, derivative, meta, prepare
+        self.prim_call, self.geometry, self.fn, self.options = call, geometry, fn, options
+        self.tensor_args = schema.tensor_args
+        self.operands = [i for i in self.tensor_args if not schema.args[i].list]
+        self.attrs = [] if options.get("alpha") else [i for i in range(len(schema.args)) if i not in self.tensor_args]
+        self._call = self._formulas = None
+        self.plans = {}
+        self.impls = {}
+
+    @property
+    def call(self):
+        """The operator on schema-ordered arguments, recording gradients."""
+        c = self._call
+        if c is None:
+            c = self._call = _maker(self)(self)
+        return c
+
+    def __repr__(self):
+        return f"<op {self.full}>"
+
+    # -------------------------------------------------------- autograd
+    @property
+    def formulas(self):
+        if self._formulas is None:
+            self._formulas = _compile_formulas(self)
+        return self._formulas
+
+    def record(self, out, args):
+        """Make the node of this call and hang it on its outputs."""
+        f = self.formulas
+        node = f.node_class()
+        edges, metas, key = [], [], []
+        for i, is_list in f.diff:
+            a = args[i]
+            if is_list:
+                es = [edge(t) if t is not None else None for t in a]
+                edges += es
+                metas += [meta_of(t) if t is not None else None for t in a]
+                key.append(any(e is not None for e in es))
+            elif a.__class__ in _NUMBERS or a is None:
+                edges.append(None)
+                metas.append(None)
+                key.append(False)
+            else:
+                # inlined edge(): this is the hottest place of the tape
+                if a._requires_grad:
+                    fn = a._grad_fn if a._view is None else a._get_grad_fn()
+                    edges.append((fn, a._output_nr) if fn is not None else (accumulator(a), 0))
+                    key.append(True)
+                else:
+                    edges.append(None)
+                    key.append(False)
+                metas.append((a._shape, a.dtype, a.device))
+        key = tuple(key)
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self.plans[key] = f.plan(key)
+        node.edges, node.in_meta, node.needs = tuple(edges), tuple(metas), key
+        save, save_outs = plan
+        node.saved = [a if not s else Saved(a) if s == 1 and a.__class__ not in _NUMBERS and a is not None else save_list(a) if s == 2 else None if s == 3 else a
+                      for s, a in zip(save, args)]
+        if MODE.anomaly:
+            node.trace = "".join(traceback.format_stack()[:-3])
+        if out.__class__ is tuple or out.__class__ is list:
+            node.out_meta = [(t._shape, t.dtype, t.device) for t in out]
+            node.outs = [Saved(t, node, k) if k in save_outs else None for k, t in enumerate(out)] if save_outs else None
+            for k, t in enumerate(out):
+                if t.dtype.category >= 2 and k not in f.non_diff:
+                    t._requires_grad, t._grad_fn, t._output_nr = True, node, k
+        else:
+            node.out_meta = ((out._shape, out.dtype, out.device),)
+            node.outs = [Saved(out, node, 0)] if save_outs else None
+            if out.dtype.category >= 2:
+                out._requires_grad = True
+                out._grad_fn = node
+        return node
+
+    def backward(self, node, grads, args, outs):
+        f = self.formulas
+        result = [None] * len(node.edges)
+        needs = node.needs
+        for targets, fn, getters in f.steps:
+            if not any(needs[t] for t in targets):
+                continue
+            vals = [get(node, grads, args, outs) for get in getters]
+            r = fn(*vals)
+            if len(targets) == 1:
+                t = targets[0]
+                if f.diff[t][1]:
+                    for k, g in enumerate(r):
+                        result[f.start(t, node) + k] = g
+                else:
+                    result[f.start(t, node)] = r
+            else:
+                for t, g in zip(targets, r):
+                    if needs[t]:
+                        result[f.start(t, node)] = g
+        return tuple(result)
+
+
+_NUMBERS = frozenset((int, float, bool, complex, type(None)))
+
+
+class _Formulas:
+    """Compiled derivative: which arguments are differentiable, what each formula reads, what must be saved."""
+
+    def __init__(self, op):
+        self.op = op
+        schema, d = op.schema, op.derivative
+        index = {a.name: i for i, a in enumerate(schema.args)}
+        if callable(d):
+            d = {schema.args[op.tensor_args[0]].name: d}
+        entries = [((k,) if isinstance(k, str) else tuple(k), fn) for k, fn in d.items() if fn is not None]
+        names = [n for ks, _ in entries for n in ks]
+        order = sorted(set(names), key=index.__getitem__)
+        self.diff = [(index[n], schema.args[index[n]].list) for n in order]
+        self.non_diff = frozenset(op.options.get("non_differentiable", ()))
+        self.steps, self.reads = [], []
+        for ks, fn in entries:
+            targets = [order.index(k) for k in ks]
+            params = list(inspect.signature(fn).parameters)
+            getters, reads, outs = [], set(), set()
+            for p in params:
+                getters.append(_getter(p, index, order, schema, reads, outs, self, ks))
+            self.steps.append((targets, fn, getters))
+            self.reads.append((targets, reads, outs))
+        label = "".join(w[:1].upper() + w[1:] for w in op.name.split("_") if w) + "Backward0"
+        self.node_class = type(label, (OpNode,), {"op": op, "__slots__": (), "__module__": "torch.autograd.graph"})
+        self.has_list = any(l for _, l in self.diff)
+
+    def start(self, t, node):
+        if not self.has_list:
+            return t
+        n = 0
+        for k in range(t):
+            i, is_list = self.diff[k]
+            n += len(node.edges) - (len(self.diff) - 1) if is_list else 1
+        return n
+
+    def plan(self, key):
+        reads, outs = set(), set()
+        for targets, r, o in self.reads:
+            if any(key[t] for t in targets):
+                reads |= r
+                outs |= o
+        save = []
+        for i, a in enumerate(self.op.schema.args):
+            if not a.is_tensor:
+                save.append(0)
+            elif i in reads:
+                save.append(2 if a.list else 1)
+            else:
+                save.append(3)
+        return tuple(save), outs
+
+
+def _getter(p, index, order, schema, reads, outs, f, ks):
+    if p == "g":
+        return lambda node, gs, args, out: _grad(node, gs, 0)
+    if p == "gs":
+        return lambda node, gs, args, out: gs
+    if p == "needs":
+        at = [order.index(k) for k in ks]
+        return lambda node, gs, args, out: [node.needs[t] for t in at]
+    if p == "node":
+        return lambda node, gs, args, out: node
+    if p in index:
+        i = index[p]
+        if schema.args[i].is_tensor:
+            reads.add(i)
+        return lambda node, gs, args, out: args[i]
+    if p in ("out", "result"):
+        outs.add(0)
+        return lambda node, gs, args, out: out[0]
+    if p[:3] == "out" and p[3:].isdigit():
+        k = int(p[3:])
+        outs.add(k)
+        return lambda node, gs, args, out: out[k]
+    if p[0] == "g" and p[1:].isdigit():
+        k = int(p[1:])
+        return lambda node, gs, args, out: _grad(node, gs, k)
+    for suffix, k in (("_shape", 0), ("_dtype", 1)):
+        if p.endswith(suffix) and p[:-len(suffix)] in index:
+            name = p[:-len(suffix)]
+            t = order.index(name) if name in order else None
+            if t is None:
+                i = index[name]
+                reads.add(i)
+                return (lambda node, gs, args, out: args[i]._shape) if k == 0 else (lambda node, gs, args, out: args[i].dtype)
+            if schema.args[index[name]].list:
+                return lambda node, gs, args, out: [m[k] for m in node.in_meta[f.start(t, node):f.start(t, node) + len(node.in_meta) - len(f.diff) + 1]]
+            return lambda node, gs, args, out: node.in_meta[f.start(t, node)][k]
+    raise TypeError(f"{schema.text}: a derivative names '{p}', which is neither an argument, nor g, out, needs")
+
+
+def _grad(node, gs, k):
+    g = gs[k] if k < len(gs) else None
+    if g is None:
+        shape, dtype, device = node.out_meta[k]
+        g = zeros_like_meta(shape, dtype, device)
+    return g
+
+
+def zeros_like_meta(shape, dtype, device):
+    return REGISTRY_FN("zeros")(shape, dtype=dtype, device=device)
+
+
+def _compile_formulas(op):
+    return _Formulas(op)
+
+
+# ------------------------------------------------------------------------------------------------ declaring
+def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=None, call=None, **options):
+    """Declare an operator with a kernel.
+
+    schema: PyTorch's signature string. prim: the PyBoost primitive, on every device unless a backend says otherwise.
+    promote: elementwise type promotion (makes it elementwise). derivative: a formula, or {argument: formula}; formulas name what they
+    read: g (or g0, g1, gs), out (out0, ...), arguments, ARG_shape, ARG_dtype, needs. prepare(*args) -> args normalises.
+    meta(*args) -> (shape, dtype) or a list of them checks and infers. call(prim, *args) maps arguments to the primitive's order.
+    options: method, function, inplace, out (which surfaces exist), alias, non_differentiable, varargs, autocast.
+    """
+    return _declare(Op(Schema(schema), prim, promote, derivative, meta, prepare, call, None, None, options))
+
+
+def view(schema, geometry, *, derivative=None, **options):
+    """Declare a view: geometry(self, *args) -> (shape, stride or None, offset), or a list of them."""
+    return _declare(Op(Schema(schema), None, None, derivative, None, None, None, geometry, None, options))
+
+
+def composite(schema, **options):
+    """Declare a function over dispatched operators; it needs neither kernel nor derivative."""
+    def deco(fn):
+        o = _declare(Op(Schema(schema), None, None, None, None, None, None, None, fn, options))
+        fn.op = o
+        return fn
+    return deco
+
+
+def _declare(o):
+    names = [o.name, *o.options.get("alias", ())]
+    for full in names:
+        ns, name = (o.namespace, full) if "." not in full else full.rsplit(".", 1)
+        _TENSOR_ONLY.setdefault(name, []).append(o) if ns == "Tensor" else REGISTRY.setdefault(ns, {}).setdefault(name, []).append(o)
+    return o
+
+
+def is_method(o):
+    return o.options.get("method", o.namespace in ("torch", "Tensor") and bool(o.schema.args) and o.schema.args[0].name == "self"
+                         and o.schema.args[0].is_tensor)
+
+
+def is_function(o):
+    return o.options.get("function", o.namespace != "Tensor")
+
+
+def is_inplace(o):
+    return o.options.get("inplace", o.promote is not None and o.schema.args[0].name == "self")
+
+
+def has_out(o):
+    return o.options.get("out", o.geometry is None and o.schema.returns.lstrip("(").startswith("Tensor") and "[]" not in o.schema.returns)
+
+
+# ------------------------------------------------------------------------------------------------ calls by kind
+def _maker(o):
+    if o.fn is not None:
+        return _make_composite
+    if o.geometry is not None:
+        return _make_view
+    if o.promote is not None:
+        n = len(o.operands)
+        alpha = o.options.get("alpha", False)
+        return _make_unary if n == 1 and not o.prepare else _make_binary if n == 2 and len(o.operands) + alpha == len(o.schema.args) and (
+            alpha or not o.prepare) else _make_pointwise
+    return _make_general
+
+
+def _make_composite(o):
+    return o.fn
+
+
+def requires_grad(o, args):
+    for i in o.tensor_args:
+        a = args[i]
+        if a.__class__ is list or a.__class__ is tuple:
+            for t in a:
+                if t is not None and t._requires_grad:
+                    return True
+        elif a is not None and a.__class__ not in _NUMBERS and a._requires_grad:
+            return True
+    return False
+
+
+def common_device(o, args):
+    """The device of the call; 0-d CPU tensors may meet any device, others must agree."""
+    device = None
+    zero = None
+    for i in o.tensor_args:
+        a = args[i]
+        for t in a if a.__class__ in (list, tuple) else (a,):
+            if t is None or t.__class__ in _NUMBERS:
+                continue
+            d = t.device
+            if d is device:
+                continue
+            if device is None and (t._shape or d is not CPU):
+                device = d
+            elif not t._shape and d is CPU:
+                zero = d
+            else:
+                raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {device} and {d}! "
+                                   f"(when checking argument in method {o.full})")
+    return device or zero or CPU
+
+
+def _make_general(o):
+    prepare, meta, tensor_args = o.prepare, o.meta, o.tensor_args
+    single = len(tensor_args) == 1 and not o.schema.args[tensor_args[0]].list
+    first = tensor_args[0] if single else None
+    differentiable = o.derivative is not None
+    device_arg = next((i for i, a in enumerate(o.schema.args) if a.base == "Device"), None)
+
+    def call(*args):
+        if prepare is not None:
+            args = prepare(*args)
+        if single:
+            device = args[first].device
+        elif tensor_args:
+            device = common_device(o, args)
+        else:
+            device = args[device_arg]
+        spec = meta(*args)
+        if device is META:
+            out = tuple(meta_tensor(*s) for s in spec) if spec.__class__ is list else meta_tensor(*spec)
+        else:
+            out = backend(device.type).run(o, spec, args)
+        if differentiable and MODE.grad and requires_grad(o, args):
+            o.record(out, args)
+        return out
+    return call
+
+
+def geometry_view(o, args, g):
+    return strided_view(args[0], *g)
+
+
+def _make_view(o):
+    geometry, differentiable = o.geometry, o.derivative is not None
+    multi = "[]" in o.schema.returns
+
+    def call(self, *args):
+        g = geometry(self, *args)
+        if multi:
+            out = tuple(strided_view(self, *x) for x in g)
+            if self._requires_grad or MODE.grad:
+                for t in out:
+                    note_view(t, self, o.formulas.node_class.__name__)
+            if MODE.grad and self._requires_grad:
+                o.record(out, (self, *args))
+            return out
+        out = strided_view(self, *g)
+        v = self._view
+        note_view(out, self) if v is None or v.multi is None else note_view(out, self, v.multi)
+        if differentiable and self._requires_grad and MODE.grad:
+            o.record(out, (self, *args))
+        return out
+    return call
+
+
+# ------------------------------------------------------------------------------------------------ elementwise
+def broadcast_shapes(*shapes):
+    n = max(map(len, shapes))
+    out = [1] * n
+    for s in shapes:
+        off = n - len(s)
+        for i, x in enumerate(s):
+            y = out[off + i]
+            if x != y:
+                if y == 1:
+                    out[off + i] = x
+                elif x != 1:
+                    raise RuntimeError(f"The size of tensor a ({y}) must match the size of tensor b ({x}) at non-singleton dimension {off + i}")
+    return tuple(out)
+
+
+def result_dtype(operands):
+    """PyTorch's result_type over tensors and Python numbers."""
+    dim = zero = wrapped = None
+    for t in operands:
+        if t is None:
+            continue
+        if isinstance(t, Tensor):
+            d = t.dtype
+            if t._shape:
+                dim = d if dim is None else dt.promote_types(dim, d)
+            else:
+                zero = d if zero is None else dt.promote_types(zero, d)
+        else:
+            d = dt.scalar_dtype(t)
+            wrapped = d if wrapped is None else dt.promote_types(wrapped, d)
+    return _combine(dim, _combine(zero, wrapped))
+
+
+def _combine(high, low):
+    if high is None:
+        return low
+    if low is None:
+        return high
+    if low.category <= high.category:
+        return high
+    return dt.TO_COMPLEX.get(high, low) if low.is_complex and high.is_floating_point and low is dt.scalar_dtype(1j) else dt.promote_types(high, low)
+
+
+def promoted(kind, common):
+    """(computation dtype, result dtype) of a promotion kind."""
+    if kind is INT_TO_FLOAT:
+        if common.category < dt.FLOAT:
+            common = dt.get_default_dtype()
+        return common, common
+    if kind is ALWAYS_BOOL:
+        return common, dt.bool_
+    if kind is COMPLEX_TO_FLOAT:
+        return common, common.to_real()
+    if kind is BOOL_TO_LONG:
+        common = dt.int64 if common is dt.bool_ else common
+    return common, common
+
+
+def memory_order(shape, operands):
+    """Dimensions from slowest to fastest as PyTorch's TensorIterator would lay the result out; None for contiguous."""
+    n = len(shape)
+    if n < 2:
+        return None
+    strides = []
+    for t in operands:
+        if not isinstance(t, Tensor):
+            continue
+        off = n - len(t._shape)
+        st = t.stride()
+        strides.append([0 if i < off or (t._shape[i - off] == 1 and shape[i] != 1) else st[i - off] for i in range(n)])
+    if len(strides) == 1:
+        own = [t for t in operands if isinstance(t, Tensor)][0]
+        if own._shape == shape and own.is_contiguous():
+            return None
+
+    def compare(a, b):
+        for s in strides:
+            x, y = s[a], s[b]
+            if x == 0 or y == 0:
+                continue
+            if x < y:
+                return -1
+            if x > y:
+                return 1
+            if shape[a] > shape[b]:
+                return 1
+        return 0
+    perm = list(range(n - 1, -1, -1))
+    for i in range(1, n):
+        d1 = i
+        for d0 in range(i - 1, -1, -1):
+            c = compare(perm[d0], perm[d1])
+            if c > 0:
+                perm[d0], perm[d1] = perm[d1], perm[d0]
+                d1 = d0
+            elif c < 0:
+                break
+    perm.reverse()
+    return None if perm == list(range(n)) else perm
+
+
+def permuted(t, order, n):
+    """t with leading 1s up to rank n, then permuted: a plain view."""
+    shape, st = t._shape, t.stride()
+    pad = n - len(shape)
+    shape, st = (1,) * pad + tuple(shape), (0,) * pad + tuple(st)
+    shape, st = tuple(shape[i] for i in order), tuple(st[i] for i in order)
+    from .tensor import is_contiguous
+    return strided_view(t, shape, None if is_contiguous(shape, st) else st, t._offset)
+
+
+def strides_in_order(shape, order):
+    st, k = [0] * len(shape), 1
+    for i in reversed(order):
+        st[i] = k
+        k *= shape[i] if shape[i] > 1 else 1
+    return tuple(st)
+
+
+def in_order(t, shape, order):
+    """A fresh contiguous tensor of the permuted shape, seen in the original order of dimensions."""
+    return strided_view(t, shape, strides_in_order(shape, order), 0)
+
+
+def pointwise(o, args):
+    """The elementwise pipeline: promotion, devices, broadcasting, memory order, kernel. Returns a fresh tensor."""
+    operands = [args[i] for i in o.operands]
+    attrs = [args[i] for i in o.attrs]
+    device = common_device(o, args)
+    common = result_dtype(operands)
+    compute, out_dtype = (o.promote(common, *args) if callable(o.promote) else promoted(o.promote, common))
+    tensors = [t for t in operands if isinstance(t, Tensor)]
+    shape = tensors[0]._shape if len(tensors) == 1 else broadcast_shapes(*[t._shape for t in tensors])
+    order = None
+    for t in tensors:
+        if t._stride is not None:
+            order = memory_order(shape, tensors)
+            break
+    if device is META:
+        return meta_tensor(shape, out_dtype, strides_in_order(shape, order) if order else None)
+    if order is None:
+        return backend(device.type).pointwise(o, operands, attrs, compute, out_dtype, tuple(shape))
+    n = len(shape)
+    ops = [permuted(t, order, n) if isinstance(t, Tensor) and t._shape else t for t in operands]
+    r = backend(device.type).pointwise(o, ops, attrs, compute, out_dtype, tuple(shape[i] for i in order))
+    return in_order(r, tuple(shape), order)
+
+
+def _make_pointwise(o):
+    differentiable, prepare = o.derivative is not None, o.prepare
+
+    def call(*args):
+        if prepare is not None:
+            args = prepare(*args)
+        out = pointwise(o, args)
+        if differentiable and MODE.grad and requires_grad(o, args):
+            o.record(out, args)
+        return out
+    return call
+
+
+def _make_unary(o):
+    differentiable, fast = o.derivative is not None, o.impls
+
+    def call(self, *attrs):
+        e = fast.get(self.dtype)
+        if e is not None and self._stride is None and self.device is CPU and 0 not in self._shape:
+            m = self._ms
+            e.calls += 1
+            out = wrap(e.fn(self._mstensor() if m is None else m, *attrs), self._shape, e.out)
+        else:
+            out = pointwise(o, (self, *attrs))
+        if differentiable and self._requires_grad and MODE.grad:
+            o.record(out, (self, *attrs))
+        return out
+    return call
+
+
+def _make_binary(o):
+    differentiable, fast = o.derivative is not None, o.impls
+    scalar, fold = backend("cpu").scalar, o.prepare
+
+    def call(self, other, alpha=1):
+        if alpha.__class__ is not int or alpha != 1:
+            self, other, alpha = fold(self, other, alpha)
+        c = other.__class__
+        if c in _NUMBERS:
+            # a number of a lower or equal category takes the tensor's dtype
+            e = fast.get(self.dtype) if self.__class__ not in _NUMBERS else None
+            if (e is not None and self._stride is None and self.device is CPU and dt.SCALAR_CATEGORY[c] <= self.dtype.category
+                    and 0 not in self._shape and self.dtype.category):
+                m = self._ms
+                e.calls += 1
+                out = wrap(e.fn(self._mstensor() if m is None else m, scalar(other, self.dtype)), self._shape, e.out)
+            else:
+                out = pointwise(o, (self, other))
+            if differentiable and MODE.grad and requires_grad(o, (self, other)):
+                o.record(out, (self, other))
+            return out
+        if self.__class__ in _NUMBERS:
+            out = pointwise(o, (self, other))
+            if differentiable and other._requires_grad and MODE.grad:
+                o.record(out, (self, other))
+            return out
+        d, s = self.dtype, self._shape
+        e = fast.get(d)
+        if (e is not None and other.dtype is d and other._shape == s and self._stride is None and other._stride is None
+                and self.device is CPU and other.device is CPU and 0 not in s and (e.limit is None or numel(s) < e.limit)):
+            m, n = self._ms, other._ms
+            e.calls += 1
+            out = wrap(e.fn(self._mstensor() if m is None else m, other._mstensor() if n is None else n), s, e.out)
+        else:
+            out = pointwise(o, (self, other))
+        if differentiable and (self._requires_grad or other._requires_grad) and MODE.grad:
+            o.record(out, (self, other))
+        return out
+    return call
+
+
+# ------------------------------------------------------------------------------------------------ in place and out=
+def inplace(o, self, args):
+    """Compute, then write into self; returns self."""
+    if MODE.grad and (self._requires_grad or self._view is not None):
+        check_inplace(self)
+    record = MODE.grad and o.fn is None and o.derivative is not None and requires_grad(o, args)
+    if o.fn is not None:
+        r = o.fn(*args)
+        _check_result(o, self, r)
+        if MODE.grad and (r._requires_grad or self._requires_grad):
+            return REGISTRY_FN("copy_", "Tensor")(self, r)
+        write(self, r)
+        return self
+    kernel = backend(self.device.type).inplace(o)
+    if kernel is not None:
+        if o.prepare is not None:
+            args = o.prepare(*args)
+        o.meta(*args)
+        node = o.record(alias(self), args) if record else None
+        kernel(*args)
+        self._bump()
+        if node is not None:
+            rebase(self, node)
+        return self
+    prev = MODE.grad
+    MODE.grad = False
+    try:
+        r = o.call(*args)
+    finally:
+        MODE.grad = prev
+    _check_result(o, self, r)
+    if record:
+        old_self = args[0]
+        if o.prepare is not None:
+            args = o.prepare(*args)
+        args = (old_self, *args[1:])
+        # what formulas read of self is its value before; a version mismatch is found at backward as in PyTorch
+        node = o.record(r, args)
+        write(self, r)
+        if node.outs:
+            node.outs = [Saved(self, node, 0)]
+        rebase(self, node)
+    else:
+        write(self, r)
+        if self._requires_grad and MODE.grad and self._grad_fn is not None and o.derivative is None:
+            self._requires_grad = self._requires_grad
+    return self
+
+
+def _check_result(o, self, r):
+    if r._shape != self._shape:
+        raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(r._shape)}")
+    if not dt.can_cast(r.dtype, self.dtype):
+        raise RuntimeError(f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}")
+
+
+def write(dst, src):
+    """Copy values into dst's memory and bump its version."""
+    if dst.device is not META:
+        stride = dst._stride
+        if stride is not None and 0 in stride and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                               "Please clone() the tensor before performing the operation.")
+        backend(dst.device.type).write(dst, src)
+    vc = dst._vc
+    if vc is None:
+        dst._vc = [1]
+    else:
+        vc[0] += 1
+
+
+def with_out(name, result, out):
+    """Write a result, or a tuple of them, into out=."""
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+        outs = [with_out(name, r, x) for r, x in zip(result, out)]
+        return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
+    if isinstance(out, (tuple, list)) and len(out) == 1:
+        out = out[0]
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if MODE.grad and (out._requires_grad or result._requires_grad):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+                           "requires grad.")
+    if out.device is not result.device:
+        raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
+    if not dt.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(f"result type {dt.scalar_name(result.dtype)} can't be cast to the desired output type {dt.scalar_name(out.dtype)}")
+    if out._shape != result._shape:
+        if numel(out._shape):
+            import warnings
+            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
+                          f"required output shape {list(result._shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
+                          "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+                          "inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
+        resize(out, result._shape)
+    write(out, result)
+    return out
+
+
+def resize(t, shape):
+    new = empty(tuple(shape), t.dtype, t.device)
+    vc = t._vc
+    t._replace(new)
+    t._vc = vc
+
+
+# ------------------------------------------------------------------------------------------------ public callables
+_made = {}
+
+
+def namespace(name):
+    return REGISTRY.get(name, {})
+
+
+def function(ns, name):
+    """torch.<ns>.<name> as a Python function, made at the first call of this; None if there is no such operator."""
+    key = (ns, name)
+    f = _made.get(key)
+    if f is None:
+        ops = [o for o in REGISTRY.get(ns, {}).get(name, ()) if is_function(o)]
+        if ops:
+            f = _made[key] = _build(ops, name, ns, "function")
+        elif ns == "torch" and name.endswith("_"):
+            ops = [o for o in REGISTRY["torch"].get(name[:-1], ()) if is_inplace(o) and is_function(o)]
+            if ops and o_inplace_function(name):
+                f = _made[key] = _build(ops, name, ns, "inplace_function")
+        elif ns == "nn.functional" and name.endswith("_") and name[:-1] in REGISTRY.get(ns, {}):
+            ops = [o for o in REGISTRY[ns][name[:-1]] if is_inplace(o)]
+            if ops:
+                f = _made[key] = _build(ops, name, ns, "inplace_function")
+    return f
+
+
+_INPLACE_FUNCTIONS = set("""abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_
+ bernoulli_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ dropout_ embedding_renorm_ erf_ erfc_ exp_
+ exp2_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_
+ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
+ threshold_ trunc_ xlogy_ zero_""".split())
+
+
+def o_inplace_function(name):
+    return name in _INPLACE_FUNCTIONS
+
+
+def REGISTRY_FN(name, ns="torch"):
+    """The public function of an operator; for code below torch."""
+    return method(name) if ns == "Tensor" else function(ns, name)
+
+
+def method(name):
+    """Tensor.<name>, made when first asked for; None if there is none."""
+    key = ("Tensor", name)
+    f = _made.get(key)
+    if f is None:
+        ops = [o for o in (*_TENSOR_ONLY.get(name, ()), *REGISTRY.get("torch", {}).get(name, ())) if is_method(o)]
+        if ops:
+            f = _made[key] = _build(ops, name, "Tensor", "method")
+        elif name.endswith("_") and not name.endswith("__"):
+            ops = [o for o in (*_TENSOR_ONLY.get(name[:-1], ()), *REGISTRY.get("torch", {}).get(name[:-1], ())) if is_inplace(o)]
+            if ops:
+                f = _made[key] = _build(ops, name, "Tensor", "inplace")
+    return f
+
+
+def method_names():
+    names = set(_TENSOR_ONLY)
+    for ns in (REGISTRY.get("torch", {}), _TENSOR_ONLY):
+        for n, ops in ns.items():
+            if any(map(is_method, ops)):
+                names.add(n)
+            if any(map(is_inplace, ops)):
+                names.add(n + "_")
+    return names
+
+
+def function_names(ns):
+    return {n for n, ops in REGISTRY.get(ns, {}).items() if any(map(is_function, ops))}
+
+
+def _build(ops, name, ns, kind):
+    f = _build_one(ops[0], name, ns, kind) if len(ops) == 1 else _build_overloads(ops, name, ns, kind)
+    f.__name__ = name
+    f.__qualname__ = ("Tensor." if ns == "Tensor" else "") + name
+    f.__module__ = "torch" if ns in ("torch", "Tensor") else "torch." + ns
+    if f.__doc__ is None:
+        f.__doc__ = "\n".join(o.schema.text for o in ops) + ("" if ops[0].fn is None else "\n\n" + (ops[0].fn.__doc__ or ""))
+    return f
+
+
+def _result(o):
+    names = o.schema.result_names
+    if not names:
+        return None
+    cls = _return_types.get(o.name)
+    if cls is None:
+        cls = _return_types[o.name] = _return_type(o.name, names)
+    return cls
+
+
+_return_types = {}
+
+
+def _return_type(name, fields):
+    """A class of torch.return_types: a tuple with names."""
+    cls = namedtuple(name, fields)
+    cls.__module__ = "torch.return_types"
+    make = cls.__new__
+
+    def new(c, *args):
+        return make(c, *(args[0] if len(args) == 1 and len(fields) != 1 else args))
+    cls.__new__ = new
+    cls.__repr__ = lambda self: f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self)) + ")"
+    cls.__reduce__ = lambda self: (cls, (tuple(self),))
+    cls.n_fields = cls.n_sequence_fields = len(fields)
+    cls.n_unnamed_fields = 0
+    return cls
+
+
+def return_type(name):
+    for ns in REGISTRY.values():
+        for o in ns.get(name, ()):
+            if o.schema.result_names:
+                return _result(o)
+    return None
+
+
+_PLAIN_NAME = {"Tensor": "_plain", "Tensor?": "_plain_or_none", "Tensor|Scalar": "_plain_or_number", "Tensor|Scalar?": "_plain_or_number"}
+
+
+def _build_one(o, name, ns, kind):
+    """Write the Python function of a schema: binds by Python's own rules, converts numbers, takes the short way for plain tensors."""
+    schema = o.schema
+    is_method_ = kind in ("method", "inplace")
+    args = list(schema.args)
+    varargs = o.options.get("varargs") if (is_method_ or not schema.tensor_args) else None
+    params, names, kw_started = [], [], False
+    env = {"_op": o, "_run": None, "_plain": plain, "_over": OVERRIDES, "_overridden": run_overridden, "_fail": _fail, "_int": _int, "_ints": _ints,
+           "_scalar": _scalar, "_inplace": inplace, "_with_out": with_out, "_plain_or_none": plain.with_none, "_plain_or_number": plain.with_numbers,
+           "_np_names": _np_names, "_varargs": _varargs, "_plain_list": _plain_list, "_result": _result(o), "_float": _float, "_REQ": _REQ}
+    numpy_names = any(a.name in ("dim", "dims", "keepdim") for a in args)
+    convert, checks = [], []
+    for i, a in enumerate(args):
+        n = a.name if not (i == 0 and a.name == "self" and not is_method_) else "input"
+        py = n if n not in ("from", "lambda") else n + "_"
+        names.append(py)
+        if varargs == a.name:
+            params.append(f"*{py}_")
+            kw_started = True
+            params.append(f"{py}=_REQ")
+            convert.append(f"{py} = _varargs({py}_, {py}, {a.name!r}, _op)")
+            continue
+        if a.kwonly and not kw_started:
+            params.append("*")
+            kw_started = True
+        default = ""
+        if not a.required:
+            env[f"_d{i}"] = a.default
+            default = f"=_d{i}"
+        elif kw_started and varargs:
+            default = "=_REQ"
+        params.append(py + default)
+        t = a.base.rstrip("?")
+        if a.is_tensor:
+            if a.list:
+                checks.append(f"not _plain_list({py})")
+            else:
+                checks.append(f"{py}.__class__ not in {_PLAIN_NAME[a.type]}")
+        elif a.list and t == "int":
+            convert.append(f"if {py} is not None: {py} = _ints({py}, {a.length!r})" if a.optional else f"{py} = _ints({py}, {a.length!r})")
+        elif t == "int":
+            convert.append(f"if {py}.__class__ is not int{f' and {py} is not None' if a.optional else ''}: {py} = _int({py})")
+        elif t == "Scalar" and not a.list:
+            convert.append(f"if {py}.__class__ not in _plain_or_number.numbers{f' and {py} is not None' if a.optional else ''}: {py} = _scalar({py})")
+        elif t == "float" and not a.list:
+            convert.append(f"if {py}.__class__ is not float{f' and {py} is not None' if a.optional else ''}: {py} = _float({py})")
+    out = kind == "function" and has_out(o)
+    if out:
+        if not kw_started:
+            params.append("*")
+        params.append("out=None")
+    if numpy_names:
+        params.append("**_np")
+    tup = "(" + "".join(n + ", " for n in names) + ")"
+    call_args = ", ".join(names)
+    over = f"_overridden(_public, _op, {tup}, {'out' if out else 'None'}, {kind!r})"
+    body = []
+    if numpy_names:
+        body.append(f"if _np: return _np_names(_public, _op, {tup}, _np{', out' if out else ''})")
+    cond = " or ".join(["_over.active", *checks])
+    first_conv = [c for c in convert if "_varargs" in c]
+    body += first_conv
+    body.append(f"if {cond}:\n        _r = {over}\n        if _r is not _over: return _r")
+    body.append("try:")
+    inner = [c for c in convert if "_varargs" not in c]
+    if kind in ("inplace", "inplace_function"):
+        inner.append(f"return _inplace(_op, {names[0]}, {tup})")
+    else:
+        env["_run"] = None
+        inner.append(f"_r = _op.call({call_args})" if o.options.get("lazy_call") else f"_r = _run({call_args})")
+        if _result(o) is not None:
+            inner.append("_r = _result(*_r)")
+        if out:
+            inner.append("if out is not None: return _with_out(_op.name, _r, out)")
+        inner.append("return _r")
+    body += ["    " + s for s in inner]
+    body.append(f"except (TypeError, AttributeError) as _e:\n        _fail(_e, _op, {tup}, {name!r}, {is_method_})\n        raise")
+    src = f"def {name}({', '.join(params)}):\n    " + "\n    ".join(body)
+    if kind not in ("inplace", "inplace_function"):
+        env["_run"] = o.call
+    exec(compile(src, f"<torch.{name}>", "exec"), env)
+    f = env[name]
+    env["_public"] = f
+    f.__signature__ = _signature(args, is_method_, out, varargs)
+    return f
+
+
+class _Required:
+    def __repr__(self):
+        return "<required>"
+
+
+_REQ = _Required()
+
+
+def _signature(args, is_method_, out, varargs):
+    P = inspect.Parameter
+    ps, kw = [], False
+    for i, a in enumerate(args):
+        kw = kw or a.kwonly
+        n = "input" if i == 0 and a.name == "self" and not is_method_ else a.name
+        n = n if n not in ("from", "lambda") else n + "_"
+        kind = P.VAR_POSITIONAL if varargs == a.name else P.KEYWORD_ONLY if kw or (varargs and any(p.kind is P.VAR_POSITIONAL for p in ps)) else P.POSITIONAL_OR_KEYWORD
+        ps.append(P(n, kind, default=P.empty if a.required or kind is P.VAR_POSITIONAL else a.default))
+    if out:
+        ps.append(P("out", P.KEYWORD_ONLY, default=None))
+    try:
+        return inspect.Signature(ps)
+    except ValueError:
+        return inspect.Signature([p.replace(default=P.empty) if p.kind is P.POSITIONAL_OR_KEYWORD else p for p in ps])
+
+
+def _fail(e, o, values, name, is_method_):
+    """After a TypeError or AttributeError: was it an argument of the wrong type? Then PyTorch's message, else the error as it is."""
+    from_torch = isinstance(e, TypeError) and "(): argument '" in str(e)
+    if from_torch:
+        return
+    args = o.schema.args
+    err = type_error(name, args[1:] if is_method_ else args, values[1:] if is_method_ else values)
+    if err is not None:
+        raise err from None
+
+
+def _varargs(star, given, name, o):
+    if given is not _REQ:
+        return given
+    if len(star) == 1 and star[0].__class__ in (tuple, list):
+        return star[0]
+    if len(star) == 1 and isinstance(star[0], (tuple, list)):
+        return tuple(star[0])
+    if not star and o.schema.args[[a.name for a in o.schema.args].index(name)].required and o.options.get("empty_varargs", True) is False:
+        raise TypeError(f"{o.name}() missing 1 required positional arguments: \"{name}\"")
+    return star
+
+
+def _plain_list(ts):
+    if ts.__class__ is not list and ts.__class__ is not tuple:
+        return False
+    for t in ts:
+        if t.__class__ not in plain and t is not None:
+            return False
+    return True
+
+
+def _np_names(public, o, values, given, out=None):
+    """Call again with NumPy's names (axis, keepdims) as PyTorch's."""
+    kw = {}
+    for i, a in enumerate(o.schema.args):
+        for alt in NUMPY_NAMES.get(a.name, ()):
+            if alt in given:
+                kw[a.name] = given.pop(alt)
+    if given:
+        raise TypeError(f"{o.name}() got an unexpected keyword argument '{next(iter(given))}'")
+    if out is not None:
+        kw["out"] = out
+    pos = []
+    for a, v in zip(o.schema.args, values):
+        if a.name in kw:
+            continue
+        if a.kwonly or len(pos) < [x.name for x in o.schema.args].index(a.name):
+            kw[a.name] = v
+        else:
+            pos.append(v)
+    return public(*pos, **kw)
+
+
+def _int(v):
+    if isinstance(v, Tensor):
+        return int(v.item()) if v.dtype.category <= dt.INT and numel(v._shape) == 1 else v.__index__()
+    if v.__class__ is bool:
+        return int(v)
+    try:
+        return v.__index__()
+    except AttributeError:
+        raise TypeError(f"'{type(v).__name__}' object cannot be interpreted as an integer") from None
+
+
+def _ints(v, length=None):
+    c = v.__class__
+    if c is tuple or c is list or isinstance(v, (tuple, list)):
+        for i in v:
+            if i.__class__ is not int:
+                return tuple([_int(i) for i in v])
+        return tuple(v)
+    if isinstance(v, Tensor) and v._shape:
+        return tuple(v.tolist())
+    if c is range:
+        return tuple(v)
+    n = _int(v)
+    return (n,) * (length or 1)
+
+
+def _scalar(v):
+    if isinstance(v, Tensor):
+        return v.item()
+    if isinstance(v, (int, float, complex)):
+        return v
+    if hasattr(v, "item") and not hasattr(v, "__len__") or type(v).__module__ == "numpy" and getattr(v, "ndim", 1) == 0:
+        return v.item()
+    raise TypeError(f"must be Number, not {type(v).__name__}")
+
+
+def _float(v):
+    if isinstance(v, Tensor):
+        return float(v.item())
+    if isinstance(v, (str, bytes)):
+        raise TypeError(f"must be float, not {type(v).__name__}")
+    return float(v) if not isinstance(v, complex) else v
+
+
+def _build_overloads(ops, name, ns, kind):
+    """Several schemas under one name: the first that the arguments fit."""
+    parts = [_build_one(o, name, ns, kind) for o in ops]
+    for p in parts:
+        p.__name__ = name
+        p.__module__ = "torch" if ns in ("torch", "Tensor") else "torch." + ns
+
+    def dispatch(*args, **kwargs):
+        out = kwargs.pop("out", None) if "out" in kwargs and kind == "function" else None
+        if OVERRIDES.active or any(a.__class__ not in plain and isinstance(a, Tensor) or hasattr(type(a), "__torch_function__") and a.__class__ not in plain
+                                   for a in (*args, *kwargs.values())):
+            r = run_overridden(dispatch, ops, args, out, kind, kwargs)
+            if r is not OVERRIDES:
+                return r
+        for o, p in zip(ops, parts):
+            values = bind(o.schema, args, kwargs)
+            if values is not None:
+                return _call_part(o, p, values, out, kind)
+        raise _no_overload(name, ops, args, kwargs, kind)
+    dispatch.__doc__ = "\n".join(o.schema.text for o in ops)
+    dispatch.overloads = dict(zip((o.schema.overload or "default" for o in ops), parts))
+    return dispatch
+
+
+def _call_part(o, p, values, out, kind):
+    pos, kw = [], {}
+    varargs = o.options.get("varargs")
+    for i, (a, v) in enumerate(zip(o.schema.args, values)):
+        if a.kwonly or varargs and a.name != varargs and i:
+            kw[a.name if a.name not in ("from", "lambda") else a.name + "_"] = v
+        elif a.name == varargs and kind in ("method", "inplace"):
+            kw[a.name] = v
+        else:
+            pos.append(v)
+    if out is not None:
+        kw["out"] = out
+    return p(*pos, **kw)
+
+
+def _no_overload(name, ops, args, kwargs, kind):
+    if len(args) == 1 + (kind in ("method", "inplace")) or not kwargs:
+        best = None
+        for o in ops:
+            if len(args) <= len(o.schema.args):
+                skip = 1 if kind in ("method", "inplace") else 0
+                best = best or type_error(name, o.schema.args[skip:], args[skip:])
+        if best is not None and len(ops) < 2:
+            return best
+    got = ", ".join([_kind(a) for a in args] + [f"{k}={_kind(v)}" for k, v in kwargs.items()])
+    lines = "".join(f"\n * ({', '.join(f'{spoken(a)} {a.name}' for a in o.schema.args)})" for o in ops)
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:{lines}\n")
+
+
+def _kind(v):
+    return type(v).__name__ if not isinstance(v, (tuple, list)) else f"{type(v).__name__} of ({', '.join(map(_kind, v))})"
+
+
+def out_tensor(shape, dtype, device):
+    return empty(shape, dtype, device)
+
+
+def finish(t, src):
+    """Mark t as an alias of src for code that made it by hand."""
+    return note_view(t, src)
+
+
+__all__ = ["op", "view", "composite", "function", "method", "DEFAULT", "NO_OPMATH", "INT_TO_FLOAT", "ALWAYS_BOOL", "COMPLEX_TO_FLOAT",
+           "BOOL_TO_LONG", "TASK", "accepts", "alias", "fit", "accumulator"]

@@ -1,0 +1,121 @@
+"""Python's operators on tensors: the dunder methods, over the operators of the registry."""
+import numpy as np
+
+from .op import inplace as _inplace, method
+from .overrides import STATE, plain
+from .tensor import Tensor, from_array
+
+_BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "div": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",
+           "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+           "rshift": "bitwise_right_shift", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+_REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+_INPLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
+_UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+
+
+def _swapped(name):
+    """other OP self, self being the tensor."""
+    from .ops.common import T
+    if name in ("add", "mul", "and", "or", "xor"):
+        return method(_BINARY[name])
+    if name == "sub":
+        return method("rsub")
+    if name == "truediv":
+        return lambda self, other: T._div(other, self)
+    if name == "floordiv":
+        return lambda self, other: T.floor_divide(_number(other, self), self)
+    if name == "mod":
+        return lambda self, other: T.remainder(other, self)
+    if name == "matmul":
+        return lambda self, other: T.matmul(other, self)
+    if name == "pow":
+        return lambda self, other: T.pow(other, self)
+    if name == "lshift":
+        return lambda self, other: T.bitwise_left_shift(_number(other, self), self)
+    return lambda self, other: T.bitwise_right_shift(_number(other, self), self)
+
+
+def _number(x, like):
+    """A Python number as a 0-d tensor that promotes as PyTorch's wrapped numbers do."""
+    from .ops.common import T
+    if isinstance(x, Tensor):
+        return x
+    if not isinstance(x, (int, float, complex)):
+        raise TypeError(f"unsupported operand type '{type(x).__name__}'")
+    return T.scalar(x) if False else T._wrapped(x, like)
+
+
+def _direct(public):
+    """The recorded call below the public wrapper, where it is one operator."""
+    op = public.__globals__.get("_op") if hasattr(public, "__globals__") else None
+    return (op.call, True) if op is not None and public.__globals__.get("_run") is not None and not op.options.get("varargs") and op.fn is None else (public, False)
+
+
+def _make(dunder, name, reflected):
+    def first(self, other):
+        public = _swapped(name) if reflected else method(_BINARY[name])
+        if public is None:
+            return NotImplemented
+        run, quick = _direct(public)
+        numbers, over = plain.with_numbers, STATE
+
+        def operator(self, other):
+            if quick and not over.active and self.__class__ in plain and other.__class__ in numbers and other is not None:
+                return run(self, other)
+            try:
+                return public(self, other)
+            except TypeError:
+                if isinstance(other, (Tensor, int, float, complex)):
+                    raise
+                return NotImplemented
+        operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
+        setattr(Tensor, dunder, operator)
+        return operator(self, other)
+    first.__name__, first.__qualname__, first.__module__ = dunder, "Tensor." + dunder, "torch"
+    return first
+
+
+def _make_inplace(dunder, name):
+    def operator(self, other):
+        if name == "truediv" and False:
+            return NotImplemented
+        m = method(_BINARY[name] + "_")
+        try:
+            return m(self, other)
+        except TypeError:
+            if isinstance(other, (Tensor, int, float, complex)):
+                raise
+            return NotImplemented
+    operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
+    return operator
+
+
+def _make_unary(dunder, name):
+    def operator(self):
+        return method(name)(self)
+    operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
+    return operator
+
+
+for _n in _BINARY:
+    if _n != "div":
+        setattr(Tensor, f"__{_n}__", _make(f"__{_n}__", _n, False))
+for _n in _REFLECTED:
+    setattr(Tensor, f"__r{_n}__", _make(f"__r{_n}__", _n, True))
+for _n in _INPLACE:
+    setattr(Tensor, f"__i{_n}__", _make_inplace(f"__i{_n}__", _n))
+for _n, _op in _UNARY.items():
+    setattr(Tensor, f"__{_n}__", _make_unary(f"__{_n}__", _op))
+Tensor.__div__, Tensor.__rdiv__, Tensor.__idiv__ = Tensor.__truediv__, Tensor.__rtruediv__, Tensor.__itruediv__
+Tensor.__pos__ = lambda self: self
+Tensor.__reversed__ = lambda self: self.flip(tuple(range(len(self._shape)))) if self._shape else self
+
+
+def _array_wrap(self, array, context=None, return_scalar=False):
+    if array.dtype == np.bool_:
+        return from_array(np.asarray(array))
+    return from_array(np.asarray(array))
+
+
+Tensor.__array_wrap__ = _array_wrap
+__all__ = ["_inplace"]

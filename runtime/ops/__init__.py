@@ -1,0 +1,13 @@
+"""Every operator's declaration, by family. Importing this package fills the registry; functions are made when first asked for."""
+import importlib
+
+# listed, not discovered: the order is the order of overloads
+FAMILIES = ("creation", "memory", "views", "indexing", "pointwise", "special", "reduction", "sorting", "matmul", "linalg", "fft", "shape", "random",
+            "activation", "nn", "conv", "pooling", "norm", "loss", "misc")
+
+for _f in FAMILIES:
+    try:
+        importlib.import_module("." + _f, __name__)
+    except ModuleNotFoundError as e:
+        if e.name != f"{__name__}.{_f}":
+            raise

@@ -1,0 +1,448 @@
+"""Tensors from nothing, from numbers, from arrays."""
+import numpy as np
+
+from ..device import CPU, META, channels_last, channels_last_3d, contiguous_format, get_default_device, preserve_format, strided, usable
+from ..op import composite, op
+from ..storage import UntypedStorage
+from ..tensor import alias, empty as _empty, from_array, meta_tensor
+from .common import T, Tensor, dt, numel
+from .memory import _strided_empty, format_strides, preserved_strides
+
+OPTS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, bool? pin_memory=False"
+LIKE = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, MemoryFormat? memory_format=None, bool? pin_memory=False"
+
+
+def place(device):
+    return get_default_device() if device is None else usable(device)
+
+
+def _options(dtype, layout, device, default=None):
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(f"layout {layout} is not supported: tensors here are strided")
+    return dtype or default or dt.get_default_dtype(), place(device)
+
+
+def _flag(t, requires_grad):
+    return t.requires_grad_(True) if requires_grad else t
+
+
+def _size(size):
+    for s in size:
+        if s < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {s}: {list(size)}")
+    return tuple(size)
+
+
+@composite(f"empty(int[] size, *, {OPTS}, MemoryFormat? memory_format=None) -> Tensor", varargs="size")
+def empty(size, dtype, layout, device, requires_grad, pin_memory, memory_format):
+    d, dev = _options(dtype, layout, device)
+    return _flag(_strided_empty(_size(size), format_strides(size, memory_format), d, dev), requires_grad)
+
+
+@composite(f"empty_strided(int[] size, int[] stride, *, {OPTS}) -> Tensor")
+def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory):
+    d, dev = _options(dtype, layout, device)
+    n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(_size(size), stride))
+    return _flag(_empty((n,), d, dev).as_strided(size, stride) if dev is not META else meta_tensor(size, d, stride), requires_grad)
+
+
+@composite(f"empty_permuted(int[] size, int[] physical_layout, *, {OPTS}) -> Tensor")
+def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, pin_memory):
+    from ..op import strides_in_order
+    d, dev = _options(dtype, layout, device)
+    return _flag(_strided_empty(_size(size), strides_in_order(size, list(physical_layout)), d, dev), requires_grad)
+
+
+fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor", "FillScalar", meta=lambda size, value, dtype, device: (size, dtype),
+             function=True, opmath=False)
+
+
+@composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
+def full(size, fill_value, dtype, layout, device, requires_grad, pin_memory):
+    d, dev = _options(dtype, layout, device, dt.scalar_dtype(fill_value))
+    if isinstance(fill_value, complex) and not d.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")
+    return _flag(fill_op.call(_size(size), fill_value, d, dev), requires_grad)
+
+
+def _constant(name, value):
+    @composite(f"{name}(int[] size, *, {OPTS}) -> Tensor", varargs="size")
+    def make(size, dtype, layout, device, requires_grad, pin_memory):
+        d, dev = _options(dtype, layout, device)
+        return _flag(fill_op.call(_size(size), value, d, dev), requires_grad)
+
+    @composite(f"{name}_like(Tensor self, *, {LIKE}) -> Tensor", method=False)
+    def like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
+        return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, value, d, dev)), requires_grad)
+
+    @composite(f"Tensor.new_{name}(Tensor self, int[] size, *, {OPTS}) -> Tensor", varargs="size")
+    def new(self, size, dtype, layout, device, requires_grad, pin_memory):
+        return _flag(fill_op.call(_size(size), value, dtype or self.dtype, self.device if device is None else usable(device)), requires_grad)
+
+
+def _like(self, dtype, layout, device, fmt, make):
+    d, dev = dtype or self.dtype, self.device if device is None else usable(device)
+    stride = preserved_strides(self) if fmt in (None, preserve_format) else format_strides(self._shape, fmt)
+    if stride is None:
+        return make(tuple(self._shape), d, dev)
+    if dev is META:
+        return meta_tensor(self._shape, d, stride)
+    from ..tensor import strided_view
+    return strided_view(make(tuple(self._shape), d, dev), self._shape, stride, 0)
+
+
+_constant("zeros", 0)
+_constant("ones", 1)
+
+
+@composite(f"empty_like(Tensor self, *, {LIKE}) -> Tensor", method=False)
+def empty_like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
+    return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: _empty(s, d, dev)), requires_grad)
+
+
+@composite(f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor", method=False)
+def full_like(self, fill_value, dtype, layout, device, requires_grad, memory_format, pin_memory):
+    return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, fill_value, d, dev)), requires_grad)
+
+
+@composite(f"Tensor.new_empty(Tensor self, int[] size, *, {OPTS}) -> Tensor", varargs="size")
+def new_empty(self, size, dtype, layout, device, requires_grad, pin_memory):
+    return _flag(_empty(_size(size), dtype or self.dtype, self.device if device is None else usable(device)), requires_grad)
+
+
+@composite(f"Tensor.new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTS}) -> Tensor")
+def new_empty_strided(self, size, stride, dtype, layout, device, requires_grad, pin_memory):
+    return T.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+@composite(f"Tensor.new_full(Tensor self, int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
+def new_full(self, size, fill_value, dtype, layout, device, requires_grad, pin_memory):
+    return _flag(fill_op.call(_size(size), fill_value, dtype or self.dtype, self.device if device is None else usable(device)), requires_grad)
+
+
+# ------------------------------------------------------------------------------------------------ from data
+def _infer(data):
+    """(array, dtype) of nested Python numbers, arrays and tensors."""
+    if isinstance(data, np.ndarray) or isinstance(data, np.generic):
+        a = np.asarray(data)
+        if a.dtype.kind == "U" or a.dtype == object:
+            raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
+                            "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+        return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
+    if isinstance(data, (bool, int, float, complex)):
+        d = dt.scalar_dtype(data)
+        return _from_numbers(data, d), d
+    if isinstance(data, str):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    shape, leaves = [], None
+    if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
+        return _infer(np.asarray(data))
+    flat = []
+    _flatten(data, 0, shape, flat)
+    kinds = {x.__class__ for x in flat}
+    d = None
+    for k in kinds:
+        x = dt.scalar_dtype(next(v for v in flat if v.__class__ is k)) if not issubclass(k, (Tensor, np.generic)) else None
+        if x is None:
+            for v in flat:
+                if v.__class__ is k:
+                    y = v.dtype if isinstance(v, Tensor) else dt.FROM_NP[v.dtype]
+                    x = y if x is None else dt.promote_types(x, y)
+        d = x if d is None else dt.promote_types(d, x)
+    if d is None:
+        d = dt.get_default_dtype()
+    flat = [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in flat]
+    return _from_numbers(flat, d).reshape(shape), d
+
+
+def _flatten(data, depth, shape, flat):
+    if isinstance(data, Tensor) and data._shape or isinstance(data, np.ndarray) and data.ndim:
+        data = data.tolist() if isinstance(data, np.ndarray) and data.dtype.kind not in "fc" else list(data)
+    if isinstance(data, (list, tuple)) or (hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (str, Tensor, np.generic, np.ndarray))):
+        if len(shape) == depth:
+            if flat:
+                raise ValueError("expected sequence of equal nesting")
+            shape.append(len(data))
+        elif shape[depth] != len(data):
+            raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+        for x in data:
+            _flatten(x, depth + 1, shape, flat)
+        return
+    if depth != len(shape):
+        raise TypeError("not a sequence") if not isinstance(data, (int, float, complex, Tensor)) else ValueError(
+            f"only one element tensors can be converted to Python scalars")
+    if not isinstance(data, (bool, int, float, complex, Tensor, np.generic, np.ndarray)):
+        if data is None or not hasattr(data, "__float__"):
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        data = float(data)
+    flat.append(data)
+
+
+def _from_numbers(x, d):
+    try:
+        if d.category == dt.INT and d.itemsize < 8 or d is dt.bool_:
+            return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np)
+        return np.array(x, dtype=d.np)
+    except OverflowError:
+        raise RuntimeError("Overflow when unpacking long long") from None
+
+
+def _cast_array(a, dtype):
+    from ..backend import get
+    t = from_array(np.array(a, order="C"), dt.FROM_NP[a.dtype.newbyteorder("=")]) if a.dtype.newbyteorder("=") in dt.FROM_NP else None
+    if t is None:
+        raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
+                        "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+    return t if t.dtype is dtype else get("cpu").cast(t, dtype)
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A new tensor of the data, always copied; a leaf."""
+    dev = place(device)
+    if isinstance(data, Tensor):
+        import warnings
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
+        return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
+    a, d = _infer(data)
+    want = dtype or d
+    t = _cast_array(a, want)
+    return _flag(t if dev is CPU else t.to(dev), requires_grad)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """A tensor of the data, sharing memory where it can."""
+    if isinstance(data, Tensor):
+        dev = data.device if device is None else usable(device)
+        return data.to(device=dev, dtype=dtype or data.dtype)
+    if isinstance(data, np.ndarray) and data.dtype in dt.FROM_NP:
+        t = from_numpy(data)
+        return t.to(device=place(device), dtype=dtype or t.dtype)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def from_numpy(ndarray):
+    """A tensor over the array's memory."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    a = ndarray
+    d = dt.FROM_NP.get(a.dtype)
+    if d is None or a.dtype.name not in dt.ALL:
+        raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.name if a.dtype.name != 'object' else 'object_'}. The only supported types are: "
+                        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+    if any(s < 0 for s in a.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+                         "(You can probably work around this by making a copy of your array  with array.copy().) ")
+    if any(s % a.itemsize for s in a.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+    if not a.flags.writeable:
+        import warnings
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
+                      "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
+                      "it to a tensor. This type of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+        a = a.copy()
+    return over_array(a, d)
+
+
+def over_array(a, d):
+    """A tensor over an array of any strides: its storage spans exactly the bytes that the array touches."""
+    if a.flags.c_contiguous:
+        return from_array(a, d)
+    n = 0 if a.size == 0 else 1 + sum((s - 1) * (st // a.itemsize) for s, st in zip(a.shape, a.strides))
+    flat = np.lib.stride_tricks.as_strided(a.reshape(-1)[:0] if a.size == 0 else a, (n,), (a.itemsize,))
+    t = from_array(flat, d) if flat.flags.c_contiguous else from_array(np.ascontiguousarray(flat), d)
+    return t.as_strided(a.shape, tuple(s // a.itemsize for s in a.strides))
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+    """A tensor of any array-like or buffer; shares memory unless it must not or copy=True."""
+    dev = None if device is None else usable(device)
+    if isinstance(obj, Tensor):
+        t = obj
+        shared = (dtype is None or dtype is t.dtype) and (dev is None or dev is t.device)
+    elif isinstance(obj, np.ndarray):
+        t, shared = from_numpy(obj), dtype is None or dt.FROM_NP.get(obj.dtype) is dtype
+    elif hasattr(obj, "__dlpack__"):
+        t, shared = from_dlpack(obj), dtype is None
+    elif not isinstance(obj, (list, tuple, int, float, complex, bool)):
+        t, shared = frombuffer(obj, dtype=dtype or dt.get_default_dtype()), True
+    else:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence")
+        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    if copy is False and not shared:
+        raise ValueError("can't alias tensor with a different dtype or device")
+    t = t.to(device=dev or t.device, dtype=dtype or t.dtype, copy=bool(copy))
+    if requires_grad != t._requires_grad:
+        t = t.detach().requires_grad_(requires_grad)
+    return t
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A 1-d tensor over the memory of a buffer object."""
+    view = memoryview(buffer)
+    n, size = view.nbytes, dtype.itemsize
+    if n == 0 or count == 0:
+        raise ValueError(f"both buffer length ({n}) and count ({count}) must not be 0")
+    if not 0 <= offset < n:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({n} bytes) minus 1")
+    if count < 0:
+        if (n - offset) % size:
+            raise ValueError(f"buffer length ({n - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})")
+        count = (n - offset) // size
+    if offset + count * size > n:
+        raise ValueError(f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({n} bytes)")
+    raw = np.frombuffer(buffer, np.uint8, count * size, offset)
+    if not raw.flags.writeable:
+        import warnings
+        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
+                      "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable before "
+                      "converting it to a tensor. This type of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+        raw = raw.copy()
+    t = from_array(raw.view(dtype.np) if dtype.np is not None else raw, dtype)
+    t._storage = UntypedStorage._from_array(raw)
+    return _flag(t, requires_grad)
+
+
+def from_dlpack(ext):
+    """A tensor over the memory of a DLPack producer (CPU)."""
+    if isinstance(ext, Tensor):
+        return alias(ext)
+    a = np.from_dlpack(ext)
+    if not a.flags.writeable:
+        a = _writable(a)
+    return over_array(a, dt.FROM_NP[a.dtype])
+
+
+def _writable(a):
+    """The same memory, writable: NumPy marks DLPack imports read-only, PyTorch does not."""
+    import ctypes
+    size = 1 + sum((s - 1) * abs(st) for s, st in zip(a.shape, a.strides)) // 1 if a.size else 0
+    n = 0 if a.size == 0 else sum((s - 1) * st for s, st in zip(a.shape, a.strides)) + a.itemsize
+    buf = (ctypes.c_uint8 * max(n, size and n)).from_address(a.ctypes.data)
+    buf._owner = a
+    return np.ndarray(a.shape, a.dtype, buf, 0, a.strides)
+
+
+FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_dlpack)}
+for _f in FUNCTIONS.values():
+    _f.__module__ = "torch"
+
+
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    return _flag(fill_op.call((), s, dtype or dt.get_default_dtype(), place(device)), requires_grad)
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """A tensor of data with self's dtype and device."""
+    return tensor(data.detach().clone() if isinstance(data, Tensor) else data, dtype=dtype or self.dtype, device=self.device if device is None else device,
+                  requires_grad=requires_grad) if not isinstance(data, Tensor) else _flag(
+        data.detach().to(dtype=dtype or self.dtype, device=self.device if device is None else device, copy=True), requires_grad)
+
+
+Tensor.new_tensor = new_tensor
+
+
+def new(self, *args, device=None):
+    t = Tensor(*args, device=device)
+    return t.to(self.dtype)
+
+
+Tensor.new = new
+FUNCTIONS["scalar_tensor"] = scalar_tensor
+
+# ------------------------------------------------------------------------------------------------ ranges
+arange_op = op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor", "Arange",
+               meta=lambda start, end, step, dtype, device: ((_arange_size(start, end, step, dtype),), dtype), opmath=False)
+
+
+def _arange_size(start, end, step, dtype):
+    import math
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (step > 0) != (end > start) and start != end:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype.category <= dt.INT and all(isinstance(x, int) for x in (start, end, step)):
+        return max(-((start - end) // step), 0)
+    return max(math.ceil((end - start) / step), 0)
+
+
+@composite(f"arange(Scalar end, *, {OPTS}) -> Tensor")
+def arange_end(end, dtype, layout, device, requires_grad, pin_memory):
+    return _arange(0, end, 1, dtype, device, requires_grad)
+
+
+@composite(f"arange.start(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor")
+def arange_start(start, end, step, dtype, layout, device, requires_grad, pin_memory):
+    return _arange(start, end, step, dtype, device, requires_grad)
+
+
+def _arange(start, end, step, dtype, device, requires_grad):
+    start, end, step = (x.item() if hasattr(x, "item") else x for x in (start, end, step))
+    if dtype is None:
+        dtype = dt.int64 if all(isinstance(x, int) for x in (start, end, step)) else dt.get_default_dtype()
+    return _flag(arange_op.call(start, end, step, dtype, place(device)), requires_grad)
+
+
+@composite(f"range(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor")
+def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
+    d = dtype or dt.get_default_dtype()
+    n = int((end - start) / step) + 1
+    return T.arange(0, n, dtype=d, device=device) * step + start
+
+
+linspace_op = op("_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor", "LinSpaceExt",
+                 meta=lambda start, end, steps, dtype, device: ((steps,), dtype), opmath=False)
+
+
+@composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, int steps, *, {OPTS}) -> Tensor")
+def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory):
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end = (x.item() if isinstance(x, Tensor) else x for x in (start, end))
+    d = dtype or (dt.scalar_dtype(1j) if isinstance(start, complex) or isinstance(end, complex) else dt.get_default_dtype())
+    return _flag(linspace_op.call(start, end, steps, d, place(device)), requires_grad)
+
+
+@composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, int steps, float base=10.0, *, {OPTS}) -> Tensor")
+def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_memory):
+    d = dtype or dt.get_default_dtype()
+    wide = dt.float64 if d.category < dt.COMPLEX else dt.complex128
+    start, end = (x.item() if isinstance(x, Tensor) else x for x in (start, end))
+    if d.category == dt.INT:
+        return _flag(T.pow(base, T.linspace(start, end, steps, dtype=d, device=device).to(wide)).to(d), requires_grad)
+    return _flag(T.pow(base, T.linspace(start, end, steps, dtype=wide, device=device)).to(d), requires_grad)
+
+
+@composite(f"eye(int n, int? m=None, *, {OPTS}) -> Tensor")
+def eye(n, m, dtype, layout, device, requires_grad, pin_memory):
+    m = n if m is None else m
+    if n < 0 or m < 0:
+        raise RuntimeError(f"n must be greater or equal to 0, got {n}" if n < 0 else f"m must be greater or equal to 0, got {m}")
+    d, dev = _options(dtype, layout, device)
+    out = fill_op.call((n, m), 0, d, dev)
+    out.diagonal().fill_(1)
+    return _flag(out, requires_grad)
+
+
+@composite("complex(Tensor real, Tensor imag) -> Tensor", method=False)
+def complex_(real, imag):
+    if real.dtype is not imag.dtype:
+        raise RuntimeError(f"Expected object of scalar type {dt.scalar_name(real.dtype)} but got scalar type {dt.scalar_name(imag.dtype)} for second argument")
+    if real.dtype not in (dt.float16, dt.float32, dt.float64):
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and {dt.scalar_name(imag.dtype)}")
+    return T._complex(real, imag)
+
+
+op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", promote=lambda common, *a: (common, dt.TO_COMPLEX[common]),
+   derivative={"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)}, method=False, inplace=False)
+
+
+@composite("polar(Tensor abs, Tensor angle) -> Tensor", method=False)
+def polar(abs, angle):
+    return T.complex(abs * angle.cos(), abs * angle.sin())
+
+
+__all__ = ["contiguous_format", "channels_last", "channels_last_3d", "numel", "CPU"]

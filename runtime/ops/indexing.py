@@ -1,0 +1,519 @@
+"""Indexing and index assignment in every form, and the operators that take index tensors."""
+import numpy as np
+
+from ..autograd import MODE
+from ..op import broadcast_shapes, composite, op, view
+from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
+from ..tensor import from_array
+from .common import T, Tensor, contiguous_strides, dt, numel, wrap_dim
+from .memory import copy_, fill_
+from .views import _norm, _strides, slice_bounds
+
+_BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+
+
+def _out_of_bounds(i, dim, size):
+    return IndexError(f"index {i} is out of bounds for dimension {dim} with size {size}")
+
+
+def _basic(self, index):
+    """Geometry of an index of ints, slices, None and Ellipsis."""
+    shape, st = self._shape, _strides(self)
+    n = len(shape)
+    used = 0
+    for i in index:
+        if i is not None and i is not Ellipsis:
+            used += 1
+    if used > n:
+        raise IndexError(f"too many indices for tensor of dimension {n}")
+    out, ost, off, d = [], [], self._offset, 0
+    for i in index:
+        c = i.__class__
+        if c is int:
+            size = shape[d]
+            if i < 0:
+                if i < -size:
+                    raise _out_of_bounds(i, d, size)
+                i += size
+            elif i >= size:
+                raise _out_of_bounds(i, d, size)
+            off += i * st[d]
+            d += 1
+        elif c is slice:
+            step = 1 if i.step is None else i.step
+            a, b = slice_bounds(shape[d], i.start, i.stop, step)
+            out.append((b - a + step - 1) // step)
+            ost.append(st[d] * step)
+            off += a * st[d]
+            d += 1
+        elif i is None:
+            out.append(1)
+            ost.append(0)
+        else:
+            k = n - used
+            out += shape[d:d + k]
+            ost += st[d:d + k]
+            d += k
+    out += shape[d:]
+    ost += st[d:]
+    for k in range(len(out) - 1, -1, -1):
+        if ost[k] == 0 and out[k] == 1:
+            ost[k] = ost[k + 1] * out[k + 1] if k + 1 < len(out) else 1
+    out = tuple(out)
+    return out, _norm(out, tuple(ost)), off
+
+
+def _basic_backward(g, self_shape, index):
+    z = T.zeros(self_shape, dtype=g.dtype, device=g.device)
+    copy_(_basic_index.call(z, index), g)
+    return z
+
+
+_basic_index = view("_basic_index(Tensor(a) self, Any index) -> Tensor(a)", _basic, derivative=_basic_backward, function=False, method=False)
+
+index_op = op("_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", meta=lambda self, indices: (_index_shape(self, indices), self.dtype),
+              derivative=lambda g, self_shape, indices: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_put(indices, g, True),
+              function=True, method=False, opmath=False, empty_ok=False)
+
+
+def _index_shape(self, indices):
+    tensors = [i for i in indices if i is not None]
+    try:
+        joint = broadcast_shapes(*[t._shape for t in tensors])
+    except RuntimeError:
+        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes "
+                         f"{', '.join(str(list(t._shape)) for t in tensors)}") from None
+    at = [k for k, i in enumerate(indices) if i is not None]
+    rest = [s for k, s in enumerate(self._shape) if k >= len(indices) or indices[k] is None]
+    first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
+    return (*rest[:first], *joint, *rest[first:])
+
+
+def _to_index(x, device):
+    """An index that is not basic as a tensor."""
+    if isinstance(x, Tensor):
+        if x.dtype.category > dt.INT:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return x
+    if isinstance(x, np.ndarray):
+        return T.as_tensor(x) if hasattr(T, "as_tensor") else from_array(x)
+    if isinstance(x, (list, tuple, range)):
+        from .creation import tensor
+        return tensor(list(x), dtype=dt.int64 if _empty(x) else None, device=device)
+    if hasattr(x, "__array__"):
+        return from_array(np.array(x))
+    raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+                     f"{type(x).__name__})")
+
+
+def _empty(x):
+    return len(x) == 0 or all(isinstance(i, (list, tuple)) and _empty(i) for i in x)
+
+
+def _plain_int(i):
+    """Python ints for NumPy ints and 0-d integer tensors inside slices."""
+    if i is None or i.__class__ is int:
+        return i
+    return int(i.__index__()) if not isinstance(i, Tensor) else int(i.item())
+
+
+def normalise(self, index):
+    """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view."""
+    if index.__class__ is not tuple:
+        if isinstance(index, list) and any(isinstance(i, (slice, type(None), type(Ellipsis))) for i in index):
+            index = tuple(index)
+        else:
+            index = (index,)
+    simple = True
+    for i in index:
+        if i.__class__ not in _BASIC:
+            simple = False
+            break
+        if i.__class__ is slice and not (i.start.__class__ in (int, type(None)) and i.stop.__class__ in (int, type(None)) and i.step.__class__ in (int, type(None))):
+            simple = False
+            break
+    if simple:
+        if index.count(Ellipsis) > 1:
+            raise IndexError("an index can only have a single ellipsis ('...')")
+        return index, None
+    items = []
+    for i in index:
+        c = i.__class__
+        if c is slice:
+            items.append(slice(_plain_int(i.start), _plain_int(i.stop), _plain_int(i.step)))
+        elif c in _BASIC:
+            items.append(i)
+        elif c is bool or isinstance(i, np.bool_):
+            items.append(T.full((), bool(i), dtype=dt.bool_, device=self.device))
+        elif isinstance(i, Tensor):
+            if not i._shape and i.dtype.category == dt.INT and i.device.type != "meta" and i.dtype is not dt.uint8 and not _traced(i):
+                items.append(int(i.item()))
+            else:
+                items.append(_to_index(i, self.device))
+        elif isinstance(i, np.integer) or (hasattr(i, "__index__") and not isinstance(i, np.ndarray)):
+            items.append(i.__index__())
+        else:
+            items.append(_to_index(i, self.device))
+    consumed = sum(0 if i is None or i is Ellipsis else (len(i._shape) if isinstance(i, Tensor) and i.dtype in (dt.bool_, dt.uint8) else 1)
+                   for i in items)
+    n = len(self._shape)
+    if consumed > n:
+        raise IndexError(f"too many indices for tensor of dimension {n}")
+    if not any(i is Ellipsis for i in items):
+        items.append(Ellipsis)
+    basic, advanced, d = [], [], 0
+    has = False
+    for i in items:
+        if i is Ellipsis:
+            k = n - consumed
+            basic += [slice(None)] * k
+            advanced += [None] * k
+            d += k
+        elif i is None:
+            basic.append(None)
+            advanced.append(None)
+        elif isinstance(i, Tensor):
+            has = True
+            if i.dtype in (dt.bool_, dt.uint8):
+                k = len(i._shape)
+                for j, s in enumerate(i._shape):
+                    if self._shape[d + j] != s:
+                        raise IndexError(f"The shape of the mask {list(i._shape)} at index {j} does not match the shape of the indexed tensor "
+                                         f"{list(self._shape)} at index {d + j}")
+                if k == 0:
+                    basic.append(None)
+                    advanced.append(T.nonzero(i.reshape((1,)))[:, 0] if i.device.type != "meta" else i)
+                else:
+                    basic += [slice(None)] * k
+                    advanced += [x for x in T.nonzero(i).unbind(1)]
+                d += k
+            else:
+                basic.append(slice(None))
+                advanced.append(i)
+                d += 1
+        elif i.__class__ is int:
+            basic.append(i)
+            d += 1
+        else:
+            basic.append(i)
+            advanced.append(None)
+            d += 1
+    if not has:
+        return tuple(basic), None
+    while advanced and advanced[-1] is None:
+        advanced.pop()
+    return tuple(basic), advanced
+
+
+def _traced(i):
+    return False
+
+
+def _trivial(basic):
+    return all(b.__class__ is slice and b.start is None and b.stop is None and b.step is None for b in basic)
+
+
+def getitem(self, index):
+    c = index.__class__
+    if self.__class__ not in plain or STATE.active:
+        if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self,))):
+            return handle_torch_function(Tensor.__getitem__, (self,), self, index)
+    if c is int and self._shape:
+        return _basic_index.call(self, (index,))
+    basic, advanced = normalise(self, index)
+    if advanced is None:
+        if not self._shape and any(i.__class__ is int for i in basic):
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor "
+                             "to a number")
+        return _basic_index.call(self, basic)
+    x = self if _trivial(basic) else _basic_index.call(self, basic)
+    return index_op.call(x, advanced)
+
+
+def setitem(self, index, value):
+    if self.__class__ not in plain or STATE.active:
+        if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self, value))):
+            return handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)
+    basic, advanced = normalise(self, index)
+    if advanced is None:
+        if not self._shape and any(i.__class__ is int for i in basic):
+            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor "
+                             "to a number")
+        dst = _basic_index.call(self, basic)
+        if not isinstance(value, Tensor):
+            fill_(dst, value) if isinstance(value, (int, float, complex)) else copy_(dst, T.as_tensor(value) if hasattr(value, "__array__") else _as(value, dst))
+            return
+        if len(value._shape) > len(dst._shape):
+            while len(value._shape) > len(dst._shape) and value._shape[0] == 1:
+                value = value[0]
+        copy_(dst, value)
+        return
+    x = self if _trivial(basic) else _basic_index.call(self, basic)
+    if not isinstance(value, Tensor):
+        value = _as(value, x)
+    elif value.dtype is not x.dtype and not (value.dtype.category <= x.dtype.category or not value._shape):
+        value = value.to(x.dtype)
+    if value.dtype is not x.dtype:
+        value = value.to(x.dtype)
+    x.index_put_(advanced, value)
+
+
+def _as(value, like):
+    from .creation import tensor
+    return tensor(value, dtype=like.dtype, device=like.device)
+
+
+Tensor.__getitem__ = getitem
+Tensor.__setitem__ = setitem
+
+
+# ------------------------------------------------------------------------------------------------ index_put
+def _put_prepare(self, indices, values, accumulate):
+    items, d = [], 0
+    for i in indices:
+        if i is not None and i.dtype in (dt.bool_, dt.uint8):
+            items += list(T.nonzero(i).unbind(1))
+        else:
+            if i is not None and i.dtype.category != dt.INT:
+                raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            items.append(i)
+    if len(items) > len(self._shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(self._shape)} (got {len(items)})")
+    if values.dtype is not self.dtype:
+        if values._shape or not dt.can_cast(values.dtype, self.dtype):
+            raise RuntimeError(f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for the destination and "
+                               f"{dt.scalar_name(values.dtype)} for the source.")
+        values = values.to(self.dtype)
+    return self, items, values, accumulate
+
+
+def _put_meta(self, indices, values, accumulate):
+    shape = _index_shape(self, indices)
+    try:
+        ok = broadcast_shapes(values._shape, shape) == tuple(shape)
+    except RuntimeError:
+        ok = False
+    if not ok:
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of shape {list(shape)}")
+    return self._shape, self.dtype
+
+
+def _put_grad_self(g, indices, accumulate):
+    return g if accumulate else g.index_put(indices, T.zeros((), dtype=g.dtype, device=g.device))
+
+
+op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "IndexPut" if False else "InplaceIndexPut",
+   prepare=_put_prepare, meta=_put_meta, inplace=True, opmath=False, out=False,
+   derivative={"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)})
+
+
+# ------------------------------------------------------------------------------------------------ take, gather, index_select and friends
+def _check_index(name, index, allow_int32=True):
+    if index.dtype is not dt.int64 and not (allow_int32 and index.dtype is dt.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int64 for index, but got {index.dtype}" if name in ("gather", "scatter") else
+                           f"{name}(): Expected dtype int32 or int64 for index")
+
+
+def _select_prepare(self, dim, index):
+    _check_index("index_select", index)
+    if len(index._shape) > 1:
+        raise IndexError(f"index_select(): Index is supposed to be a vector, but got dim: {len(index._shape)} with type: {dt.scalar_name(index.dtype)} and size: {list(index._shape)}")
+    return self, wrap_dim(dim, len(self._shape)), index
+
+
+def _select_meta(self, dim, index):
+    n = numel(index._shape)
+    return ((*self._shape[:dim], n, *self._shape[dim + 1:]) if self._shape else ()), self.dtype
+
+
+op("index_select(Tensor self, int dim, Tensor index) -> Tensor", "IndexSelect", prepare=_select_prepare, meta=_select_meta, opmath=False,
+   derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_add(dim, index, g))
+
+
+def _gather_prepare(self, dim, index, sparse_grad):
+    if index.dtype is not dt.int64 and index.dtype is not dt.int32:
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+    dim = wrap_dim(dim, len(self._shape))
+    a, b = max(len(self._shape), 1), max(len(index._shape), 1)
+    if numel(index._shape) and a != b:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    for d in range(len(index._shape)):
+        if d != dim and len(self._shape) and index._shape[d] > self._shape[d]:
+            raise RuntimeError(f"Size does not match at dimension {d} expected index {list(index._shape)} to be no larger than self "
+                               f"{list(self._shape)} apart from dimension {dim}")
+    return self, dim, index, sparse_grad
+
+
+op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "GatherD", prepare=_gather_prepare,
+   meta=lambda self, dim, index, sparse_grad: (index._shape, self.dtype), opmath=False,
+   call=lambda p, self, dim, index, sparse_grad: p(self, dim, index),
+   derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).scatter_add(dim, index, g))
+
+
+@composite("take(Tensor self, Tensor index) -> Tensor")
+def take(self, index):
+    if index.dtype is not dt.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
+    if numel(self._shape) == 0 and numel(index._shape):
+        raise IndexError("take(): tried to take from an empty tensor")
+    return index_op.call(self.reshape((-1,)), [index])
+
+
+@composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+def take_along_dim(self, indices, dim):
+    if indices.dtype is not dt.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dt.scalar_name(indices.dtype)}")
+    if dim is None:
+        return self.reshape((-1,)).gather(0, indices.reshape((-1,)))
+    if len(self._shape) != len(indices._shape):
+        raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {len(self._shape)} dimensions "
+                           f"for input, and {len(indices._shape)} dimensions for indices")
+    d = wrap_dim(dim, len(self._shape))
+    a, b = list(self._shape), list(indices._shape)
+    joint = list(broadcast_shapes([1 if i == d else s for i, s in enumerate(a)], [1 if i == d else s for i, s in enumerate(b)]))
+    sa, sb = joint[:], joint[:]
+    sa[d], sb[d] = a[d], b[d]
+    return self.expand(sa).gather(d, indices.expand(sb))
+
+
+def _scatter_like(name, prim, derivative, reduce=False, src="Tensor src", extra=""):
+    return op(f"{name}(Tensor self, int dim, Tensor index, {src}{extra}) -> Tensor", prim, prepare=_scatter_prepare, meta=lambda self, *a: (self._shape, self.dtype),
+              derivative=derivative, inplace=True, opmath=False)
+
+
+def _scatter_prepare(self, dim, index, src, *rest):
+    if index.dtype is not dt.int64 and index.dtype is not dt.int32:
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    dim = wrap_dim(dim, len(self._shape))
+    if isinstance(src, Tensor):
+        if src.dtype is not self.dtype:
+            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+        if numel(index._shape):
+            if max(len(index._shape), 1) != max(len(self._shape), 1) or max(len(src._shape), 1) != max(len(index._shape), 1):
+                raise RuntimeError("Index tensor must have the same number of dimensions as " + ("self" if max(len(index._shape), 1) != max(len(self._shape), 1) else "src")
+                                   + " tensor")
+            for d in range(len(index._shape)):
+                if d != dim and self._shape and index._shape[d] > self._shape[d] or src._shape and index._shape[d] > src._shape[d]:
+                    raise RuntimeError(f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no "
+                                       f"larger size than src {list(src._shape)}")
+    elif numel(index._shape):
+        if max(len(index._shape), 1) != max(len(self._shape), 1):
+            raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+        for d in range(len(index._shape)):
+            if d != dim and self._shape and index._shape[d] > self._shape[d]:
+                raise RuntimeError(f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim}")
+    return self, dim, index, src, *rest
+
+
+def _hole(g, dim, index):
+    return g.scatter(dim, index, 0)
+
+
+def _prefix_gather(g, dim, index):
+    return g.gather(dim, index)
+
+
+def _src_grad(g, dim, index, src_shape):
+    got = g.gather(dim, index)
+    if got._shape == src_shape:
+        return got
+    out = T.zeros(src_shape, dtype=g.dtype, device=g.device)
+    copy_(out[tuple(slice(0, s) for s in got._shape)], got)
+    return out
+
+
+_scatter_like("scatter.src", "Scatter", {"self": lambda g, dim, index: _hole(g, dim, index), "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)})
+_scatter_like("scatter.value", "ScatterValue", {"self": lambda g, dim, index: _hole(g, dim, index)}, src="Scalar value")
+_scatter_like("scatter_add", "ScatterAddExt", {"self": lambda g: g, "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)})
+
+
+@composite("scatter.reduce(Tensor self, int dim, Tensor index, Tensor|Scalar src, *, str reduce) -> Tensor", inplace=True)
+def scatter_with_reduce(self, dim, index, src, reduce):
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if not isinstance(src, Tensor):
+        src = T.full(index._shape, src, dtype=self.dtype, device=self.device)
+    return self.scatter_reduce(dim, index, src, "sum" if reduce == "add" else "prod", include_self=True)
+
+
+# index_add, index_copy, index_fill: along one dimension
+def _along_prepare(self, dim, index, source, *rest):
+    dim = wrap_dim(dim, len(self._shape))
+    if index.dtype not in (dt.int32, dt.int64):
+        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index" if rest else "index_copy_(): Expected a long tensor for index, but got "
+                           + dt.scalar_name(index.dtype))
+    if len(index._shape) > 1:
+        raise IndexError("index_add_(): Index is supposed to be a vector" if rest else
+                         f"index_copy_(): Index should have dimension 1 or 0 (got {len(index._shape)})")
+    if self.dtype is not source.dtype:
+        raise RuntimeError(f"index_add_(): self ({dt.scalar_name(self.dtype)}) and source ({dt.scalar_name(source.dtype)}) must have the same scalar type"
+                           if rest else f"index_copy_(): self and source expected to have the same dtype, but got (self) {dt.scalar_name(self.dtype)} and (source) "
+                           f"{dt.scalar_name(source.dtype)}")
+    n = numel(index._shape)
+    have = source._shape[dim] if source._shape else 1
+    if n != have:
+        raise IndexError(f"Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}" if rest or True else "")
+    if source._shape and self._shape:
+        a = [s for i, s in enumerate(self._shape) if i != dim]
+        b = [s for i, s in enumerate(source._shape) if i != dim]
+        if a != b:
+            raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "
+                               f"source.shape = {list(source._shape)}")
+    return self, dim, index, source, *rest
+
+
+def _along(g, dim, index, shape):
+    r = g.index_select(dim, index)
+    return r if r._shape == tuple(shape) else r.reshape(shape)
+
+
+op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "IndexAddExt", prepare=_along_prepare,
+   meta=lambda self, *a: (self._shape, self.dtype), inplace=True,
+   call=lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha),
+   derivative={"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha})
+op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "InplaceIndexCopy", prepare=_along_prepare,
+   meta=lambda self, *a: (self._shape, self.dtype), inplace=True, opmath=False,
+   derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape)})
+
+
+def _fill_prepare(self, dim, index, value):
+    dim = wrap_dim(dim, len(self._shape))
+    if index.dtype not in (dt.int64, dt.int32):
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if len(index._shape) > 1:
+        raise IndexError("index_fill_(): Index has to be a vector/scalar")
+    if isinstance(value, Tensor):
+        if value._shape:
+            raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
+    if isinstance(value, complex) and not self.dtype.is_complex:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return self, dim, index, value
+
+
+op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", prepare=_fill_prepare,
+   meta=lambda self, *a: (self._shape, self.dtype), inplace=True, opmath=False,
+   derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, index).sum()})
+
+_nonzero = op("_nonzero(Tensor self) -> Tensor", "NonZero", meta=lambda self: _nonzero_meta(self), function=False, method=False, opmath=False)
+
+
+def _nonzero_meta(self):
+    if self.device.type == "meta":
+        raise NotImplementedError("nonzero: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
+                                  f"{self.dtype}, shape {list(self._shape)})")
+    return None, dt.int64  # the kernel knows the shape
+
+
+@composite("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor")
+def nonzero(self, as_tuple):
+    if as_tuple:
+        return (self if self._shape else self.unsqueeze(0)).nonzero().unbind(1)
+    return _nonzero.call(self.detach() if self._requires_grad else self)
+
+
+@composite("argwhere(Tensor self) -> Tensor")
+def argwhere(self):
+    return self.nonzero()
+
+
+__all__ = ["MODE", "contiguous_strides"]

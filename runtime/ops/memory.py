@@ -1,0 +1,450 @@
+"""Copies and conversions: to, clone, contiguous, copy_, fill_, set_, resize_."""
+import warnings
+
+from .. import autograd
+from ..autograd import MODE, check_inplace, rebase
+from ..backend import get as backend
+from ..device import CPU, META, FORMATS, channels_last, channels_last_3d, contiguous_format, device as Device, preserve_format, usable
+from ..op import composite, op, resize, write
+from ..storage import TypedStorage, UntypedStorage
+from ..tensor import alias, empty, is_dense, meta_tensor, strided_view
+from .common import T, Tensor, contiguous_strides, dt, is_contiguous, numel
+
+autograd.PRESERVE = preserve_format
+
+
+def format_strides(shape, fmt):
+    """Strides of a memory format; None for contiguous."""
+    if fmt is channels_last or fmt is channels_last_3d:
+        n = 4 if fmt is channels_last else 5
+        if len(shape) != n:
+            raise RuntimeError(f"required rank {n} tensor to use {fmt.name} format")
+        st, k = [0] * n, 1
+        for i in (1, *range(n - 1, 1, -1), 0):
+            st[i] = k
+            k *= max(shape[i], 1)
+        return tuple(st)
+    return None
+
+
+def preserved_strides(t):
+    """The strides a copy of t gets under preserve_format: its own if dense, else in the order of its dimensions."""
+    if t._stride is None:
+        return None
+    if is_dense(t._shape, t._stride):
+        return t._stride
+    from ..op import memory_order, strides_in_order
+    order = memory_order(t._shape, [t])
+    return None if order is None else strides_in_order(t._shape, order)
+
+
+def _strided_empty(shape, stride, dtype, device):
+    if device is META:
+        return meta_tensor(shape, dtype, stride)
+    t = empty(shape, dtype, device)
+    if stride is None or stride == contiguous_strides(shape):
+        return t
+    return strided_view(t, tuple(shape), tuple(stride), 0)
+
+
+def _copied(self, dtype, device, fmt):
+    """A fresh copy in the wanted dtype, device and memory format."""
+    stride = preserved_strides(self) if fmt is preserve_format or fmt is None else format_strides(self._shape, fmt)
+    if device is META:
+        return meta_tensor(self._shape, dtype, stride)
+    if self.device is META:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+                                  "when moving module from meta to a different device.")
+    if stride is None:
+        if device is self.device:
+            b = backend(device.type)
+            return b.compact(self) if dtype is self.dtype else b.cast(self, dtype)
+        t = empty(self._shape, dtype, device)
+    else:
+        t = _strided_empty(self._shape, stride, dtype, device)
+    backend((device if device is not CPU else self.device).type).write(t, self)
+    t._vc = None
+    return t
+
+
+class _Copies:
+    """Stands in for a meta function: these operators choose device and format themselves."""
+
+
+_to_copy = op("_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
+              derivative=lambda g, self_dtype, node: _grad_to(g, node.in_meta[0]), function=True, method=False)
+_to_copy._call = None
+
+
+def _grad_to(g, meta):
+    return T._to_copy(g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None)
+
+
+def _to_copy_call(self, dtype=None, device=None, memory_format=None):
+    d = self.dtype if dtype is None else dtype
+    if self.dtype.is_complex and not d.is_complex and d is not dt.bool_:
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
+    out = _copied(self, d, self.device if device is None else device, memory_format)
+    if MODE.grad and self._requires_grad and d.category >= 2:
+        _to_copy.record(out, (self, d, device, memory_format))
+    return out
+
+
+_to_copy._call = _to_copy_call
+
+clone_op = op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", derivative=lambda g: g)
+
+
+def _clone_call(self, memory_format=None):
+    out = _copied(self, self.dtype, self.device, memory_format)
+    if MODE.grad and self._requires_grad:
+        clone_op.record(out, (self, memory_format))
+    return out
+
+
+clone_op._call = _clone_call
+
+
+@composite("Tensor.contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor")
+def contiguous(self, memory_format):
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if self.is_contiguous(memory_format):
+        return self
+    return clone_op.call(self, memory_format)
+
+
+_DTYPES = (dt.dtype,)
+
+
+def parse_to(args, kwargs):
+    """(dtype, device, copy, memory_format) of the many forms of Tensor.to and Module.to."""
+    dtype = device = fmt = None
+    copy = False
+    rest = []
+    for i, a in enumerate(args):
+        if isinstance(a, dt.dtype) and dtype is None and not rest:
+            dtype = a
+        elif a is None and i < 2:
+            continue
+        elif isinstance(a, (Device, str)) and device is None:
+            device = usable(a)
+        elif isinstance(a, Tensor) and i == 0:
+            dtype, device = a.dtype, a.device
+        elif isinstance(a, bool):
+            rest.append(a)
+        elif isinstance(a, int) and device is None and i == 0:
+            device = usable(a)
+        elif type(a).__name__ == "memory_format":
+            fmt = a
+        elif a in (float, int, complex, bool):
+            dtype = {float: dt.float64, int: dt.int64, complex: dt.complex128, bool: dt.bool_}[a]
+        else:
+            raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in args)})")
+    if len(rest) > 1:
+        copy = rest[1]
+    for k, v in kwargs.items():
+        if k == "dtype":
+            dtype = v if v is None or isinstance(v, dt.dtype) else {float: dt.float64, int: dt.int64, complex: dt.complex128, bool: dt.bool_}[v]
+        elif k == "device":
+            device = None if v is None else usable(v)
+        elif k == "copy":
+            copy = v
+        elif k == "memory_format":
+            fmt = v
+        elif k == "other":
+            dtype, device = v.dtype, v.device
+        elif k != "non_blocking":
+            raise TypeError(f"to() got an unexpected keyword argument '{k}'")
+    return dtype, device, copy, fmt
+
+
+def _to(self, *args, **kwargs):
+    """The tensor in another dtype, on another device or in another memory format; itself where nothing changes."""
+    if len(args) == 1 and not kwargs and args[0].__class__ is dt.dtype:
+        dtype = args[0]
+        if dtype is self.dtype:
+            return self
+        return T._to_copy(self, dtype)
+    dtype, device, copy, fmt = parse_to(args, kwargs)
+    if (not copy and (dtype is None or dtype is self.dtype) and (device is None or device is self.device)
+            and (fmt is None or fmt is preserve_format or self.is_contiguous(fmt))):
+        return self
+    return T._to_copy(self, dtype, device, fmt)
+
+
+_to.__name__, _to.__qualname__ = "to", "Tensor.to"
+
+
+def _overridable(f):
+    """A hand-written method that subclasses and modes see as an operator."""
+    from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
+
+    def method(self, *args, **kwargs):
+        if (STATE.active and LOCAL.modes) or (self.__class__ not in plain and not LOCAL.subclass_off and overloaded((self,))):
+            return handle_torch_function(method, (self,), self, *args, **kwargs)
+        return f(self, *args, **kwargs)
+    method.__name__, method.__qualname__, method.__doc__, method.__module__ = f.__name__, "Tensor." + f.__name__, f.__doc__, "torch"
+    return method
+
+
+Tensor.to = _overridable(_to)
+
+
+def _conversions():
+    names = {"float": dt.float32, "double": dt.float64, "half": dt.float16, "bfloat16": dt.bfloat16, "long": dt.int64, "int": dt.int32,
+             "short": dt.int16, "char": dt.int8, "byte": dt.uint8, "bool": dt.bool_, "cfloat": dt.complex64, "cdouble": dt.complex128}
+    for name, d in names.items():
+        def f(self, memory_format=preserve_format, _d=d):
+            return self if self.dtype is _d else T._to_copy(self, _d, None, memory_format)
+        f.__name__ = name
+        setattr(Tensor, name, _overridable(f))
+
+
+_conversions()
+
+
+def _cpu(self, memory_format=preserve_format):
+    return _to(self, CPU)
+
+
+def _npu(self, device=None, non_blocking=False, memory_format=preserve_format):
+    return _to(self, Device("npu" if device is None else device))
+
+
+def _cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
+    return _to(self, "cuda")
+
+
+for _f in (_cpu, _npu, _cuda):
+    _f.__name__ = _f.__name__[1:]
+    setattr(Tensor, _f.__name__, _overridable(_f))
+
+
+def _type(self, dtype=None, non_blocking=False, **kw):
+    """The name of the legacy tensor type, or a cast to a dtype or legacy type."""
+    if dtype is None:
+        return "torch." + ("" if self.device is CPU or self.device is META else self.device.type + ".") + dt.LEGACY.get(self.dtype, self.dtype.name) + "Tensor"
+    if isinstance(dtype, str):
+        dtype = {"torch." + n + "Tensor": d for d, n in dt.LEGACY.items()}[dtype]
+    d = dtype if isinstance(dtype, dt.dtype) else getattr(dtype, "dtype", None)
+    return self if d is self.dtype else T._to_copy(self, d)
+
+
+_type.__name__ = "type"
+Tensor.type = _overridable(_type)
+
+
+@composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")
+def type_as(self, other):
+    return self.to(other.dtype)
+
+
+# ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
+_copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "src": lambda g: g}, function=False, method=False)
+
+
+def copy_(self, src, non_blocking=False):
+    """Copy src's values here, broadcast and converted."""
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    if src is self:
+        return self
+    if MODE.grad and (self._requires_grad or self._view is not None):
+        check_inplace(self)
+    if src._shape != self._shape:
+        try:
+            src_view = src.expand(self._shape)
+        except RuntimeError:
+            raise RuntimeError(f"The size of tensor a ({self._shape[-1] if self._shape else 1}) must match the size of tensor b "
+                               f"({src._shape[-1] if src._shape else 1}) at non-singleton dimension {max(len(self._shape) - 1, 0)}"
+                               if len(src._shape) <= len(self._shape) else
+                               f"expand: the number of sizes provided ({len(self._shape)}) must be greater or equal to the number of dimensions in "
+                               f"the tensor ({len(src._shape)})") from None
+    else:
+        src_view = src
+    if src.device is META and self.device is not META:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if MODE.grad and (self._requires_grad or src._requires_grad) and self.dtype.category >= 2:
+        shadow = alias(self)
+        _copy.record(shadow, (self, src_view))
+        write(self, src_view)
+        rebase(self, shadow._grad_fn)
+    else:
+        write(self, src_view)
+    return self
+
+
+Tensor.copy_ = _overridable(copy_)
+_fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()},
+           function=False, method=False)
+
+
+def fill_(self, value):
+    """Set every element to a number or to a 0-d tensor's value."""
+    if isinstance(value, Tensor):
+        if value._shape:
+            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions.")
+    elif not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
+        raise TypeError(f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
+    if MODE.grad and (self._requires_grad or self._view is not None):
+        check_inplace(self)
+    source = value if isinstance(value, Tensor) else _scalar_source(value, self)
+    if MODE.grad and (self._requires_grad or isinstance(value, Tensor) and value._requires_grad):
+        shadow = alias(self)
+        _fill.record(shadow, (self, value))
+        write(self, source)
+        rebase(self, shadow._grad_fn)
+    else:
+        write(self, source)
+    return self
+
+
+def _scalar_source(value, like):
+    if isinstance(value, complex) and not like.dtype.is_complex:
+        raise RuntimeError("value cannot be converted to type " + like.dtype.name + " without overflow")
+    return T.full((), value, dtype=like.dtype, device=like.device)
+
+
+Tensor.fill_ = _overridable(fill_)
+
+
+def zero_(self):
+    return fill_(self, 0)
+
+
+Tensor.zero_ = _overridable(zero_)
+
+
+@composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False)
+def fill(self, value):
+    return self.clone().fill_(value)
+
+
+# ------------------------------------------------------------------------------------------------ memory under a tensor
+def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """Put the tensor over another storage or another tensor's memory."""
+    if source is None:
+        source = UntypedStorage(0)
+        size = (0,)
+    if isinstance(source, Tensor) and size is None:
+        self._replace(source if source._storage is not None else alias(source))
+        self._vc = None
+        return self
+    st = source._get_storage() if isinstance(source, Tensor) else source.untyped() if isinstance(source, TypedStorage) else source
+    if size is None:
+        size = (st.nbytes() // self.dtype.itemsize,)
+    elif isinstance(size, int):
+        size = (size,)
+    size = tuple(int(s) for s in size)
+    stride = contiguous_strides(size) if stride is None else tuple(int(s) for s in ((stride,) if isinstance(stride, int) else stride))
+    need = 0 if 0 in size else (storage_offset + sum((s - 1) * t for s, t in zip(size, stride)) + 1) * self.dtype.itemsize
+    if need > st.nbytes():
+        if st._bytes is not None and not st._bytes.flags.owndata:
+            raise RuntimeError(f"Trying to resize storage that is not resizable: setStorage: sizes {list(size)}, strides {list(stride)}, storage "
+                               f"offset {storage_offset} requiring a storage size of {need} are out of bounds for storage of size {st.nbytes()}")
+        st.resize_(need)
+    self._ms = self._np = None
+    self._storage, self._offset, self._shape = st, storage_offset, size
+    self._stride = None if stride == contiguous_strides(size) else stride
+    self.device = st.device
+    return self
+
+
+Tensor.set_ = set_
+
+
+def resize_(self, *size, memory_format=contiguous_format):
+    """Change the shape in place; memory grows when it must, and keeps its leading elements."""
+    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
+    if self._requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if size == tuple(self._shape):
+        return self
+    n = numel(size)
+    st = self._get_storage()
+    need = (self._offset + n) * self.dtype.itemsize
+    if need > st.nbytes():
+        if st._bytes is not None and st._bytes.base is not None and not _owned(st._bytes):
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        st.resize_(need)
+    self._ms = self._np = None
+    stride = format_strides(size, memory_format)
+    self._shape, self._stride = size, stride
+    return self
+
+
+def _owned(a):
+    return True
+
+
+Tensor.resize_ = resize_
+
+
+def resize_as_(self, the_template, *, memory_format=contiguous_format):
+    return resize_(self, the_template._shape, memory_format=memory_format)
+
+
+Tensor.resize_as_ = resize_as_
+
+
+def pin_memory(self, device=None):
+    raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+Tensor.pin_memory = pin_memory
+
+
+def share_memory_(self):
+    return self
+
+
+Tensor.share_memory_ = share_memory_
+
+
+def deepcopy(self, memo):
+    """copy.deepcopy of a leaf: shared storages stay shared."""
+    if id(self) in memo:
+        return memo[id(self)]
+    if self._get_grad_fn() is not None:
+        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
+                           "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                           "https://github.com/pytorch/pytorch/pull/103001")
+    import copy
+    if self.device is META:
+        new = meta_tensor(self._shape, self.dtype, self._stride)
+    else:
+        new = strided_view(self, self._shape, self._stride, self._offset)
+        new._storage = self._get_storage().__deepcopy__(memo)
+        new._vc = None
+    if type(self) is not Tensor:
+        new = new.as_subclass(type(self))
+        new._vc = None
+    new._requires_grad = self._requires_grad
+    memo[id(self)] = new
+    if self._grad is not None:
+        new._grad = copy.deepcopy(self._grad, memo)
+    if self.__dict__:
+        new.__dict__.update(copy.deepcopy({k: v for k, v in self.__dict__.items() if k != "_post_accumulate_grad_hooks"}, memo))
+    return new
+
+
+Tensor.__deepcopy__ = deepcopy
+
+
+@composite("Tensor.to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor")
+def to_dense(self, dtype, masked_grad):
+    return self if dtype is None else self.to(dtype)
+
+
+@composite("resolve_conj(Tensor self) -> Tensor")
+def resolve_conj(self):
+    return self
+
+
+@composite("resolve_neg(Tensor self) -> Tensor")
+def resolve_neg(self):
+    return self
+
+
+__all__ = ["FORMATS", "is_contiguous", "resize", "parse_to"]

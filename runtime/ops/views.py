@@ -1,0 +1,741 @@
+"""Operators that only change the geometry: no kernel, no copy."""
+from ..autograd import FunctionNode  # noqa: F401  (documented here: views differentiate by formulas over dispatched operators)
+from ..op import composite, op, view
+from ..tensor import strided_view
+from .common import T, Tensor, contiguous_strides, dt, is_contiguous, numel, wrap_dim
+
+
+def _norm(shape, stride):
+    """Strides as stored: None for the canonical contiguous ones."""
+    return None if stride == contiguous_strides(shape) else stride
+
+
+def _strides(t):
+    s = t._stride
+    return contiguous_strides(t._shape) if s is None else s
+
+
+# ------------------------------------------------------------------------------------------------ view, reshape
+def infer_size(size, n):
+    """The shape with its one -1 filled in."""
+    if -1 in size:
+        if size.count(-1) > 1:
+            raise RuntimeError("only one dimension can be inferred")
+        known = 1
+        for s in size:
+            if s != -1:
+                known *= s
+        if known == 0 and n == 0:
+            raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be "
+                               "any value and is ambiguous")
+        if known == 0 or n % known:
+            raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {n}")
+        size = tuple(n // known if s == -1 else s for s in size)
+    elif any(s < 0 for s in size):
+        raise RuntimeError(f"invalid shape dimension {min(size)}")
+    if numel(size) != n:
+        raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {n}")
+    return size
+
+
+def view_strides(shape, stride, new):
+    """Strides of the same memory under another shape, or None where no view exists."""
+    n = numel(shape)
+    if n == 0:
+        return stride if tuple(shape) == tuple(new) else contiguous_strides(new)
+    out = [0] * len(new)
+    d = len(new) - 1
+    if not shape:
+        return (1,) * len(new)
+    base = stride[-1]
+    tensor_n = view_n = 1
+    for i in range(len(shape) - 1, -1, -1):
+        tensor_n *= shape[i]
+        if i == 0 or (shape[i - 1] != 1 and stride[i - 1] != tensor_n * base):
+            while d >= 0 and (view_n < tensor_n or new[d] == 1):
+                out[d] = view_n * base
+                view_n *= new[d]
+                d -= 1
+            if view_n != tensor_n:
+                return None
+            if i > 0:
+                base, tensor_n, view_n = stride[i - 1], 1, 1
+    return tuple(out) if d == -1 else None
+
+
+def _view_geometry(self, size):
+    shape = self._shape
+    size = infer_size(size, numel(shape))
+    if self._stride is None:
+        return size, None, self._offset
+    st = view_strides(shape, self._stride, size)
+    if st is None:
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+                           "subspaces). Use .reshape(...) instead.")
+    return size, _norm(size, st), self._offset
+
+
+view("Tensor.view(Tensor(a) self, int[] size) -> Tensor(a)", _view_geometry, derivative=lambda g, self_shape: T.reshape(g, self_shape), varargs="size")
+
+
+def _view_dtype(self, dtype):
+    if dtype is self.dtype:
+        return self._shape, self._stride, self._offset, dtype
+    a, b = self.dtype.itemsize, dtype.itemsize
+    if a == b:
+        return self._shape, self._stride, self._offset, dtype
+    if not self._shape:
+        raise RuntimeError(f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)")
+    st = _strides(self)
+    if st[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 to view {self.dtype} as {dtype} (different element sizes), but got {st[-1]}")
+    if a > b:
+        k = a // b
+        shape, st, off = (*self._shape[:-1], self._shape[-1] * k), (*[s * k for s in st[:-1]], 1), self._offset * k
+    else:
+        k = b // a
+        if self._shape[-1] % k:
+            raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got "
+                               f"{self._shape[-1]}")
+        if self._offset % k:
+            raise RuntimeError(f"self.storage_offset() must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but "
+                               f"got {self._offset}")
+        for i, s in enumerate(st[:-1]):
+            if s % k:
+                raise RuntimeError(f"self.stride({i}) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {s}")
+        shape, st, off = (*self._shape[:-1], self._shape[-1] // k), (*[s // k for s in st[:-1]], 1), self._offset // k
+    return shape, _norm(shape, st), off, dtype
+
+
+view("Tensor.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_dtype,
+     derivative=None)
+
+
+@composite("reshape(Tensor self, int[] shape) -> Tensor", varargs="shape")
+def reshape(self, shape):
+    """A view where one exists, else a copy."""
+    size = infer_size(shape, numel(self._shape))
+    if self._stride is not None and view_strides(self._shape, self._stride, size) is None:
+        self = self.contiguous()
+    return self.view(size)
+
+
+@composite("Tensor.view_as(Tensor self, Tensor other) -> Tensor")
+def view_as(self, other):
+    return self.view(other._shape)
+
+
+@composite("Tensor.reshape_as(Tensor self, Tensor other) -> Tensor")
+def reshape_as(self, other):
+    return self.reshape(other._shape)
+
+
+@composite("flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor")
+def flatten(self, start_dim, end_dim):
+    n = len(self._shape)
+    a, b = wrap_dim(start_dim, n), wrap_dim(end_dim, n)
+    if n == 0:
+        return self.reshape((1,))
+    if a > b:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if a == b:
+        return self
+    return self.reshape((*self._shape[:a], numel(self._shape[a:b + 1]), *self._shape[b + 1:]))
+
+
+@composite("unflatten(Tensor self, int dim, int[] sizes) -> Tensor")
+def unflatten(self, dim, sizes):
+    d = wrap_dim(dim, len(self._shape))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    n = self._shape[d]
+    try:
+        sizes = infer_size(tuple(sizes), n)
+    except RuntimeError:
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor") from None
+    return self.view((*self._shape[:d], *sizes, *self._shape[d + 1:]))
+
+
+@composite("ravel(Tensor self) -> Tensor")
+def ravel(self):
+    return self.contiguous().view((-1,))
+
+
+# ------------------------------------------------------------------------------------------------ transposition
+def _transpose_geometry(self, dim0, dim1):
+    n = len(self._shape)
+    a, b = wrap_dim(dim0, n), wrap_dim(dim1, n)
+    if a == b or n == 0:
+        return self._shape, self._stride, self._offset
+    shape, st = list(self._shape), list(_strides(self))
+    shape[a], shape[b] = shape[b], shape[a]
+    st[a], st[b] = st[b], st[a]
+    shape, st = tuple(shape), tuple(st)
+    return shape, _norm(shape, st), self._offset
+
+
+view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", _transpose_geometry, derivative=lambda g, dim0, dim1: T.transpose(g, dim0, dim1),
+     alias=("swapaxes", "swapdims"), inplace=False)
+
+
+def _permute_geometry(self, dims):
+    n = len(self._shape)
+    if len(dims) != n:
+        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+                           f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}")
+    order = [wrap_dim(d, n) for d in dims]
+    if len(set(order)) != n:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    st = _strides(self)
+    shape, st = tuple([self._shape[i] for i in order]), tuple([st[i] for i in order])
+    return shape, _norm(shape, st), self._offset
+
+
+def _inverse(dims):
+    n = len(dims)
+    out = [0] * n
+    for i, d in enumerate(dims):
+        out[d % n] = i
+    return out
+
+
+view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", _permute_geometry, derivative=lambda g, dims: T.permute(g, _inverse(dims)), varargs="dims")
+
+
+@composite("movedim(Tensor self, int[1] source, int[1] destination) -> Tensor", alias=("moveaxis",))
+def movedim(self, source, destination):
+    n = len(self._shape)
+    if len(source) != len(destination):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as "
+                           f"destination ({list(destination)} dims)")
+    src, dst = [wrap_dim(d, n) for d in source], [wrap_dim(d, n) for d in destination]
+    for what, given, ds in (("source", source, src), ("destination", destination, dst)):
+        if len(set(ds)) != len(ds):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(given)})")
+    if n == 0:
+        return self.view(())
+    order = [None] * n
+    for s, d in zip(src, dst):
+        order[d] = s
+    rest = iter(i for i in range(n) if i not in src)
+    return self.permute([next(rest) if o is None else o for o in order])
+
+
+@composite("t(Tensor self) -> Tensor")
+def t(self):
+    n = len(self._shape)
+    if n > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
+    return self.transpose(0, 1) if n == 2 else self.view(self._shape)
+
+
+@composite("adjoint(Tensor self) -> Tensor")
+def adjoint(self):
+    if len(self._shape) < 2:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got "
+                           f"{len(self._shape)}-D tensor.")
+    return self.transpose(-2, -1).conj() if self.dtype.is_complex else self.transpose(-2, -1)
+
+
+def _prop(f, doc):
+    return property(f, doc=doc)
+
+
+def _mt(self):
+    if len(self._shape) < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._shape)}-D tensor.")
+    return self.transpose(-2, -1)
+
+
+Tensor.T = _prop(lambda self: self.permute(list(range(len(self._shape)))[::-1]), "dimensions reversed")
+Tensor.mT = _prop(_mt, "last two dimensions swapped")
+Tensor.H = _prop(lambda self: self.adjoint() if len(self._shape) == 2 else _bad_h(self), "conjugate transpose of a matrix")
+Tensor.mH = _prop(lambda self: self.adjoint(), "conjugate transpose of the last two dimensions")
+
+
+def _bad_h(self):
+    if not self._shape:
+        return self
+    raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._shape)}-D tensor.")
+
+
+# ------------------------------------------------------------------------------------------------ size-1 dimensions
+def _unsqueeze_geometry(self, dim):
+    n = len(self._shape) + 1
+    d = wrap_dim(dim, n)
+    shape = (*self._shape[:d], 1, *self._shape[d:])
+    if self._stride is None:
+        return shape, None, self._offset
+    st = self._stride
+    new = self._shape[d] * st[d] if d < n - 1 else 1
+    st = (*st[:d], new, *st[d:])
+    return shape, _norm(shape, st), self._offset
+
+
+view("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", _unsqueeze_geometry, derivative=lambda g, dim: T.squeeze(g, dim))
+
+
+def _drop(self, dims):
+    if not dims:
+        return self._shape, self._stride, self._offset
+    keep = [i for i in range(len(self._shape)) if i not in dims]
+    st = _strides(self)
+    shape = tuple(self._shape[i] for i in keep)
+    return shape, _norm(shape, tuple(st[i] for i in keep)), self._offset
+
+
+def _squeeze_dims(self, dims):
+    n = len(self._shape)
+    ds = {wrap_dim(d, n) for d in dims}
+    return _drop(self, {d for d in ds if n and self._shape[d] == 1})
+
+
+def _unsqueeze_to(g, shape):
+    return T.reshape(g, shape)
+
+
+view("squeeze(Tensor(a) self) -> Tensor(a)", lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}),
+     derivative=lambda g, self_shape: _unsqueeze_to(g, self_shape))
+view("squeeze.dim(Tensor(a) self, int[1] dim) -> Tensor(a)", _squeeze_dims, derivative=lambda g, self_shape: _unsqueeze_to(g, self_shape))
+
+
+# ------------------------------------------------------------------------------------------------ expand
+def _expand_geometry(self, size, implicit=False):
+    shape, n, k = self._shape, len(self._shape), len(size)
+    if k < n:
+        raise RuntimeError(f"expand({_tensor_name(self)}{list(shape)}, size={list(size)}): the number of sizes provided ({k}) must be greater or equal "
+                           f"to the number of dimensions in the tensor ({n})")
+    st, off = _strides(self), k - n
+    out, ost = [0] * k, [0] * k
+    for i in range(k - 1, -1, -1):
+        want = size[i]
+        if i < off:
+            if want < 0:
+                raise RuntimeError(f"The expanded size of the tensor ({want}) isn't allowed in a leading, non-existing dimension {i}")
+            out[i], ost[i] = want, (out[i + 1] * ost[i + 1] if i + 1 < k else 1) if want == 1 else 0
+            continue
+        have, s = shape[i - off], st[i - off]
+        if want == -1 or want == have:
+            out[i], ost[i] = have, s
+        elif have == 1:
+            out[i], ost[i] = want, 0
+        else:
+            raise RuntimeError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {i}.  "
+                               f"Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+        if out[i] < 0:
+            raise RuntimeError(f"invalid expanded size {want}")
+    out = tuple(out)
+    return out, _norm(out, tuple(ost)), self._offset
+
+
+def _tensor_name(t):
+    return f"torch.{dt.LEGACY.get(t.dtype, 'Float')}Tensor{{"[:-1]
+
+
+view("Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", _expand_geometry, derivative=lambda g, self_shape: T.sum_to_size(g, self_shape)
+     if g._shape != self_shape else g, varargs="size")
+
+
+@composite("Tensor.expand_as(Tensor self, Tensor other) -> Tensor")
+def expand_as(self, other):
+    return self.expand(other._shape)
+
+
+@composite("broadcast_to(Tensor self, int[] size) -> Tensor")
+def broadcast_to(self, size):
+    return self.expand(size)
+
+
+# ------------------------------------------------------------------------------------------------ select, slice, narrow
+def _select_geometry(self, dim, index):
+    n = len(self._shape)
+    if n == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, n)
+    size = self._shape[d]
+    if not -size <= index < size:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {d}")
+    st = _strides(self)
+    shape = (*self._shape[:d], *self._shape[d + 1:])
+    return shape, _norm(shape, (*st[:d], *st[d + 1:])), self._offset + (index + size if index < 0 else index) * st[d]
+
+
+view("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", _select_geometry,
+     derivative=lambda g, self_shape, dim, index: T.select_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, index))
+
+
+def slice_bounds(size, start, end, step):
+    if step <= 0:
+        raise ValueError("step must be greater than zero" if step < 0 else "slice step must be positive")
+    start = 0 if start is None else start
+    end = size if end is None else end
+    start = max(start + size, 0) if start < 0 else min(start, size)
+    end = max(end + size, 0) if end < 0 else min(end, size)
+    return start, max(end, start)
+
+
+def _slice_geometry(self, dim, start, end, step):
+    if not self._shape:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, len(self._shape))
+    a, b = slice_bounds(self._shape[d], start, end, step)
+    if step == 1 and a == 0 and b == self._shape[d]:
+        return self._shape, self._stride, self._offset
+    st = _strides(self)
+    shape = (*self._shape[:d], (b - a + step - 1) // step, *self._shape[d + 1:])
+    offset = self._offset + a * st[d]
+    if step != 1:
+        st = (*st[:d], st[d] * step, *st[d + 1:])
+    return shape, _norm(shape, st), offset
+
+
+view("_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", _slice_geometry,
+     derivative=lambda g, self_shape, dim, start, end, step: T.slice_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, start, end, step),
+     function=True, method=True)
+
+
+@composite("narrow(Tensor self, int dim, int start, int length) -> Tensor")
+def narrow(self, dim, start, length):
+    if not self._shape:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    d = wrap_dim(dim, len(self._shape))
+    size = self._shape[d]
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    if start < 0:
+        start += size
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return self._slice(d, start, start + length, 1)
+
+
+@composite("narrow.Tensor(Tensor self, int dim, Tensor start, int length) -> Tensor")
+def narrow_tensor(self, dim, start, length):
+    if start._shape or start.dtype.category != dt.INT:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return self.narrow(dim, int(start.item()), length)
+
+
+# ------------------------------------------------------------------------------------------------ several views
+def _unbind_geometry(self, dim):
+    if not self._shape:
+        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+    d = wrap_dim(dim, len(self._shape))
+    st = _strides(self)
+    shape = (*self._shape[:d], *self._shape[d + 1:])
+    rest = _norm(shape, (*st[:d], *st[d + 1:]))
+    return [(shape, rest, self._offset + i * st[d]) for i in range(self._shape[d])]
+
+
+def _zeros_for(gs, node):
+    """Gradients of a list of outputs with zeros where none came."""
+    return [T.zeros(m[0], dtype=m[1], device=m[2]) if g is None else g for g, m in zip(list(gs) + [None] * (len(node.out_meta) - len(gs)), node.out_meta)]
+
+
+view("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", _unbind_geometry, derivative=lambda gs, node, dim: T.stack(_zeros_for(gs, node), dim))
+
+
+def _split_geometry(self, split_sizes, dim):
+    d = wrap_dim(dim, len(self._shape))
+    st, out, start = _strides(self), [], 0
+    for n in split_sizes:
+        shape = (*self._shape[:d], n, *self._shape[d + 1:])
+        out.append((shape, _norm(shape, st), self._offset + start * st[d]))
+        start += n
+    return out
+
+
+view("_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", _split_geometry,
+     derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False)
+
+
+@composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
+def split_with_sizes(self, split_sizes, dim):
+    n = self.size(dim) if self._shape else 0
+    if any(s < 0 for s in split_sizes):
+        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}")
+    if sum(split_sizes) != n:
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got "
+                           f"split_sizes={list(split_sizes)}")
+    return T._split_with_sizes(self, split_sizes, dim)
+
+
+@composite("split(Tensor self, int[1] split_size, int dim=0) -> Tensor[]", function=False, method=False)
+def split_sized(self, split_size, dim):
+    pass
+
+
+@composite("Tensor.split(Tensor self, Any split_size, int dim=0) -> Tensor[]")
+def split(self, split_size, dim):
+    if not self._shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if isinstance(split_size, (tuple, list)):
+        return T.split_with_sizes(self, split_size, dim)
+    size = split_size.__index__()
+    n = self._shape[wrap_dim(dim, len(self._shape))]
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0 and n != 0:
+        raise RuntimeError("split_size can only be 0 if dimension size is 0, but got dimension size of " + str(n))
+    k = max((n + size - 1) // size, 1) if size else 1
+    return T._split_with_sizes(self, [min(size, n - i * size) for i in range(k)] if size else [0], dim)
+
+
+@composite("chunk(Tensor self, int chunks, int dim=0) -> Tensor[]")
+def chunk(self, chunks, dim):
+    if not self._shape:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = self._shape[wrap_dim(dim, len(self._shape))]
+    size = (n + chunks - 1) // chunks
+    return T._split_with_sizes(self, [0] * chunks, dim) if size == 0 else self.split(size, dim)
+
+
+@composite("tensor_split(Tensor self, Any indices_or_sections, int dim=0) -> Tensor[]")
+def tensor_split(self, indices_or_sections, dim):
+    if not self._shape:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    d = wrap_dim(dim, len(self._shape))
+    n, spec = self._shape[d], indices_or_sections
+    if isinstance(spec, Tensor):
+        spec = spec.tolist()
+    if isinstance(spec, (tuple, list)):
+        cuts = [slice_bounds(n, 0, int(i), 1)[1] if i < 0 or i <= n else n for i in spec]
+        starts, ends = [0, *cuts], [*cuts, n]
+        return tuple(self._slice(d, min(a, n), b if b >= a else a, 1) for a, b in zip(starts, ends))
+    if spec <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {spec}")
+    small, extra = divmod(n, spec)
+    return T._split_with_sizes(self, [small + 1] * extra + [small] * (spec - extra), d)
+
+
+def _named_split(name, dim_of, least):
+    @composite(f"{name}(Tensor self, Any indices_or_sections) -> Tensor[]")
+    def f(self, indices_or_sections):
+        n = len(self._shape)
+        if n < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {n} dimensions!")
+        d = dim_of(n)
+        if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or self._shape[d] % indices_or_sections):
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {self._shape[d]} is not divisible by "
+                               f"the split_size {indices_or_sections}!")
+        return T.tensor_split(self, indices_or_sections, d)
+    return f
+
+
+hsplit = _named_split("hsplit", lambda n: 0 if n == 1 else 1, 1)
+vsplit = _named_split("vsplit", lambda n: 0, 2)
+dsplit = _named_split("dsplit", lambda n: 2, 3)
+
+
+# ------------------------------------------------------------------------------------------------ diagonal, unfold
+def _diagonal_geometry(self, offset, dim1, dim2):
+    n = len(self._shape)
+    a, b = wrap_dim(dim1, n), wrap_dim(dim2, n)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    st = _strides(self)
+    size = min(self._shape[a], self._shape[b] - offset) if offset >= 0 else min(self._shape[a] + offset, self._shape[b])
+    size = max(size, 0)
+    off = self._offset + (0 if size == 0 else offset * st[b] if offset >= 0 else -offset * st[a])
+    keep = [i for i in range(n) if i not in (a, b)]
+    shape = (*[self._shape[i] for i in keep], size)
+    return shape, _norm(shape, (*[st[i] for i in keep], st[a] + st[b])), off
+
+
+view("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", _diagonal_geometry,
+     derivative=lambda g, self_shape, offset, dim1, dim2: T.diagonal_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, offset, dim1, dim2),
+     alias=("linalg._diagonal",))
+
+
+@composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")
+def linalg_diagonal(A, offset, dim1, dim2):
+    return T.diagonal(A, offset, dim1, dim2)
+
+
+def _unfold_geometry(self, dimension, size, step):
+    n = len(self._shape)
+    d = wrap_dim(dimension, n)
+    have = self._shape[d] if n else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > have:
+        raise RuntimeError(f"maximum size for tensor at dimension {d} is {have} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    st = _strides(self)
+    if not n:
+        return (size,), _norm((size,), (1,)), self._offset
+    shape = (*self._shape[:d], (have - size) // step + 1, *self._shape[d + 1:], size)
+    return shape, _norm(shape, (*st[:d], st[d] * step, *st[d + 1:], st[d])), self._offset
+
+
+view("Tensor.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", _unfold_geometry,
+     derivative=lambda g, self_shape, dimension, size, step: unfold_backward(g, self_shape, dimension, size, step))
+
+
+def unfold_backward(g, shape, dimension, size, step):
+    """Add each window's gradient where the window was taken."""
+    if not shape:
+        return g.sum()
+    d = wrap_dim(dimension, len(shape))
+    n = shape[d]
+    index = (T.arange(0, g._shape[d], device=g.device).unsqueeze(1) * step + T.arange(0, size, device=g.device)).reshape((-1,))
+    g = g.movedim(-1, d + 1).flatten(d, d + 1)
+    return T.zeros((*shape[:d], n, *shape[d + 1:]), dtype=g.dtype, device=g.device).index_add(d, index, g)
+
+
+# ------------------------------------------------------------------------------------------------ as_strided
+def _as_strided_geometry(self, size, stride, storage_offset=None):
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    off = self._offset if storage_offset is None else storage_offset
+    if any(s < 0 for s in size):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if off < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {off}")
+    if 0 not in size:
+        need = (off + sum((s - 1) * st for s, st in zip(size, stride)) + 1) * self.dtype.itemsize
+        have = self._get_storage().nbytes()
+        if need > have:
+            raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {off}, and itemsize {self.dtype.itemsize} "
+                               f"requiring a storage size of {need} are out of bounds for storage of size {have}")
+    return size, _norm(size, stride), off
+
+
+view("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", _as_strided_geometry,
+     derivative=lambda g, self, size, stride, storage_offset: as_strided_backward(
+         g, self._shape, self.stride(), self._offset, size, stride, self._offset if storage_offset is None else storage_offset))
+
+
+def _storage_extent(shape, stride):
+    return 0 if 0 in shape else 1 + sum((s - 1) * st for s, st in zip(shape, stride))
+
+
+def _positions(shape, stride, start, device):
+    """Element numbers in a storage of a strided view, in the view's shape."""
+    idx = T.full((), start, dtype=dt.int64, device=device)
+    for s, st in zip(shape, stride):
+        idx = idx.unsqueeze(-1) + T.arange(0, s, device=device) * st
+    return idx
+
+
+def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
+    """Gradient of the base of an as_strided view: add into the base's storage, read the base's elements."""
+    low = min(boffset, offset)
+    n = max(boffset + _storage_extent(bshape, bstride), offset + _storage_extent(shape, stride)) - low
+    flat = T.zeros((max(n, 0),), dtype=g.dtype, device=g.device)
+    if numel(shape):
+        flat = flat.index_add(0, _positions(shape, stride, offset - low, g.device).reshape((-1,)), g.reshape((-1,)))
+    if is_contiguous(bshape, bstride):
+        return flat._slice(0, boffset - low, boffset - low + numel(bshape), 1).reshape(bshape)
+    return T.take(flat, _positions(bshape, bstride, boffset - low, g.device))
+
+
+def as_strided_of(g, bshape, bstride, boffset, shape, stride, offset):
+    """The part of a base's gradient that belongs to a view of the base."""
+    if tuple(shape) == tuple(bshape) and tuple(stride) == tuple(bstride) and offset == boffset:
+        return g
+    return T.take(_scatter_to_storage(g, bshape, bstride), _positions(shape, stride, offset - boffset, g.device))
+
+
+def _scatter_to_storage(g, bshape, bstride):
+    if is_contiguous(bshape, bstride):
+        return g.reshape((-1,))
+    flat = T.zeros((_storage_extent(bshape, bstride),), dtype=g.dtype, device=g.device)
+    return flat.index_copy(0, _positions(bshape, bstride, 0, g.device).reshape((-1,)), g.reshape((-1,)))
+
+
+def as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset):
+    """A base's gradient with the view's part replaced (by zeros where part is None)."""
+    if tuple(shape) == tuple(bshape) and tuple(stride) == tuple(bstride) and offset == boffset:
+        return T.zeros_like(g) if part is None else part
+    flat = _scatter_to_storage(g, bshape, bstride)
+    pos = _positions(shape, stride, offset - boffset, g.device).reshape((-1,))
+    new = T.zeros(pos._shape, dtype=g.dtype, device=g.device) if part is None else part.reshape((-1,))
+    flat = flat.index_copy(0, pos, new)
+    return flat.reshape(bshape) if is_contiguous(bshape, bstride) else T.take(flat, _positions(bshape, bstride, 0, g.device))
+
+
+# ------------------------------------------------------------------------------------------------ complex parts
+def _real_view(self, at):
+    if not self.dtype.is_complex:
+        if at == 1:
+            raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+        return self._shape, self._stride, self._offset
+    st = tuple(s * 2 for s in _strides(self))
+    return self._shape, _norm(self._shape, st), self._offset * 2 + at, self.dtype.to_real()
+
+
+view("_real(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 0), derivative=lambda g: T.complex(g, T.zeros_like(g)))
+view("imag(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 1), derivative=lambda g: T.complex(T.zeros_like(g), g), method=False)
+
+
+@composite("real(Tensor self) -> Tensor", method=False)
+def real(self):
+    return T._real(self) if self.dtype.is_complex else self
+
+
+Tensor.real = property(lambda self: real(self), lambda self, v: self.real.copy_(v) if self.dtype.is_complex else self.copy_(v))
+Tensor.imag = property(lambda self: T.imag(self), lambda self, v: self.imag.copy_(v))
+
+
+def _view_as_real(self):
+    if not self.dtype.is_complex:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    shape = (*self._shape, 2)
+    return shape, _norm(shape, (*[s * 2 for s in _strides(self)], 1)), self._offset * 2, self.dtype.to_real()
+
+
+def _view_as_complex(self):
+    if self.dtype not in (dt.float16, dt.float32, dt.float64):
+        raise RuntimeError(f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {dt.scalar_name(self.dtype)}")
+    st = _strides(self)
+    if not self._shape:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if self._shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if st[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % 2 for s in st[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if self._offset % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    shape = self._shape[:-1]
+    return tuple(shape), _norm(tuple(shape), tuple(s // 2 for s in st[:-1])), self._offset // 2, self.dtype.to_complex()
+
+
+view("view_as_real(Tensor(a) self) -> Tensor(a)", _view_as_real, derivative=lambda g: T.view_as_complex(g.contiguous()), method=False)
+view("view_as_complex(Tensor(a) self) -> Tensor(a)", _view_as_complex, derivative=lambda g: T.view_as_real(g), method=False)
+
+view("_alias(Tensor(a) self) -> Tensor(a)", lambda self: (self._shape, self._stride, self._offset), derivative=lambda g: g)
+
+
+def inplace_view(self, out):
+    """Give self the geometry of one of its own views (transpose_, squeeze_, ...)."""
+    if self._requires_grad and self._grad_fn is None and self._view is None:
+        pass
+    self._shape, self._stride, self._offset = out._shape, out._stride, out._offset
+    self._storage = out._storage
+    self._ms = self._np = None
+    self._grad_fn, self._output_nr, self._requires_grad = out._grad_fn, out._output_nr, out._requires_grad
+    self._bump()
+    return self
+
+
+def _geometry_methods():
+    for name in ("transpose", "squeeze", "unsqueeze", "t", "swapaxes", "swapdims", "as_strided"):
+        def f(self, *args, _n=name, **kw):
+            return inplace_view(self, getattr(T, _n)(self, *args, **kw))
+        f.__name__ = f.__qualname__ = name + "_"
+        setattr(Tensor, name + "_", f)
+
+
+_geometry_methods()
+__all__ = ["op", "strided_view", "slice_bounds", "infer_size"]

@@ -1,0 +1,236 @@
+"""__torch_function__: which classes are plain, the mode stack, and the slow way of a call that is overridden."""
+import threading
+
+from .tensor import Tensor
+
+
+class _Plain(set):
+    """Classes whose operators run directly. Membership is the test on the hot path."""
+    with_none = None
+    with_numbers = None
+
+
+_NUMBERS = frozenset((int, float, bool, complex))
+plain = _Plain((Tensor,))
+plain.with_none = _Plain((Tensor, type(None)))
+plain.with_numbers = _Plain((Tensor, type(None), *_NUMBERS))
+plain.with_numbers.numbers = _NUMBERS
+
+
+class _State:
+    """`active` counts modes in any thread that force the slow way: function modes, autocast, devices as context."""
+    active = 0
+
+
+STATE = _State()
+_lock = threading.Lock()
+
+
+def activate(n):
+    with _lock:
+        STATE.active += n
+
+
+class _Local(threading.local):
+    modes = ()
+    subclass_off = 0
+    all_off = 0
+    autocast = None
+
+
+LOCAL = _Local()
+
+
+def _disabled_torch_function_impl(cls, func=None, types=None, args=(), kwargs=None):
+    """The value of __torch_function__ in classes that take part in operators as plain tensors."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def register_plain(cls):
+    """A subclass with __torch_function__ disabled (Parameter, Buffer): no result conversion, direct calls."""
+    for s in (plain, plain.with_none, plain.with_numbers):
+        s.add(cls)
+    return cls
+
+
+def disabled(cls):
+    if cls in plain:
+        return True
+    tf = getattr(cls, "__torch_function__", None)
+    tf = getattr(tf, "__func__", tf)
+    if tf is _disabled_torch_function_impl:
+        register_plain(cls)
+        return True
+    return False
+
+
+class DisableTorchFunctionSubclass:
+    __module__ = "torch._C"
+
+    def __enter__(self):
+        LOCAL.subclass_off += 1
+
+    def __exit__(self, *exc):
+        LOCAL.subclass_off -= 1
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    __module__ = "torch._C"
+
+    def __enter__(self):
+        LOCAL.subclass_off += 1
+        self.modes, LOCAL.modes = LOCAL.modes, ()
+
+    def __exit__(self, *exc):
+        LOCAL.subclass_off -= 1
+        LOCAL.modes = self.modes
+
+
+def push_mode(mode):
+    LOCAL.modes = (*LOCAL.modes, mode)
+    activate(1)
+
+
+def pop_mode():
+    mode = LOCAL.modes[-1]
+    LOCAL.modes = LOCAL.modes[:-1]
+    activate(-1)
+    return mode
+
+
+def _flat(args):
+    for a in args:
+        if isinstance(a, (tuple, list)):
+            yield from a
+        else:
+            yield a
+
+
+def overloaded(args):
+    """Arguments whose class overrides __torch_function__, subclasses first, each class once."""
+    found = []
+    for a in args:
+        cls = type(a)
+        if cls in plain or not hasattr(cls, "__torch_function__"):
+            continue
+        if isinstance(a, Tensor) and disabled(cls):
+            continue
+        if cls is type or any(type(f) is cls for f in found):
+            continue
+        for i, f in enumerate(found):
+            if issubclass(cls, type(f)):
+                found.insert(i, a)
+                break
+        else:
+            found.append(a)
+    return found
+
+
+def has_torch_function(args):
+    if LOCAL.modes:
+        return True
+    return not LOCAL.subclass_off and bool(overloaded(args))
+
+
+def handle_torch_function(public, relevant, *args, **kwargs):
+    """Ask the mode on top, else each overriding argument in turn."""
+    types = tuple(type(a) for a in overloaded(relevant))
+    if LOCAL.modes:
+        mode = LOCAL.modes[-1]
+        prev, LOCAL.modes = LOCAL.modes, LOCAL.modes[:-1]
+        try:
+            r = mode.__torch_function__(public, types, args, kwargs)
+        finally:
+            LOCAL.modes = prev
+        if r is not NotImplemented:
+            return r
+    else:
+        for a in overloaded(relevant):
+            r = a.__torch_function__(public, types, args, kwargs)
+            if r is not NotImplemented:
+                return r
+    raise TypeError(f"no implementation found for '{getattr(public, '__module__', 'torch')}.{public.__name__}' on types that implement "
+                    f"__torch_function__: {[t.__name__ for t in types]}")
+
+
+def run_overridden(public, op, args, out, kind, kwargs=None):
+    """The slow way of a call: overrides, then autocast; STATE when the call should go on as it is."""
+    if kwargs is None:
+        schema_args = op.schema.args
+        pos = [v for a, v in zip(schema_args, args) if not a.kwonly]
+        kw = {(a.name if a.name not in ("from", "lambda") else a.name + "_"): v for a, v in zip(schema_args, args)
+              if a.kwonly and v is not a.default}
+        varargs = op.options.get("varargs")
+        while pos and not varargs and len(pos) > 1 and not schema_args[len(pos) - 1].required and pos[-1] is schema_args[len(pos) - 1].default:
+            pos.pop()
+    else:
+        pos, kw = args, dict(kwargs)
+    if out is not None:
+        kw["out"] = out
+    if LOCAL.modes or not LOCAL.subclass_off:
+        relevant = list(_flat((*pos, *kw.values())))
+        if LOCAL.modes or overloaded(relevant):
+            return handle_torch_function(public, relevant, *pos, **kw)
+    cast = LOCAL.autocast
+    if cast is not None and kwargs is None:
+        new = cast(op, args)
+        if new is not None:
+            prev, LOCAL.autocast = LOCAL.autocast, None
+            try:
+                new_kw = {k: v for k, v in kw.items()}
+                pos = new[:len(pos)]
+                for a, v in zip(op.schema.args, new):
+                    if a.kwonly and a.name in new_kw:
+                        new_kw[a.name] = v
+                return public(*pos, **new_kw)
+            finally:
+                LOCAL.autocast = prev
+    return STATE
+
+
+def default_torch_function(cls, func, types, args, kwargs):
+    """Tensor.__torch_function__: run below overrides, then results take the subclass."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        ret = func(*args, **kwargs)
+    return ret if func in _defaults() else _convert(ret, cls)
+
+
+def _defaults():
+    return _DEFAULTS
+
+
+_DEFAULTS = set()
+
+
+def _convert(ret, cls):
+    if cls is Tensor:
+        return ret
+    if isinstance(ret, Tensor) and not isinstance(ret, cls):
+        ret = ret.as_subclass(cls)
+    if isinstance(ret, (tuple, list)):
+        items = [_convert(r, cls) for r in ret]
+        ret = type(ret)(*items) if hasattr(ret, "_fields") else type(ret)(items)
+    return ret
+
+
+class TorchFunctionMode:
+    """A context in which every public call goes to the mode's __torch_function__."""
+    __module__ = "torch.overrides"
+    inner = None
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        raise NotImplementedError
+
+    def __enter__(self):
+        push_mode(self)
+        return self
+
+    def __exit__(self, *exc):
+        pop_mode()
+
+    @classmethod
+    def push(cls, *args, **kwargs):
+        return cls(*args, **kwargs)

@@ -1,0 +1,144 @@
+"""The one door to MindSpore.
+
+MindSpore is loaded by the first kernel. Its traps on CPU are cured here: kernels run synchronously, under one lock
+(two Python threads inside kernels crash the process), fork handlers are registered, oneDNN is kept off the AVX-512
+convolution path that falls back to a reference loop, and every primitive carries its target explicitly.
+"""
+import os
+import threading
+
+LOCK = threading.RLock()
+_cache = {}
+_ms = None
+
+
+def mindspore():
+    """The mindspore module, loaded and configured once."""
+    global _ms
+    if _ms is None:
+        with LOCK:
+            if _ms is None:
+                _ms = _load()
+    return _ms
+
+
+def loaded():
+    return _ms is not None
+
+
+def _load():
+    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
+    os.environ.setdefault("GLOG_v", "3")
+    import mindspore as ms
+    from mindspore import _c_expression as c
+    from mindspore.ops.auto_generate import gen_ops_prim  # noqa: F401  (checked here, used by primitive())
+    ms.runtime.launch_blocking()
+    fork = c.fork_utils
+    os.register_at_fork(before=fork.prepare_before_fork, after_in_parent=fork.parent_at_fork, after_in_child=fork.child_at_fork)
+    return ms
+
+
+def version():
+    from importlib.metadata import version
+    return version("mindspore")
+
+
+def tensor_from_array(array):
+    """A MindSpore tensor over the memory of a contiguous, aligned NumPy array."""
+    return (_ms or mindspore()).Tensor.from_numpy(array)
+
+
+def ms_dtype(d):
+    """MindSpore's type object for a runtime dtype."""
+    return getattr(_ms or mindspore(), "bool_" if d.name == "bool" else d.name)
+
+
+_PLUMBING = {"jit_context", "compiled", "default_output", "run_op"}
+
+
+def exists(name, legacy=False):
+    ms = mindspore()
+    from mindspore.ops.auto_generate import gen_ops_prim
+    from mindspore.ops.operations import _inner_ops
+    return hasattr(gen_ops_prim, name) and not legacy or hasattr(ms.ops.operations, name) or hasattr(_inner_ops, name)
+
+
+def primitive(name, *init, target="CPU", legacy=False, **attrs):
+    """A callable that runs one MindSpore primitive on `target`, arguments in the primitive's own order.
+
+    PyBoost primitives whose Python class does nothing but hand its arguments on are called directly, which saves a microsecond.
+    """
+    key = (name, init, target, legacy, tuple(attrs.items()))
+    try:
+        return _cache[key]
+    except (KeyError, TypeError):
+        pass
+    with LOCK:
+        call = _build(name, init, target, legacy, attrs)
+        try:
+            _cache[key] = call
+        except TypeError:
+            pass
+        return call
+
+
+def _build(name, init, target, legacy, attrs):
+    ms = mindspore()
+    from mindspore import _c_expression as c
+    from mindspore.ops.auto_generate import gen_ops_prim
+    from mindspore.ops.operations import _inner_ops
+    cls = None if legacy else getattr(gen_ops_prim, name, None)
+    if cls is None:
+        cls = getattr(ms.ops.operations, name, None) or getattr(_inner_ops, name, None)
+    if cls is None:
+        raise NotImplementedError(f"MindSpore {ms.__version__} has no primitive {name}")
+    prim = cls(*init, **attrs)
+    prim.set_device(target) if hasattr(prim, "set_device") else prim.add_prim_attr("primitive_target", target)
+    code = getattr(cls.__call__, "__code__", None)
+    if code is not None and not init and not attrs:
+        direct = [n for n in code.co_names if n not in _PLUMBING]
+        if len(direct) == 1 and direct[0].startswith("pyboost_"):
+            return _direct(prim, getattr(c, direct[0]), cls.__call__.__defaults__ or (), code.co_argcount - 1)
+
+    def call(*args):
+        with LOCK:
+            return prim(*args)
+    return call
+
+
+def _direct(prim, fn, defaults, arity):
+    lock = LOCK
+    first = arity - len(defaults)
+
+    def call(*args):
+        n = len(args)
+        with lock:
+            return fn(prim, [*args] if n == arity else [*args, *defaults[n - first:]])
+    return call
+
+
+def transpose_kernel():
+    """The legacy Transpose kernel as a hand-made primitive: returns a contiguous tensor."""
+    ms = mindspore()
+    prim = ms.ops.Primitive("Transpose")
+    prim.init_prim_io_names(inputs=["x", "perm"], outputs=["output"])
+    prim.set_device("CPU")
+    return prim
+
+
+def set_threads(n):
+    mindspore().device_context.cpu.op_tuning.threads_num(n)
+
+
+def npu_available():
+    """Whether an Ascend device answers. Never by trying an operator: a failed one poisons its neighbours."""
+    if not any(n.startswith("davinci") for n in _listdir("/dev")):
+        return False
+    return bool(mindspore().hal.is_available("Ascend"))
+
+
+def _listdir(path):
+    try:
+        return os.listdir(path)
+    except OSError:
+        return []

@@ -1,0 +1,187 @@
+"""PyTorch's signature strings: parsing, Python signatures, argument checks."""
+import re
+
+from . import dtypes as dt
+from .device import Size, device as Device, layout as Layout, memory_format as MemoryFormat, contiguous_format, preserve_format, strided
+
+_CONSTANTS = {"None": None, "True": True, "False": False, "contiguous_format": contiguous_format, "preserve_format": preserve_format,
+              "strided": strided, "Mean": 1, "long": dt.int64, "float": dt.float32, "inf": float("inf")}
+
+
+class Arg:
+    __slots__ = ("name", "type", "base", "optional", "list", "length", "default", "required", "kwonly")
+
+    def __init__(self, text, kwonly):
+        decl, eq, default = text.partition("=")
+        type_, name = decl.strip().rsplit(" ", 1)
+        type_ = re.sub(r"\([^)]*\)", "", type_).strip()
+        self.name, self.type, self.kwonly = name, type_, kwonly
+        self.optional = type_.endswith("?")
+        base = type_.rstrip("?")
+        m = re.match(r"^(.*)\[(\d*)\]$", base)
+        self.list, self.length = m is not None, int(m.group(2)) if m and m.group(2) else None
+        self.base = m.group(1) if m else base
+        self.required = not eq
+        self.default = _literal(default.strip()) if eq else None
+
+    @property
+    def is_tensor(self):
+        return self.base.rstrip("?").startswith("Tensor")
+
+
+def _literal(text):
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if text.startswith("["):
+        return tuple(_literal(t.strip()) for t in text[1:-1].split(",") if t.strip())
+    if text[0] in "\"'":
+        return text[1:-1]
+    return float(text) if re.search(r"[.e]", text) else int(text)
+
+
+_SCHEMA = re.compile(r"^([\w.]+)\((.*)\)\s*->\s*(.*)$", re.S)
+
+
+class Schema:
+    """name, overload, args and result names of one signature string."""
+
+    def __init__(self, text):
+        m = _SCHEMA.match(" ".join(text.split()))
+        if m is None:
+            raise ValueError(f"not a schema: {text}")
+        self.text, full = text, m.group(1)
+        self.namespace, self.name, self.overload = _split_name(full)
+        self.args, kwonly = [], False
+        for part in _split_args(m.group(2)):
+            if part == "*":
+                kwonly = True
+            else:
+                self.args.append(Arg(part, kwonly))
+        self.returns = re.sub(r"\([a-z]!?\)", "", m.group(3)).strip()
+        parts = [p.strip() for p in self.returns.strip("()").split(",")] if self.returns.startswith("(") else []
+        self.result_names = [p.split()[1] for p in parts if len(p.split()) > 1]
+        self.tensor_args = [i for i, a in enumerate(self.args) if a.is_tensor]
+
+
+_NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "nested", "masked", "Tensor", "_C", "_C._nn")
+
+
+def _split_name(full):
+    for ns in _NAMESPACES:
+        if full.startswith(ns + "."):
+            name, _, overload = full[len(ns) + 1:].partition(".")
+            return ns, name, overload
+    name, _, overload = full.partition(".")
+    return "torch", name, overload
+
+
+def _split_args(text):
+    depth, start, out = 0, 0, []
+    for i, ch in enumerate(text + ","):
+        if ch in "([":
+            depth += 1
+        elif ch in ")]":
+            depth -= 1
+        elif ch == "," and depth == 0:
+            part = text[start:i].strip()
+            if part:
+                out.append(part)
+            start = i + 1
+    return out
+
+
+def _is_int(v):
+    return not isinstance(v, (bool, float, complex, str)) and hasattr(v, "__index__") and getattr(v, "_shape", ()) == () \
+        or _is_tensor0(v) and v.dtype.category == dt.INT
+
+
+def _is_tensor(v):
+    from .tensor import Tensor
+    return isinstance(v, Tensor)
+
+
+def _is_tensor0(v):
+    return _is_tensor(v) and all(s == 1 for s in v._shape)
+
+
+def _is_number(v):
+    if isinstance(v, (bool, int, float, complex)):
+        return True
+    import numpy as np
+    return isinstance(v, np.generic) and v.dtype.kind in "biufc" or _is_tensor0(v)
+
+
+_CHECKS = {
+    "Tensor": _is_tensor, "Scalar": _is_number, "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v), "int": _is_int,
+    "float": lambda v: _is_number(v) and not isinstance(v, complex), "bool": lambda v: isinstance(v, bool) or _is_tensor0(v) or type(v).__name__ == "bool_",
+    "str": lambda v: isinstance(v, str), "ScalarType": lambda v: isinstance(v, (dt.dtype, type)),
+    "Device": lambda v: isinstance(v, (Device, str, int)), "Layout": lambda v: isinstance(v, Layout),
+    "MemoryFormat": lambda v: isinstance(v, MemoryFormat), "Generator": lambda v: type(v).__name__ == "Generator", "Any": lambda v: True,
+    "Dimname": lambda v: isinstance(v, str),
+}
+_SPOKEN = {"Scalar": "Number", "ScalarType": "torch.dtype", "Device": "torch.device", "Layout": "torch.layout",
+           "MemoryFormat": "torch.memory_format", "Tensor|Scalar": "Tensor"}
+
+
+def accepts(arg, v):
+    """Whether v fits the declared type."""
+    if v is None:
+        return arg.optional
+    if arg.list:
+        base = arg.base.rstrip("?")
+        check, none_ok = _CHECKS[base], arg.base.endswith("?")
+        if isinstance(v, (tuple, list, Size)):
+            return all((none_ok and e is None) or check(e) for e in v)
+        return arg.length is not None and check(v) or base == "int" and _is_int(v) or base == "Tensor" and _is_tensor(v) and v._shape != ()
+    return _CHECKS[arg.base](v)
+
+
+def spoken(arg):
+    base = _SPOKEN.get(arg.base.rstrip("?"), arg.base.rstrip("?"))
+    return f"tuple of {base}s" if arg.list else base
+
+
+def type_error(fn_name, args, values, offset=1):
+    """PyTorch's TypeError for the first value that does not fit, or None."""
+    for i, (arg, v) in enumerate(zip(args, values)):
+        if not accepts(arg, v):
+            name = "input" if i == 0 and arg.name == "self" else arg.name
+            where = "" if arg.kwonly else f" (position {i + offset})"
+            return TypeError(f"{fn_name}(): argument '{name}'{where} must be {spoken(arg)}, not {_type_name(v)}")
+    return None
+
+
+def _type_name(v):
+    return "torch." + type(v).__name__ if type(v).__module__ == "torch" and type(v).__name__ != "Tensor" else type(v).__name__
+
+
+def bind(schema, args, kwargs):
+    """Values in schema order, or None when the call does not fit this schema (count, names or types)."""
+    positional = [a for a in schema.args if not a.kwonly]
+    if len(args) > len(positional):
+        last = positional[-1] if positional else None
+        if not (last and last.list and last.base == "int" and len(positional) == 2 and all(_is_int(a) for a in args[1:])):
+            return None
+        args = (args[0], tuple(args[1:]))
+    out, used = [], 0
+    for i, a in enumerate(schema.args):
+        if i < len(args) and not a.kwonly:
+            v = args[i]
+            if a.name in kwargs:
+                return None
+        else:
+            names = (a.name, "input") if i == 0 and a.name == "self" else (a.name, *NUMPY_NAMES.get(a.name, ()))
+            key = next((n for n in names if n in kwargs), None)
+            if key is None:
+                if a.required:
+                    return None
+                out.append(a.default)
+                continue
+            v, used = kwargs[key], used + 1
+        if not accepts(a, v) and not (v is None and a.default is None and not a.required):
+            return None
+        out.append(v)
+    return out if used == len(kwargs) else None
+
+
+NUMPY_NAMES = {"dim": ("axis",), "dims": ("axes", "axis"), "keepdim": ("keepdims",), "other": ("x2",), "self": ("x1", "x")}

@@ -1,0 +1,286 @@
+"""Storages: memory without shape. On CPU the truth is bytes that NumPy and MindSpore both see."""
+import mmap
+import os
+
+import numpy as np
+
+from . import dtypes as dt
+from .device import CPU, META, device as _device, usable
+
+
+class UntypedStorage:
+    """Bytes of one device. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
+    __slots__ = ("_bytes", "_nbytes", "device", "_ms", "_pinned", "_shared_name", "__weakref__", "__dict__")
+    __module__ = "torch.storage"
+    is_cuda = False
+    is_sparse = False
+
+    def __new__(cls, *args, device=None, dtype=None, **kw):
+        if kw:
+            raise TypeError(f"UntypedStorage got unexpected arguments {sorted(kw)}")
+        self = object.__new__(cls)
+        d = CPU if device is None else usable(device)
+        if args and not isinstance(args[0], int):
+            data = np.array([int(b) & 255 for b in args[0]], dtype=np.uint8)
+        else:
+            data = None if d is META else np.zeros(args[0] if args else 0, dtype=np.uint8)
+        self._init(data, args[0] if data is None else data.size, d)
+        return self
+
+    def _init(self, data, nbytes, d):
+        self._bytes, self._nbytes, self.device, self._ms = data, nbytes, d, None
+
+    @classmethod
+    def _from_array(cls, array, d=CPU):
+        """A storage over the memory of a 1-d uint8 array, no copy."""
+        self = object.__new__(cls)
+        self._init(array, array.size, d)
+        return self
+
+    @classmethod
+    def _meta(cls, nbytes):
+        self = object.__new__(cls)
+        self._init(None, nbytes, META)
+        return self
+
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """Map a file: shared=True writes through (and grows the file), False is a private copy-on-write mapping."""
+        filename = os.fspath(filename)
+        size = os.path.getsize(filename) if os.path.exists(filename) else 0
+        if shared and size < nbytes:
+            with open(filename, "ab") as f:
+                f.truncate(nbytes)
+            size = nbytes
+        if size < nbytes:
+            raise RuntimeError(f"unable to mmap {nbytes} bytes from file <{filename}>: the file has {size} bytes")
+        nbytes = nbytes or size
+        if nbytes == 0:
+            return cls._from_array(np.zeros(0, np.uint8))
+        with open(filename, "r+b" if shared else "rb") as f:
+            m = mmap.mmap(f.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+        return cls._from_array(np.frombuffer(m, dtype=np.uint8))
+
+    def _array(self):
+        if self._bytes is None:
+            raise NotImplementedError(f"Cannot access data of a storage on {self.device}")
+        return self._bytes
+
+    def nbytes(self):
+        return self._nbytes
+
+    size = __len__ = nbytes
+
+    def element_size(self):
+        return 1
+
+    def data_ptr(self):
+        return 0 if self._bytes is None else self._bytes.ctypes.data
+
+    def resize_(self, nbytes):
+        """Grow or shrink; keeps the leading bytes. Tensors that made NumPy or MindSpore aliases keep the old memory."""
+        if self._bytes is not None:
+            new = np.empty(nbytes, np.uint8)
+            n = min(nbytes, self._bytes.size)
+            new[:n] = self._bytes[:n]
+            self._bytes = new
+        self._nbytes = nbytes
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        self._array()[:] = source._array()
+        return self
+
+    def fill_(self, value):
+        self._array()[:] = int(value) & 255
+        return self
+
+    def clone(self):
+        return UntypedStorage._from_array(self._array().copy()) if self._bytes is not None else UntypedStorage._meta(self._nbytes)
+
+    def cpu(self):
+        return self
+
+    def tolist(self):
+        return self._array().tolist()
+
+    def is_pinned(self, device="cuda"):
+        return False
+
+    def is_shared(self):
+        return False
+
+    def share_memory_(self):
+        return self
+
+    def get_device(self):
+        return -1 if self.device.index is None else self.device.index
+
+    @property
+    def _cdata(self):
+        return id(self) if self._bytes is None else (self._bytes.ctypes.data or id(self))
+
+    @property
+    def filename(self):
+        return None
+
+    def untyped(self):
+        return self
+
+    def byteswap(self, dtype):
+        a = self._array()
+        a[:] = a.view(f"u{dtype.itemsize}").byteswap().view(np.uint8)
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            return UntypedStorage._from_array(self._array()[i])
+        n = self._nbytes
+        if not -n <= i < n:
+            raise IndexError(f"index {i} out of range for storage of size {n}")
+        return int(self._array()[i])
+
+    def __setitem__(self, i, value):
+        self._array()[i] = np.asarray(value).astype(np.uint8)
+
+    def __iter__(self):
+        return iter(self._array().tolist())
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        r = memo.get(self._cdata)
+        if r is None:
+            r = memo[self._cdata] = self.clone()
+        return r
+
+    def __reduce__(self):
+        return _load_untyped, (bytes(self._array()),)
+
+    def __str__(self):
+        head = "" if self._bytes is None else "".join(f" {b}\n" for b in self._bytes[:1000].tolist())
+        return f"{head}[torch.storage.UntypedStorage(device={self.device}) of size {self._nbytes}]"
+
+    __repr__ = __str__
+
+    def type(self, dtype=None, non_blocking=False):
+        return "torch.storage.UntypedStorage" if dtype is None else NotImplemented
+
+    def to(self, *, device, non_blocking=False):
+        if _device(device).type != self.device.type:
+            raise NotImplementedError(f"UntypedStorage.to: copying from {self.device} to {device} is not supported")
+        return self
+
+
+def _load_untyped(data):
+    return UntypedStorage._from_array(np.frombuffer(bytearray(data), np.uint8))
+
+
+class TypedStorage:
+    """An untyped storage seen as elements of a dtype (deprecated in PyTorch, still part of its file format)."""
+    __module__ = "torch.storage"
+    is_sparse = False
+    _class_dtype = None
+
+    def __init__(self, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+        self.dtype = dtype or self._class_dtype or dt.get_default_dtype()
+        if wrap_storage is None:
+            n = args[0] if args else 0
+            if isinstance(n, int):
+                wrap_storage = UntypedStorage(n * self.dtype.itemsize, device=device)
+            else:
+                wrap_storage = UntypedStorage._from_array(np.array(n, dtype=self.dtype.np).view(np.uint8).reshape(-1))
+        self._untyped_storage = wrap_storage
+
+    def untyped(self):
+        return self._untyped_storage
+
+    @property
+    def device(self):
+        return self._untyped_storage.device
+
+    @property
+    def is_cuda(self):
+        return False
+
+    @property
+    def _cdata(self):
+        return self._untyped_storage._cdata
+
+    def nbytes(self):
+        return self._untyped_storage.nbytes()
+
+    def element_size(self):
+        return self.dtype.itemsize
+
+    def size(self):
+        return self.nbytes() // self.dtype.itemsize
+
+    __len__ = _size = size
+
+    def data_ptr(self):
+        return self._untyped_storage.data_ptr()
+
+    def _view(self):
+        return self._untyped_storage._array().view(self.dtype.np)
+
+    def __getitem__(self, i):
+        v = self._view()[i]
+        return TypedStorage(wrap_storage=UntypedStorage._from_array(v.view(np.uint8)), dtype=self.dtype) if isinstance(i, slice) else v.item()
+
+    def __setitem__(self, i, value):
+        self._view()[i] = value
+
+    def fill_(self, value):
+        self._view()[:] = value
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        self._view()[:] = source._view().astype(self.dtype.np)
+        return self
+
+    def tolist(self):
+        return self._view().tolist()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def clone(self):
+        return type(self)(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
+
+    def __deepcopy__(self, memo):
+        return type(self)(wrap_storage=self._untyped_storage.__deepcopy__(memo), dtype=self.dtype)
+
+    def resize_(self, n):
+        self._untyped_storage.resize_(n * self.dtype.itemsize)
+        return self
+
+    def is_shared(self):
+        return False
+
+    def share_memory_(self):
+        return self
+
+    def is_pinned(self, device="cuda"):
+        return False
+
+    def cpu(self):
+        return self
+
+    def pickle_storage_type(self):
+        return dt.LEGACY[self.dtype] + "Storage"
+
+    def __eq__(self, other):
+        return isinstance(other, TypedStorage) and self._cdata == other._cdata
+
+    __hash__ = object.__hash__
+
+    def __str__(self):
+        return "".join(f" {v}\n" for v in self.tolist()) + f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+
+    __repr__ = __str__
+
+
+LEGACY_STORAGES = {}
+for _d, _n in dt.LEGACY.items():
+    LEGACY_STORAGES[_n + "Storage"] = type(_n + "Storage", (TypedStorage,), {"_class_dtype": _d, "dtype": _d, "__module__": "torch"})

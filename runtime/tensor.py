@@ -1,0 +1,584 @@
+"""The Tensor class: memory, metadata and what is not an operator. Operators are attached by runtime/op.py."""
+import numpy as np
+
+from . import dtypes as dt
+from . import pyboost
+from .backend import get as backend
+from .device import CPU, META, Size, strided, contiguous_format, channels_last, channels_last_3d
+from .storage import TypedStorage, UntypedStorage
+
+
+def contiguous_strides(shape):
+    out, n = [], 1
+    for s in reversed(shape):
+        out.append(n)
+        n *= s if s > 1 else 1
+    return tuple(reversed(out))
+
+
+def numel(shape):
+    n = 1
+    for s in shape:
+        n *= s
+    return n
+
+
+def canonical(shape, stride):
+    """None where the strides are those of a fresh contiguous tensor, else the strides."""
+    return None if stride == contiguous_strides(shape) else stride
+
+
+def is_contiguous(shape, stride):
+    expected = 1
+    for s, st in zip(reversed(shape), reversed(stride)):
+        if s == 0:
+            return True
+        if s != 1:
+            if st != expected:
+                return False
+            expected *= s
+    return True
+
+
+def is_dense(shape, stride):
+    """Whether the elements fill one block of memory without overlap, in whatever order."""
+    expected = 1
+    for st, s in sorted((st, s) for s, st in zip(shape, stride) if s != 1):
+        if st != expected:
+            return s == 0 or 0 in shape
+        expected *= s
+    return True
+
+
+class TensorMeta(type):
+    """Operators are made when they are first asked for (runtime/op.py)."""
+
+    def __getattr__(cls, name):
+        from .op import method
+        m = method(name)
+        if m is None:
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        setattr(Tensor, name, m)
+        return getattr(cls, name)
+
+    def __instancecheck__(cls, instance):
+        return type.__instancecheck__(cls, instance)
+
+    def __dir__(cls):
+        from .op import method_names
+        return sorted({*type.__dir__(cls), *method_names()})
+
+
+class Tensor(metaclass=TensorMeta):
+    __slots__ = ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "dtype", "device", "_requires_grad", "_grad", "_grad_fn",
+                 "_output_nr", "_vc", "_view", "_acc", "_hooks", "_retains", "__weakref__", "__dict__")
+    __module__ = "torch"
+    is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = is_cuda = is_xpu = is_mps = is_ipu = is_hpu = is_mtia = False
+    is_maia = is_vulkan = is_xla = is_ort = False
+    names = property(lambda self: (None,) * len(self._shape))
+    layout = strided
+    __array_priority__ = 1000
+
+    def __new__(cls, *args, device=None):
+        t = _legacy_new(args, device)
+        return t if cls is Tensor else t.as_subclass(cls)
+
+    def __init__(self, *args, **kw):
+        pass
+
+    def __init_subclass__(cls, **kw):
+        super().__init_subclass__(**kw)
+
+    # ------------------------------------------------------------ memory
+    def _array(self):
+        """The writable NumPy alias of this tensor (CPU only)."""
+        a = self._np
+        if a is None:
+            a = self._np = self._make_array()
+        return a
+
+    def _make_array(self):
+        st = self._storage
+        if st is None:
+            if self._ms is None:
+                raise NotImplementedError(f"Cannot copy out of {self.device} tensor; no data!" if self.device is META
+                                          else f"no host memory behind a {self.device} tensor")
+            return self._ms.asnumpy()
+        size = self.dtype.itemsize
+        if self.dtype.np is None:
+            raise NotImplementedError(f"tensors of dtype {self.dtype} cannot be computed with on device cpu")
+        if 0 in self._shape:
+            return np.empty(self._shape, self.dtype.np)
+        if self._stride is None:
+            return np.ndarray(self._shape, self.dtype.np, st._bytes, self._offset * size)
+        return np.ndarray(self._shape, self.dtype.np, st._bytes, self._offset * size, tuple(s * size for s in self._stride))
+
+    def _mstensor(self):
+        """The MindSpore tensor over this tensor's memory; a compact copy where the view is strided."""
+        m = self._ms
+        if m is not None:
+            return m
+        a = self._array()
+        if self._stride is None and a.flags.aligned:
+            if a.dtype.char in _MS_CHARS:
+                m = self._ms = pyboost.tensor_from_array(a)
+                return m
+            raise NotImplementedError(f"MindSpore has no dtype {self.dtype} on device cpu")
+        return pyboost.tensor_from_array(np.array(a, order="C"))
+
+    def _get_storage(self):
+        st = self._storage
+        if st is None:
+            if self.device is META:
+                st = UntypedStorage._meta(numel(self._shape) * self.dtype.itemsize)
+            else:
+                st = UntypedStorage._from_array(self._array().reshape(-1).view(np.uint8))
+            self._storage = st
+        return st
+
+    def _replace(self, other):
+        """Take over another tensor's memory and metadata (`.data =`, set_, resize_)."""
+        for f in ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "dtype", "device"):
+            setattr(self, f, getattr(other, f))
+
+    def _bump(self):
+        vc = self._vc
+        if vc is None:
+            self._vc = [1]
+        else:
+            vc[0] += 1
+
+    @property
+    def _version(self):
+        return 0 if self._vc is None else self._vc[0]
+
+    # ------------------------------------------------------------ metadata
+    @property
+    def shape(self):
+        s = self._shape
+        if s.__class__ is not Size:
+            s = self._shape = Size(s)
+        return s
+
+    def size(self, dim=None):
+        if dim is None:
+            return self.shape
+        n = len(self._shape)
+        dim = dim.__index__()
+        if not -n <= dim < n:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {dim})"
+                             if n else "Dimension specified as {0} but tensor has no dimensions".format(dim))
+        return self._shape[dim]
+
+    def stride(self, dim=None):
+        st = self._stride
+        if st is None:
+            st = contiguous_strides(self._shape)
+        return st if dim is None else st[dim]
+
+    def storage_offset(self):
+        return self._offset
+
+    def dim(self):
+        return len(self._shape)
+
+    ndimension = dim
+    ndim = property(dim)
+
+    def numel(self):
+        return numel(self._shape)
+
+    nelement = numel
+
+    def element_size(self):
+        return self.dtype.itemsize
+
+    itemsize = property(element_size)
+
+    @property
+    def nbytes(self):
+        return numel(self._shape) * self.dtype.itemsize
+
+    def is_contiguous(self, memory_format=contiguous_format):
+        if memory_format in (channels_last, channels_last_3d):
+            n = 4 if memory_format is channels_last else 5
+            if len(self._shape) != n:
+                return False
+            order = (0, *range(2, n), 1)
+            st = self.stride()
+            return is_contiguous([self._shape[i] for i in order], [st[i] for i in order])
+        return self._stride is None or is_contiguous(self._shape, self._stride)
+
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def is_complex(self):
+        return self.dtype.is_complex
+
+    def is_signed(self):
+        return self.dtype.is_signed
+
+    def is_conj(self):
+        return False
+
+    is_neg = is_inference = is_pinned = is_shared = is_coalesced = has_names = lambda self, *a: False
+    is_meta = property(lambda self: self.device is META)
+    is_cpu = property(lambda self: self.device is CPU)
+    is_npu = property(lambda self: self.device.type == "npu")
+
+    def is_set_to(self, other):
+        return (self.data_ptr() == other.data_ptr() and self._shape == other._shape and self.stride() == other.stride()
+                and self._get_storage() is other._get_storage())
+
+    def get_device(self):
+        return -1 if self.device.index is None else self.device.index
+
+    def untyped_storage(self):
+        return self._get_storage()
+
+    def _typed_storage(self):
+        return TypedStorage(wrap_storage=self._get_storage(), dtype=self.dtype, _internal=True)
+
+    storage = _typed_storage
+
+    def storage_type(self):
+        return type(self.storage())
+
+    def data_ptr(self):
+        if self.device is META or 0 in self._shape:
+            return 0
+        return self._get_storage().data_ptr() + self._offset * self.dtype.itemsize
+
+    @property
+    def _cdata(self):
+        return id(self)
+
+    # ------------------------------------------------------------ autograd metadata
+    @property
+    def requires_grad(self):
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad=True):
+        value = bool(requires_grad)
+        if value and self.dtype.category < dt.FLOAT:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if not value and self._get_grad_fn() is not None:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                               "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+        self._requires_grad = value
+        return self
+
+    @property
+    def is_leaf(self):
+        return self._get_grad_fn() is None
+
+    @property
+    def grad_fn(self):
+        return self._get_grad_fn()
+
+    def _get_grad_fn(self):
+        v = self._view
+        if v is not None and self._requires_grad:
+            v.refresh(self)
+        return self._grad_fn
+
+    @property
+    def output_nr(self):
+        return self._output_nr
+
+    @property
+    def grad(self):
+        if self._grad is None and self._grad_fn is not None and not self._retains:
+            import warnings
+            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+                          "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                          ".retain_grad() on the non-leaf Tensor.", UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, g):
+        if g is not None:
+            if not isinstance(g, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}")
+            if g is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if g._shape != self._shape:
+                raise RuntimeError(f"assigned grad has data of a different size: expected {list(self._shape)} but got {list(g._shape)}")
+            if g.device is not self.device:
+                raise RuntimeError(f"assigned grad has data located on a different device: expected {self.device}, got {g.device}")
+            if g.dtype is not self.dtype:
+                raise RuntimeError(f"assigned grad has data of a different type: expected {self.dtype}, got {g.dtype}")
+        self._grad = g
+
+    @grad.deleter
+    def grad(self):
+        self._grad = None
+
+    @property
+    def retains_grad(self):
+        return bool(self._retains)
+
+    @property
+    def _base(self):
+        return None if self._view is None else self._view.base
+
+    def _is_view(self):
+        return self._view is not None
+
+    @property
+    def data(self):
+        t = alias(self)
+        t._vc = None
+        return t
+
+    @data.setter
+    def data(self, new):
+        if not isinstance(new, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        self._replace(new)
+
+    @property
+    def _backward_hooks(self):
+        return self._hooks
+
+    # ------------------------------------------------------------ host values
+    def numpy(self, *, force=False):
+        """A NumPy array over the same memory."""
+        if force:
+            return self.detach().cpu().numpy()
+        if self._requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self.device is not CPU:
+            raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+        if self.dtype is dt.bfloat16 or self.dtype.np is None or self.dtype.name.startswith("float8"):
+            raise TypeError(f"Got unsupported ScalarType {dt.scalar_name(self.dtype)}")
+        self._get_storage()
+        a = self._array()
+        return a.view() if a.flags.writeable else a
+
+    def __array__(self, dtype=None, copy=None):
+        a = self.numpy()
+        return a if dtype is None else a.astype(dtype, copy=False)
+
+    def tolist(self):
+        """Python numbers, nested as the shape."""
+        if self.device is META:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        a = self._host()._array()
+        return a.astype(np.float64).tolist() if a.dtype.kind == "V" or a.dtype.char == "E" else a.tolist()
+
+    def _host(self):
+        return self if self.device is CPU else self.detach().to("cpu")
+
+    def item(self):
+        """The one value of a tensor of one element as a Python number."""
+        if numel(self._shape) != 1:
+            raise RuntimeError(f"a Tensor with {numel(self._shape)} elements cannot be converted to Scalar")
+        if self.device is META:
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        v = self._host()._array().item()
+        return float(v) if self.dtype.category == dt.FLOAT and v.__class__ is not float else v
+
+    def __bool__(self):
+        n = numel(self._shape)
+        if n == 1:
+            return bool(self.item())
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous" if n == 0
+                           else "Boolean value of Tensor with more than one value is ambiguous")
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __index__(self):
+        if numel(self._shape) != 1 or self.dtype.category > dt.INT:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self):
+        if not self._shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self._shape[0]
+
+    def __iter__(self):
+        if not self._shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element):
+        if isinstance(element, (Tensor, int, float, complex, bool)):
+            return bool((element == self).any())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    def __hash__(self):
+        return id(self)
+
+    def __repr__(self, *, tensor_contents=None):
+        from .printing import tensor_str
+        return tensor_str(self, tensor_contents=tensor_contents)
+
+    def __format__(self, spec):
+        if not self._shape and self.device is not META and type(self) is Tensor:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __dir__(self):
+        return sorted({*dir(type(self)), *self.__dict__})
+
+    def __getattr__(self, name):
+        # metaclass __getattr__ serves the class; an instance comes here for a method not made yet
+        if name[:2] == "__" and name not in _LAZY_DUNDERS:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        from .op import method
+        m = method(name)
+        if m is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        if not hasattr(type(self), "__mro__") or name not in Tensor.__dict__:
+            setattr(Tensor, name, m)
+        return getattr(self, name)
+
+    # ------------------------------------------------------------ subclasses and protocols
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        from .overrides import default_torch_function
+        return default_torch_function(cls, func, types, args, kwargs or {})
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False, dispatch_sizes_strides_policy=None, **kw):
+        t = alias(data, cls)
+        t._vc = None
+        t._requires_grad = False
+        if require_grad:
+            t.requires_grad_(True)
+        return t
+
+    def as_subclass(self, cls):
+        if not issubclass(cls, Tensor):
+            raise TypeError(f"as_subclass(): argument must be a subclass of Tensor, not {cls}")
+        t = alias(self, cls)
+        t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
+        if t._requires_grad and t._grad_fn is None:
+            from .autograd import view_as_edge
+            view_as_edge(t, self)
+        return t
+
+    def __cuda_array_interface__(self):
+        raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor type")
+
+    __cuda_array_interface__ = property(__cuda_array_interface__)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return self.detach().numpy().__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+_LAZY_DUNDERS = frozenset()
+_MS_CHARS = frozenset("?bBhHiIlLqQefdFD" + np.dtype(dt.bfloat16.np).char)
+_new = object.__new__
+
+
+def wrap(ms, shape, dtype, device=CPU):
+    """A fresh contiguous tensor over a kernel's result."""
+    t = _new(Tensor)
+    t._ms = ms
+    t._shape = shape
+    t.dtype = dtype
+    t.device = device
+    t._offset = t._output_nr = 0
+    t._requires_grad = False
+    t._np = t._storage = t._stride = t._grad = t._grad_fn = t._vc = t._view = t._acc = t._hooks = t._retains = None
+    return t
+
+
+def from_array(a, dtype=None):
+    """A CPU tensor over a NumPy array's memory, strides kept (a copy where they are negative or not whole elements)."""
+    if dtype is None:
+        dtype = dt.FROM_NP[a.dtype]
+    if not a.flags.c_contiguous or not a.flags.writeable:
+        a = np.array(a, order="C")
+    t = wrap(None, a.shape, dtype)
+    t._np = a
+    return t
+
+
+def meta_tensor(shape, dtype, stride=None):
+    t = wrap(None, tuple(shape), dtype, META)
+    if stride is not None:
+        t._stride = canonical(t._shape, tuple(stride))
+    return t
+
+
+def strided_view(base, shape, stride, offset, dtype=None):
+    """A tensor over base's storage: no kernel, no autograd. stride None means contiguous."""
+    t = _new(Tensor)
+    st = base._storage
+    t._storage = st if st is not None else base._get_storage()
+    vc = base._vc
+    if vc is None:
+        vc = base._vc = [0]
+    t._vc = vc
+    t._shape = shape
+    t._stride = stride
+    t._offset = offset
+    t.dtype = dtype or base.dtype
+    t.device = base.device
+    t._output_nr = 0
+    t._requires_grad = False
+    t._ms = t._np = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
+    return t
+
+
+def alias(self, cls=Tensor):
+    """Same memory and version counter, no autograd: what detach() returns."""
+    if cls is not Tensor and issubclass(cls, Tensor):
+        t = _new(cls)
+    else:
+        t = _new(Tensor)
+    if self._storage is None:
+        self._get_storage()
+    if self._vc is None:
+        self._vc = [0]
+    for f in ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "dtype", "device", "_vc"):
+        setattr(t, f, getattr(self, f))
+    t._output_nr = 0
+    t._requires_grad = False
+    t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
+    return t
+
+
+def _legacy_new(args, device):
+    from .op import REGISTRY_FN
+    if not args:
+        return REGISTRY_FN("empty")((0,), device=device)
+    if len(args) == 1 and not isinstance(args[0], int):
+        a = args[0]
+        if isinstance(a, Tensor):
+            return alias(a)
+        if isinstance(a, Size):
+            return REGISTRY_FN("empty")(tuple(a), device=device)
+        return REGISTRY_FN("tensor")(a, dtype=dt.get_default_dtype(), device=device)
+    return REGISTRY_FN("empty")(tuple(args), device=device)
+
+
+def empty(shape, dtype, device=CPU):
+    """Uninitialised contiguous memory."""
+    if device is CPU:
+        if dtype.np is None:
+            t = wrap(None, tuple(shape), dtype)
+            t._storage = UntypedStorage(numel(shape) * dtype.itemsize)
+            return t
+        return from_array(np.empty(shape, dtype.np), dtype)
+    if device is META:
+        return wrap(None, tuple(shape), dtype, META)
+    return backend(device.type).empty(shape, dtype, device)
