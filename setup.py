@@ -1,10 +1,9 @@
 """The list of packages; everything else is in setup.cfg."""
 
-from setuptools import find_namespace_packages, find_packages, setup
+from setuptools import find_namespace_packages, setup
 
-ROOMS = ("runtime", "backends", "stubs")
-packages = find_packages(include=["mindtorch_proxy", "mindtorch_proxy.*"]) + ["mindtorch_proxy._site"]
-for room in ROOMS:  # folders of stubs/ may lack an __init__.py of their own: they are parts of packages in mindtorch_proxy/torch
-    inside = find_namespace_packages(room, exclude=["*__pycache__*"])
-    packages += [f"mindtorch_proxy.{room}", *(f"mindtorch_proxy.{room}.{name}" for name in inside)]
+FOLDERS = {"mindtorch_proxy": "mindtorch_proxy", **{f"mindtorch_proxy.{room}": room for room in ("runtime", "backends", "stubs")}}
+packages = []
+for name, folder in FOLDERS.items():  # a folder without __init__.py may be a part of a package whose other part lies in another room
+    packages += [name, *(f"{name}.{inside}" for inside in find_namespace_packages(folder, exclude=["*__pycache__*"]))]
 setup(packages=packages)
