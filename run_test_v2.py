@@ -265,10 +265,10 @@ def check(options, roots):
     """Say what is missing, before anything runs."""
     needed = {"transformers": "transformers", "pytest-timeout": "pytest-timeout"}
     if not options.plain:
-        needed |= {"mindspore": "mindspore==2.7.2' (or, on Ascend, the version that fits your CANN)", "mindtorch_proxy": f"-e {HERE}"}
+        needed |= {"mindspore": "'mindspore==2.7.2' (on Ascend: the version that fits your CANN)", "mindtorch_proxy": f"-e {HERE}"}
     for name, install in needed.items():
         if version_of(name) is None:
-            raise SystemExit(f"run_test_v2: {name} is not installed for {sys.executable}; pip install '{install}".rstrip("'") + "'")
+            raise SystemExit(f"run_test_v2: {name} is not installed for {sys.executable}\npip install {install}")
     installed = version_of("transformers")
     for root in roots:
         source = root and root / "src/transformers/__init__.py"
@@ -334,7 +334,7 @@ def merge_reports(folder, path):
     devices = set()
     for file in sorted(Path(folder).glob("report-*.json*")):
         report = json.loads(file.read_text())
-        devices.add(report["device"])
+        devices |= {report["device"]} - {""}  # empty where no kernel ran
         for kernel in report["kernels"]:
             calls[kernel["op"], kernel["device"], kernel["kind"], kernel["primitive"]] += kernel["calls"]
     kernels = [dict(zip(("op", "device", "kind", "primitive"), key), calls=n) for key, n in calls.most_common()]

@@ -8,9 +8,11 @@ import threading
 
 from .finder import HERE, TORCH_VERSION, TorchFinder
 
-VARIABLE = "MINDTORCH_ACTIVATE"  # holds the sys.prefix of the environment that is meant, or 1 for any
+VARIABLE = "MINDTORCH_ACTIVATE"  # holds the folder of the environment that is meant, or 1 for any
+PREFIX = os.path.realpath(sys.prefix)
 SITE = os.path.join(HERE, "_site")
-PTH_LINE = f'import os, sys; os.environ.get("{VARIABLE}") in ("1", sys.prefix) and __import__("mindtorch_proxy").install()\n'
+PTH_LINE = (f'import os, sys; os.environ.get("{VARIABLE}") in ("1", os.path.realpath(sys.prefix)) '
+            'and __import__("mindtorch_proxy").install()\n')
 
 _finder = TorchFinder()
 _lock = threading.RLock()
@@ -93,7 +95,7 @@ def child_environment(active=True):
     """The variables, and their values (None: unset), with which child processes are activated, or are not."""
     paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != SITE]
     if active:
-        return {VARIABLE: sys.prefix, "PYTHONPATH": os.pathsep.join([SITE, *paths])}
+        return {VARIABLE: PREFIX, "PYTHONPATH": os.pathsep.join([SITE, *paths])}
     return {VARIABLE: None, "PYTHONPATH": os.pathsep.join(paths) or None}
 
 
@@ -110,9 +112,8 @@ def _status(pth):
         except PackageNotFoundError:
             return "not installed"
 
-    active = os.environ.get(VARIABLE) in ("1", sys.prefix) and (os.path.exists(pth) or SITE in os.environ.get("PYTHONPATH", ""))
-    with install():
-        print(f"new processes of {sys.prefix}: import torch is {f'ours, {TORCH_VERSION}' if active else 'not ours'}")
+    active = os.environ.get(VARIABLE) in ("1", PREFIX) and (os.path.exists(pth) or SITE in os.environ.get("PYTHONPATH", ""))
+    print(f"new processes of {PREFIX}: import torch is {f'ours, {TORCH_VERSION}' if active else 'not ours'}")
     print(f"{VARIABLE}={os.environ.get(VARIABLE, '')}\n.pth file: {pth if os.path.exists(pth) else 'not installed'}")
     print(f"MindSpore: {version_of('mindspore')}")
     return 0 if active else 1

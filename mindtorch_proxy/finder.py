@@ -27,13 +27,13 @@ class TorchFinder:
 
     def find_spec(self, fullname, path=None, target=None):
         """The spec of one of our modules; None where we have none; an error where another torch would answer in our stead."""
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname != "torch" and not (fullname.startswith("torch.") and path is not None):
             return None
         if fullname == "torch":
             spec, folders = PathFinder.find_spec("torch", [HERE]), ROOTS
         else:
             spec = PathFinder.find_spec(fullname, path)
-            folders = [os.path.join(p, fullname.rpartition(".")[2]) for p in path or ()]
+            folders = [os.path.join(p, fullname.rpartition(".")[2]) for p in path]
         if spec is not None and spec.loader is not None and spec.origin:
             if spec.submodule_search_locations is not None:  # a package's parts lie in both trees
                 spec.submodule_search_locations[:] = filter(os.path.isdir, folders)

@@ -9,6 +9,10 @@ import pytest
 
 from mindtorch_proxy.activate import child_environment
 
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):  # MindSpore's threads in several processes fight for the cores
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 from importlib.machinery import PathFinder
 
-if os.environ.get("MINDTORCH_ACTIVATE") in ("1", sys.prefix):
+if os.environ.get("MINDTORCH_ACTIVATE") in ("1", os.path.realpath(sys.prefix)):
     import mindtorch_proxy
 
     mindtorch_proxy.install()

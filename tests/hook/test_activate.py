@@ -120,9 +120,9 @@ which; echo "${{MINDTORCH_ACTIVATE-unset}} $PYTHONPATH"
     (tmp_path / "s.sh").write_text(script)
     output = python(tmp_path / "s.sh", executable="bash", PY=sys.executable, PYTHONPATH=f"{ROOT}:{tmp_path}/a folder")
     *lines, last = output.split("\n")
-    assert lines[:3] == ["not ours", "ours", f"new processes of {sys.prefix}: import torch is ours, 2.13.0+mindspore"]
+    assert lines[:3] == ["not ours", "ours", f"new processes of {os.path.realpath(sys.prefix)}: import torch is ours, 2.13.0+mindspore"]
     assert lines[3:] == ["not ours", f"unset {ROOT}:{tmp_path}/a folder", "ours"]
-    assert last == f"new processes of {sys.prefix}: import torch is not ours"
+    assert last == f"new processes of {os.path.realpath(sys.prefix)}: import torch is not ours"
     assert python(*ACTIVATE, "--status", check=False).returncode == 1
 
 
@@ -142,8 +142,8 @@ def test_pth_of_an_environment(python, tmp_path):
     pth = next(Path(tmp_path).rglob("mindtorch_proxy_activate.pth"))
     assert str(pth) in ask(*ACTIVATE, "--status")
     assert ask("-c", WHICH) == "not ours"
-    assert ask("-c", WHICH, MINDTORCH_ACTIVATE="0") == ask("-c", WHICH, MINDTORCH_ACTIVATE=sys.prefix) == "not ours"
-    assert ask("-c", WHICH, MINDTORCH_ACTIVATE="1") == ask("-c", WHICH, MINDTORCH_ACTIVATE=tmp_path / "env") == "ours"
+    assert ask("-c", WHICH, MINDTORCH_ACTIVATE="0") == ask("-c", WHICH, MINDTORCH_ACTIVATE=os.path.realpath(sys.prefix)) == "not ours"
+    assert ask("-c", WHICH, MINDTORCH_ACTIVATE="1") == ask("-c", WHICH, MINDTORCH_ACTIVATE=os.path.realpath(tmp_path / "env")) == "ours"
     ask(*ACTIVATE, "--uninstall")
     assert not pth.exists() and ask("-c", WHICH, MINDTORCH_ACTIVATE="1") == "not ours"
 
@@ -154,8 +154,6 @@ def test_pytest_plugin_comes_before_conftest(python, tmp_path):
     assert "1 passed" in python("-m", "pytest", "-q", "-p", "mindtorch_proxy", "test_x.py", cwd=tmp_path)
     assert "2 passed" in python("-m", "pytest", "-q", "-n", "2", "-p", "mindtorch_proxy", "test_x.py", "test_x.py", "--keep-duplicates",
                                 cwd=tmp_path)
-    if "torch" not in sys.modules and os.path.basename(sys.prefix):
-        assert python("-m", "pytest", "-q", "test_x.py", cwd=tmp_path, check=False).returncode == 4
 
 
 def test_ipython_extension(python):

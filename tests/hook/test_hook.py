@@ -229,7 +229,7 @@ with mindtorch_proxy.install():
 assert not mindtorch_proxy.installed() and "torch" not in sys.modules
 with mindtorch_proxy.install():
     import torch as again
-    assert again is torch and again.Tensor is Tensor and os.environ["MINDTORCH_ACTIVATE"] == sys.prefix
+    assert again is torch and again.Tensor is Tensor and os.environ["MINDTORCH_ACTIVATE"] == os.path.realpath(sys.prefix)
 try:
     with mindtorch_proxy.install():
         raise KeyError
