@@ -1,7 +1,6 @@
 """The module served as `torch`: names, resolved when first asked for; submodules, imported when first asked for."""
 import importlib as _importlib
 import math as _math
-import sys as _sys
 
 from mindtorch_proxy.runtime import dtypes as _dt, device as _device, op as _op, overrides as _overrides, tensor as _tensor
 from mindtorch_proxy.runtime import autograd as _autograd, ops as _ops, operators as _operators, report as _report, storage as _storage
@@ -64,10 +63,10 @@ def __dir__():
 _LAZY = {n: home for home, names in {
     "serialization": "save load",
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator",
-    "_C": "Generator FloatType set_flush_denormal is_anomaly_enabled",
+    "_C": "Generator set_flush_denormal is_anomaly_enabled",
     "_tensor_str": "set_printoptions",
-    "functional": "",
-    "autocast_mode": "",
+    "_ops": "ops",
+    "functional": "align_tensors",
     "amp": "autocast GradScaler",
     "_runtime_names": """typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference is_same_size numel result_type
         set_default_tensor_type set_default_dtype use_deterministic_algorithms are_deterministic_algorithms_enabled get_num_threads set_num_threads
@@ -76,9 +75,8 @@ _LAZY = {n: home for home, names in {
         get_autocast_dtype set_autocast_dtype autocast_increment_nesting autocast_decrement_nesting set_autocast_cache_enabled is_autocast_cache_enabled
         clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled
         set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
-        block_diag broadcast_shapes get_device_module vmap cond Tag
-        get_device set_anomaly_enabled is_vulkan_available compiled_with_cxx11_abi _assert _is_functional_tensor _running_with_deploy set_vital read_vitals
-        unravel_index thread_safe_generator __config__ __future__""",
+        broadcast_shapes get_device_module vmap
+        get_device set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor""",
 }.items() for n in names.split()}
 _LEGACY_TENSORS = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
 
@@ -113,6 +111,3 @@ def _legacy_tensor(name):
 
 set_default_dtype = _dt.set_default_dtype
 set_default_dtype.__module__ = "torch"
-_sys.modules[__name__].Parameter = None
-del _sys.modules[__name__].Parameter
-_C_module_names = ()

@@ -1,0 +1,82 @@
+"""torch.ops: operators by their dispatcher names, torch.ops.aten.NAME.OVERLOAD."""
+import sys
+import types
+
+from mindtorch_proxy.runtime.op import REGISTRY
+
+
+class OpOverload:
+    """One overload: torch.ops.aten.add.Tensor."""
+
+    def __init__(self, packet, op, fn):
+        self._packet, self._op, self._fn = packet, op, fn
+        self._overloadname = op.schema.overload or "default"
+        self.__name__, self.__module__ = f"{packet.__name__}.{self._overloadname}", "torch._ops.aten"
+
+    def __call__(self, *args, **kwargs):
+        return self._fn(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<OpOverload(op='aten.{self._packet.__name__}', overload='{self._overloadname}')>"
+
+    @property
+    def overloadpacket(self):
+        return self._packet
+
+    def name(self):
+        return f"aten::{self._packet.__name__}" + ("" if self._overloadname == "default" else "." + self._overloadname)
+
+
+class OpOverloadPacket:
+    """All overloads of a name: torch.ops.aten.add."""
+
+    def __init__(self, name, ops, fn):
+        self.__name__, self._ops, self._fn = name, ops, fn
+
+    def __call__(self, *args, **kwargs):
+        return self._fn(*args, **kwargs)
+
+    def overloads(self):
+        return [o.schema.overload or "default" for o in self._ops]
+
+    def __getattr__(self, name):
+        if name[:2] != "__":
+            for o in self._ops:
+                if (o.schema.overload or "default") == name or name in ("default", "Tensor", "Scalar") and len(self._ops) == 1:
+                    return OpOverload(self, o, getattr(self._fn, "overloads", {}).get(name, self._fn))
+        raise AttributeError(f"The underlying op of 'aten.{self.__name__}' has no overload name '{name}'")
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+
+class _Namespace(types.ModuleType):
+    def __getattr__(self, name):
+        if self._ns == "aten" and name[:2] != "__":
+            from mindtorch_proxy.runtime.op import function, method
+            for ns in ("torch", "nn.functional", "linalg", "fft", "special"):
+                real = name[len(ns) + 1:] if name.startswith(ns + "_") and ns != "torch" else name
+                if real in REGISTRY.get(ns, {}):
+                    packet = OpOverloadPacket(name, REGISTRY[ns][real], function(ns, real) or method(real))
+                    setattr(self, name, packet)
+                    return packet
+        raise AttributeError(f"'_OpNamespace' '{self._ns}' object has no attribute '{name}'")
+
+
+class _Ops(types.ModuleType):
+    __file__ = "_ops.py"
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        ns = _Namespace("torch.ops." + name)
+        ns._ns = name
+        setattr(self, name, ns)
+        return ns
+
+    def load_library(self, path):
+        raise NotImplementedError(f"torch.ops.load_library({path!r}): libraries built for PyTorch cannot be loaded")
+
+
+ops = _Ops("torch.ops")
+sys.modules["torch.ops"] = ops

@@ -1,0 +1,319 @@
+"""torch.NAME that are neither operators nor in a module of their own: predicates, settings, autocast's state."""
+import importlib
+import math
+
+from mindtorch_proxy.runtime import autocast as _ac, dtypes as _dt
+from mindtorch_proxy.runtime.op import REGISTRY_FN, broadcast_shapes as _broadcast, result_dtype
+from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage
+from mindtorch_proxy.runtime.tensor import Tensor
+from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device
+
+
+def is_tensor(obj):
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj):
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+def typename(obj):
+    if isinstance(obj, Tensor):
+        return obj.type()
+    cls = obj if isinstance(obj, type) else type(obj)
+    module = getattr(obj, "__module__", "") or ""
+    name = getattr(obj, "__qualname__", None) or cls.__name__
+    return name if module in ("", "builtins", "__builtin__") else f"{module}.{name}"
+
+
+def _tensor_query(name):
+    def query(input):
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        return getattr(input, name)()
+    query.__name__ = query.__qualname__ = name
+    query.__module__ = "torch"
+    return query
+
+
+is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, numel, get_device = map(
+    _tensor_query, ("is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "is_inference", "numel", "get_device"))
+
+
+def is_nonzero(input):
+    """Whether the single element is not zero."""
+    if input.numel() != 1:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous" if input.numel() == 0
+                           else "Boolean value of Tensor with more than one value is ambiguous")
+    return bool(input.item())
+
+
+Tensor.is_nonzero = is_nonzero
+
+
+def is_same_size(input, other):
+    return input.shape == other.shape
+
+
+Tensor.is_same_size = is_same_size
+
+
+def result_type(tensor1, tensor2):
+    """The dtype of an arithmetic operation on the two."""
+    return result_dtype((tensor1, tensor2))
+
+
+def set_default_tensor_type(t):
+    name = t if isinstance(t, str) else t.__name__
+    by_name = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
+    d = by_name.get(name.rpartition(".")[2])
+    if d is None or "cuda" in name:
+        raise TypeError(f"invalid type object: {name}")
+    _dt.set_default_dtype(d)
+
+
+def broadcast_shapes(*shapes):
+    """The common shape of shapes (tuples or ints)."""
+    shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    for s in shapes:
+        if any(x < 0 for x in s):
+            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(s)}): ({list(s)})")
+    try:
+        return Size(_broadcast(*shapes)) if shapes else Size(())
+    except RuntimeError:
+        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {shapes}") from None
+
+
+# ---------------------------------------------------------------- settings
+class _Settings:
+    deterministic = warn_only = warn_always = False
+    threads = None
+    precision = "highest"
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    _Settings.deterministic, _Settings.warn_only = bool(mode), bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled():
+    return _Settings.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    return _Settings.warn_only
+
+
+def get_deterministic_debug_mode():
+    return 0 if not _Settings.deterministic else 1 if _Settings.warn_only else 2
+
+
+def set_deterministic_debug_mode(debug_mode):
+    mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode)
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
+
+
+def set_warn_always(b):
+    _Settings.warn_always = bool(b)
+
+
+def is_warn_always_enabled():
+    return _Settings.warn_always
+
+
+def get_num_threads():
+    """Threads of MindSpore's CPU kernels: the process's cores unless set."""
+    import os
+    return _Settings.threads or len(os.sched_getaffinity(0))
+
+
+def set_num_threads(n):
+    """Takes effect if said before the first kernel; matrix products follow the process's affinity alone."""
+    if not isinstance(n, int):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    from mindtorch_proxy.runtime import pyboost
+    if not pyboost.loaded():
+        pyboost.set_threads(n)
+    _Settings.threads = n
+
+
+def get_num_interop_threads():
+    return 1
+
+
+def set_num_interop_threads(n):
+    if n != 1:
+        raise NotImplementedError(f"set_num_interop_threads({n}): operators run one at a time, on any device and dtype")
+
+
+def set_float32_matmul_precision(precision):
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
+    _Settings.precision = precision
+
+
+def get_float32_matmul_precision():
+    return _Settings.precision
+
+
+def set_anomaly_enabled(mode, check_nan=True):
+    from mindtorch_proxy.runtime.autograd import MODE
+    MODE.anomaly, MODE.anomaly_nan = mode, check_nan
+
+
+def get_device_module(device=None):
+    from mindtorch_proxy.runtime.device import ACCELERATOR, device as Device
+    name = ACCELERATOR if device is None else Device(device).type
+    return importlib.import_module("torch." + name)
+
+
+def compiled_with_cxx11_abi():
+    return True
+
+
+def _assert(condition, message):
+    assert condition, message
+
+
+def _is_functional_tensor(t):
+    return False
+
+
+# ---------------------------------------------------------------- autocast's state
+def _device_type(device_type, name):
+    if device_type not in ("cpu", "cuda", "npu", "xpu", "mps", "hpu", "mtia", "xla", "ipu", "maia"):
+        raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
+    return device_type
+
+
+def is_autocast_available(device_type):
+    return _device_type(device_type, "is_autocast_available") in ("cpu", "cuda", "npu", "xpu", "mps", "hpu", "mtia", "maia", "xla")
+
+
+def set_autocast_enabled(device_type, enabled=None):
+    if enabled is None:
+        device_type, enabled = "cuda", device_type
+    _ac.set_enabled(_device_type(device_type, "set_autocast_enabled"), enabled)
+
+
+def is_autocast_enabled(device_type=None):
+    return _ac.is_enabled(device_type if device_type is None else _device_type(device_type, "is_autocast_enabled"))
+
+
+def get_autocast_dtype(device_type):
+    return _ac.get_dtype(_device_type(device_type, "get_autocast_dtype"))
+
+
+def set_autocast_dtype(device_type, dtype):
+    _ac.set_dtype(_device_type(device_type, "set_autocast_dtype"), dtype)
+
+
+def autocast_increment_nesting():
+    return _ac.nest(1)
+
+
+def autocast_decrement_nesting():
+    return _ac.nest(-1)
+
+
+def set_autocast_cache_enabled(enabled):
+    _ac.STATE.cache = bool(enabled)
+
+
+def is_autocast_cache_enabled():
+    return _ac.STATE.cache
+
+
+def clear_autocast_cache():
+    """Casts are made anew at each call here, so there is nothing to forget."""
+
+
+def get_autocast_gpu_dtype():
+    return _ac.get_dtype("cuda")
+
+
+def set_autocast_gpu_dtype(dtype):
+    _ac.set_dtype("cuda", dtype)
+
+
+def get_autocast_cpu_dtype():
+    return _ac.get_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(dtype):
+    _ac.set_dtype("cpu", dtype)
+
+
+def is_autocast_cpu_enabled():
+    return _ac.is_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled):
+    _ac.set_enabled("cpu", enabled)
+
+
+# ---------------------------------------------------------------- symbolic numbers: shapes are always concrete here
+class SymInt:
+    """A symbolic int. None is ever made: shapes are concrete."""
+    __module__ = "torch"
+
+    def __init__(self, node):
+        raise NotImplementedError("symbolic shapes do not exist here: torch.compile runs eagerly")
+
+
+class SymFloat(SymInt):
+    __module__ = "torch"
+
+
+class SymBool(SymInt):
+    __module__ = "torch"
+
+
+def sym_int(a):
+    return math.floor(a) if a >= 0 else math.ceil(a)
+
+
+def sym_float(a):
+    return float(a)
+
+
+def sym_not(a):
+    return not a
+
+
+def sym_max(a, b):
+    return max(a, b)
+
+
+def sym_min(a, b):
+    return min(a, b)
+
+
+def sym_ite(b, t, f):
+    return t if b else f
+
+
+def sym_sqrt(a):
+    return math.sqrt(a)
+
+
+def sym_sum(args):
+    return sum(args)
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, name=None):
+    """The model itself: no graph is captured yet, so a compiled callable runs eagerly, as under TORCHDYNAMO_DISABLE=1."""
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if model is None:
+        return lambda m: compile(m, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+    return model
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    from torch.func import vmap as f
+    return f(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
+
+
+__all__ = ["REGISTRY_FN", "_set_default_device"]

@@ -1,0 +1,17 @@
+"""torch.autograd.variable: Variable is Tensor."""
+from mindtorch_proxy.runtime.tensor import Tensor
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, other):
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """Variable(t, requires_grad=False) gives t itself as a leaf, as PyTorch does since 0.4."""
+
+    def __new__(cls, data, requires_grad=False, volatile=None):
+        return data.detach().requires_grad_(requires_grad)
+
+
+__all__ = ["Variable"]

@@ -1,0 +1,99 @@
+"""torch.overrides: __torch_function__ for people who write tensor-likes and modes."""
+import functools
+import types
+
+from mindtorch_proxy.runtime import op as _op
+from mindtorch_proxy.runtime.overrides import TorchFunctionMode, _disabled_torch_function_impl, handle_torch_function as _handle  # noqa: F401
+from mindtorch_proxy.runtime.overrides import LOCAL, has_torch_function as _has, pop_mode, push_mode
+from mindtorch_proxy.runtime.tensor import Tensor
+
+__all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
+           "resolve_name", "is_tensor_like", "is_tensor_method_or_property", "wrap_torch_function", "enable_reentrant_dispatch", "TorchFunctionMode",
+           "BaseTorchFunctionMode", "has_torch_function_unary", "has_torch_function_variadic"]
+
+
+def has_torch_function(relevant_args):
+    """Whether a mode or an argument overrides __torch_function__."""
+    return _has(relevant_args)
+
+
+def has_torch_function_unary(a):
+    return _has((a,))
+
+
+def has_torch_function_variadic(*args):
+    return _has(args)
+
+
+def handle_torch_function(public_api, relevant_args, *args, **kwargs):
+    return _handle(public_api, relevant_args, *args, **kwargs)
+
+
+def is_tensor_like(inp):
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def wrap_torch_function(dispatcher):
+    """Make a function overridable; dispatcher gives its relevant arguments."""
+    def inner(func):
+        @functools.wraps(func)
+        def wrapped(*args, **kwargs):
+            relevant = dispatcher(*args, **kwargs)
+            if _has(relevant):
+                return _handle(wrapped, relevant, *args, **kwargs)
+            return func(*args, **kwargs)
+        return wrapped
+    return inner
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def get_ignored_functions():
+    """Functions that never ask __torch_function__."""
+    import torch
+    return {torch.is_tensor, torch.is_storage, torch.set_default_device, torch.set_default_dtype, torch.get_default_dtype, torch.promote_types,
+            torch.can_cast, torch.finfo, torch.iinfo, torch.tensor, torch.from_numpy, torch.no_grad, torch.enable_grad}
+
+
+def get_overridable_functions():
+    """Namespace -> functions that ask __torch_function__."""
+    import torch
+    return {torch: [getattr(torch, n) for n in sorted(_op.function_names("torch"))],
+            torch.nn.functional: [getattr(torch.nn.functional, n) for n in sorted(_op.function_names("nn.functional"))],
+            Tensor: [getattr(Tensor, n) for n in sorted(_op.method_names())]}
+
+
+def get_testing_overrides():
+    """Overridable function -> a lambda that takes anything and returns -1, as PyTorch's own tests use it."""
+    return {f: (lambda *args, **kwargs: -1) for fs in get_overridable_functions().values() for f in fs}
+
+
+def resolve_name(f):
+    """The dotted public name of a torch function."""
+    if isinstance(f, types.FunctionType) or hasattr(f, "__module__"):
+        return f"{f.__module__}.{f.__qualname__}"
+    return None
+
+
+def is_tensor_method_or_property(func):
+    return getattr(func, "__qualname__", "").startswith("Tensor.") or func.__name__ == "__get__"
+
+
+class enable_reentrant_dispatch:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+
+def _len_torch_function_stack():
+    return len(LOCAL.modes)
+
+
+_push_mode, _pop_mode = push_mode, pop_mode

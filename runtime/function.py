@@ -1,0 +1,250 @@
+"""torch.autograd.Function: operators whose backward the user writes."""
+import functools
+
+from . import dtypes as dt
+from .autograd import MODE, Node, Saved, edge, meta_of, note_view, rebase
+from .op import zeros_like_meta
+from .tensor import Tensor, alias
+
+
+class FunctionCtx:
+    """What forward and backward share: saved tensors and flags."""
+    __module__ = "torch.autograd.function"
+
+    def save_for_backward(self, *tensors):
+        """Keep tensors for backward; versions are checked there."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args):
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args):
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value):
+        self.materialize_grads = value
+
+
+class _Ctx(Node, FunctionCtx):
+    """The node of a custom function; it is also the ctx that the user sees."""
+    _forward_cls = None
+    __module__ = "torch.autograd.function"
+
+    def __init__(self):
+        Node.__init__(self)
+        self.to_save = self.dirty_tensors = self.non_differentiable = ()
+        self.materialize_grads = True
+        self._saved = None
+        self._freed = False
+
+    def name(self):
+        return type(self).__name__
+
+    @property
+    def saved_tensors(self):
+        if self._freed:
+            from .autograd import FREED
+            raise RuntimeError(FREED)
+        return tuple(s.get() if s is not None else None for s in self._saved or ()) if self._saved is not None else tuple(self.to_save)
+
+    saved_variables = saved_tensors
+
+    @property
+    def _raw_saved_tensors(self):
+        return self._saved
+
+    def release(self):
+        if self._saved is not None:
+            for s in self._saved:
+                if s is not None:
+                    s.release()
+            self._freed = True
+
+    def run(self, grads):
+        if self.materialize_grads:
+            grads = [zeros_like_meta(*m) if g is None and m is not None else g for g, m in zip(grads + [None] * (len(self.out_meta) - len(grads)), self.out_meta)]
+        cls = self._forward_cls
+        if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+        fn = cls.vjp if cls.vjp is not Function.vjp else cls.backward
+        res = fn(self, *grads)
+        if not isinstance(res, (tuple, list)):
+            res = (res,)
+        n = len(self.positions)
+        if len(res) > n:
+            if any(r is not None for r in res[n:]):
+                raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(res)})")
+        elif len(res) < n:
+            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(res)})")
+        out = []
+        for r, is_tensor in zip(res, self.positions):
+            if is_tensor:
+                if r is not None and not isinstance(r, Tensor):
+                    raise TypeError(f"function {self.name()} returned an invalid gradient: expected Tensor or None, got {type(r).__name__}")
+                out.append(r)
+            elif r is not None and not isinstance(r, Tensor):
+                out = out
+        return tuple(out)
+
+
+class FunctionMeta(type):
+    def __init__(cls, name, bases, attrs):
+        cls._backward_cls = type(name + "Backward", (_Ctx,), {"_forward_cls": cls, "__module__": cls.__module__})
+        super().__init__(name, bases, attrs)
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """Base of custom operators: static forward and backward (and setup_context), called through apply."""
+    __module__ = "torch.autograd.function"
+    generate_vmap_rule = False
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
+                           "forward method.")
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
+
+    @staticmethod
+    def vjp(ctx, *grad_outputs):
+        raise NotImplementedError("You must implement the vjp function")
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Run forward and record this function's backward."""
+        node = cls._backward_cls()
+        separate = cls.setup_context is not Function.setup_context
+        if kwargs and not separate:
+            raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+        edges, metas, positions, needs = [], [], [], []
+        for a in args:
+            if isinstance(a, Tensor):
+                e = edge(a) if MODE.grad else None
+                edges.append(e)
+                metas.append(meta_of(a))
+                needs.append(a._requires_grad if MODE.grad else False)
+            else:
+                needs.append(False)
+            positions.append(isinstance(a, Tensor))
+        recording = MODE.grad and any(e is not None for e in edges)
+        node.needs_input_grad, node.positions = tuple(needs), positions
+        prev, MODE.grad = MODE.grad, False
+        try:
+            if separate:
+                out = cls.forward(*args, **kwargs)
+                cls.setup_context(node, args, out)
+            else:
+                out = cls.forward(node, *args)
+        finally:
+            MODE.grad = prev
+        return _finish(node, args, out, recording, edges, metas)
+
+
+def _finish(node, args, out, recording, edges, metas):
+    single = not isinstance(out, (tuple, list))
+    outs = [out] if single else list(out)
+    inputs = {id(a): a for a in args if isinstance(a, Tensor)}
+    dirty = {id(t) for t in node.dirty_tensors}
+    fixed = {id(t) for t in node.non_differentiable}
+    for t in node.dirty_tensors:
+        if id(t) not in {id(o) for o in outs}:
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
+                               "must all be outputs of the Function.")
+    result = []
+    for o in outs:
+        if not isinstance(o, Tensor):
+            result.append(o)
+            continue
+        if id(o) in inputs and id(o) not in dirty:
+            src = o
+            o = alias(o)
+            if id(src) in fixed:
+                fixed.add(id(o))
+            if MODE.grad:
+                note_view(o, src)
+        elif id(o) in dirty and recording and o._grad_fn is None and o._requires_grad and o._view is None:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        elif o._grad_fn is not None and id(o) not in dirty:
+            o = alias(o)
+        result.append(o)
+    node.out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
+    if recording:
+        node.edges, node.in_meta = tuple(edges), tuple(metas)
+        for k, o in enumerate(result):
+            if isinstance(o, Tensor) and id(o) not in fixed and o.dtype.category >= dt.FLOAT:
+                if id(o) in dirty:
+                    rebase(o, node, k)
+                else:
+                    o._requires_grad, o._grad_fn, o._output_nr = True, node, k
+                    if o._view is not None:
+                        o._view.attr_version = o._vc[0] if o._vc is not None else 0
+            elif isinstance(o, Tensor) and id(o) in fixed:
+                o._requires_grad = False
+        where = {id(o): k for k, o in enumerate(result) if isinstance(o, Tensor)}
+        where.update({id(o): k for k, o in enumerate(outs) if isinstance(o, Tensor) and id(o) not in inputs})
+        node._saved = []
+        for t in node.to_save:
+            if t is None:
+                node._saved.append(None)
+                continue
+            if not isinstance(t, Tensor):
+                raise TypeError(f"save_for_backward can only save variables, but argument {len(node._saved)} is of type {type(t).__name__}")
+            k = where.get(id(t))
+            node._saved.append(Saved(result[k], node, k) if k is not None and id(t) not in inputs else Saved(t))
+        node.to_save = ()
+    return result[0] if single else tuple(result)
+
+
+class _Once(Node):
+    """Stands behind the gradients of a once_differentiable backward."""
+
+    def name(self):
+        return "Error"
+
+    def run(self, grads):
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(fn):
+    """A backward that cannot itself be differentiated."""
+    @functools.wraps(fn)
+    def wrapper(ctx, *args):
+        recording = MODE.grad and any(isinstance(a, Tensor) and a._requires_grad for a in args)
+        prev, MODE.grad = MODE.grad, False
+        try:
+            outs = fn(ctx, *args)
+        finally:
+            MODE.grad = prev
+        if not recording:
+            return outs
+        single = not isinstance(outs, tuple)
+        result = []
+        for o in (outs,) if single else outs:
+            if isinstance(o, Tensor):
+                o = alias(o)
+                node = _Once()
+                node.out_meta = (meta_of(o),)
+                o._requires_grad, o._grad_fn = True, node
+            result.append(o)
+        return result[0] if single else tuple(result)
+    return wrapper
