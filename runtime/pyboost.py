@@ -59,8 +59,12 @@ _PLUMBING = {"jit_context", "compiled", "default_output", "run_op"}
 def exists(name, legacy=False):
     ms = mindspore()
     from mindspore.ops.auto_generate import gen_ops_prim
-    from mindspore.ops.operations import _inner_ops
-    return hasattr(gen_ops_prim, name) and not legacy or hasattr(ms.ops.operations, name) or hasattr(_inner_ops, name)
+    return hasattr(gen_ops_prim, name) and not legacy or any(hasattr(m, name) for m in _legacy_homes(ms))
+
+
+def _legacy_homes(ms):
+    from mindspore.ops.operations import _grad_ops, _inner_ops
+    return ms.ops.operations, _inner_ops, _grad_ops
 
 
 def primitive(name, *init, target="CPU", legacy=False, **attrs):
@@ -86,10 +90,9 @@ def _build(name, init, target, legacy, attrs):
     ms = mindspore()
     from mindspore import _c_expression as c
     from mindspore.ops.auto_generate import gen_ops_prim
-    from mindspore.ops.operations import _inner_ops
     cls = None if legacy else getattr(gen_ops_prim, name, None)
     if cls is None:
-        cls = getattr(ms.ops.operations, name, None) or getattr(_inner_ops, name, None)
+        cls = next((getattr(m, name) for m in _legacy_homes(ms) if hasattr(m, name)), None)
     if cls is None:
         raise NotImplementedError(f"MindSpore {ms.__version__} has no primitive {name}")
     prim = cls(*init, **attrs)

@@ -44,6 +44,14 @@ class UntypedStorage:
         return self
 
     @classmethod
+    def _of_device(cls, ms, nbytes, d):
+        """A storage on an accelerator, over a MindSpore tensor."""
+        self = object.__new__(cls)
+        self._init(None, nbytes, d)
+        self._ms = ms
+        return self
+
+    @classmethod
     def from_file(cls, filename, shared=False, nbytes=0):
         """Map a file: shared=True writes through (and grows the file), False is a private copy-on-write mapping."""
         filename = os.fspath(filename)

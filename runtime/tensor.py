@@ -118,6 +118,8 @@ class Tensor(metaclass=TensorMeta):
         m = self._ms
         if m is not None:
             return m
+        if self.device is not CPU:
+            return backend(self.device.type).mstensor(self)
         a = self._array()
         if self._stride is None and a.flags.aligned:
             if a.dtype.char in _MS_CHARS:
@@ -131,6 +133,8 @@ class Tensor(metaclass=TensorMeta):
         if st is None:
             if self.device is META:
                 st = UntypedStorage._meta(numel(self._shape) * self.dtype.itemsize)
+            elif self.device is not CPU:
+                st = UntypedStorage._of_device(self._ms, numel(self._shape) * self.dtype.itemsize, self.device)
             else:
                 st = UntypedStorage._from_array(self._array().reshape(-1).view(np.uint8))
             self._storage = st

@@ -1,0 +1,91 @@
+"""The static proof: which primitives the installed wheel serves on Ascend, and with how many arguments. Nothing is ever tried."""
+import functools
+import mmap
+import os
+
+
+@functools.lru_cache(maxsize=None)
+def _library():
+    """The wheel's Ascend operator library, mapped; None where the wheel has none."""
+    import importlib.util
+    spec = importlib.util.find_spec("mindspore")
+    path = os.path.join(os.path.dirname(spec.origin), "lib", "plugin", "libmindspore_ops_ascend.so")
+    if not os.path.exists(path):
+        return None
+    with open(path, "rb") as f:
+        return mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+# geometry of a tensor: one class for all devices from 2.8 on, a class per device before
+VIEWS = frozenset(("AsStrided", "Transpose", "Reshape"))
+
+
+@functools.lru_cache(maxsize=None)
+def exists(primitive):
+    """Whether the wheel holds a PyBoost class of the primitive for Ascend."""
+    lib = _library()
+    if lib is None:
+        return False
+    name = primitive + "Ascend"
+    return lib.find(f"{len(name)}{name}4CallE".encode()) >= 0 or primitive in VIEWS
+
+
+def arity(primitive):
+    """(least, most) positional arguments of the primitive's call, or None where it takes attributes in its constructor."""
+    import inspect
+
+    from ...runtime import pyboost
+    cls = pyboost.primitive_class(primitive)
+    if cls is None:
+        return None
+    init = [p for p in inspect.signature(cls.__init__).parameters.values() if p.name != "self"]
+    if init:
+        return None
+    ps = [p for p in inspect.signature(cls.__call__).parameters.values() if p.name != "self"]
+    if any(p.kind is p.VAR_POSITIONAL for p in ps):
+        return None
+    return sum(p.default is p.empty for p in ps), len(ps)
+
+
+def used(op):
+    """How many arguments the operator's binding hands to its primitive."""
+    seen = []
+
+    def recorder(*args):
+        seen.append(len(args))
+    args = [_Any() for _ in op.schema.args] if op.promote is None else [_Any() for _ in (*op.operands, *op.attrs)]
+    try:
+        op.prim_call(recorder, *args) if op.prim_call else recorder(*args)
+    except Exception:  # a mapping that looks into its arguments cannot be counted with stand-ins
+        return None
+    return seen[0] if seen else None
+
+
+class _Any:
+    """A stand-in argument for counting."""
+    shape = ()
+
+    def __iter__(self):
+        return iter(())
+
+
+def table():
+    """Rows (operator, primitive, kind, note) of every operator that has a kernel of its own."""
+    from ...runtime import ops  # noqa: F401
+    from ...runtime.op import REGISTRY, _TENSOR_ONLY
+    from . import table as ascend
+    rows, seen = [], set()
+    for ns in (*REGISTRY.values(), _TENSOR_ONLY):
+        for group in ns.values():
+            for o in group:
+                if o in seen or o.fn is not None or o.geometry is not None:
+                    continue
+                seen.add(o)
+                kind, _, why = ascend.binding(o)
+                note = why
+                if kind == "pyboost":
+                    have, n = arity(o.prim), used(o)
+                    if have and n is not None and not have[0] <= n <= have[1]:
+                        note = f"called with {n} arguments, takes {have[0]} to {have[1]}"
+                rows.append((o.full, o.prim or "-", kind or "unsupported", note))
+    return sorted(rows)
