@@ -6,6 +6,8 @@ convolution path that falls back to a reference loop, and every primitive carrie
 """
 import os
 import threading
+from functools import partial
+from inspect import signature
 
 LOCK = threading.RLock()
 _cache = {}
@@ -56,10 +58,12 @@ def ms_dtype(d):
 _PLUMBING = {"jit_context", "compiled", "default_output", "run_op"}
 
 
-def exists(name, legacy=False):
+def primitive_class(name, legacy=False):
+    """The Python class of a primitive: PyBoost's, else the legacy one; None if there is neither."""
     ms = mindspore()
     from mindspore.ops.auto_generate import gen_ops_prim
-    return hasattr(gen_ops_prim, name) and not legacy or any(hasattr(m, name) for m in _legacy_homes(ms))
+    cls = None if legacy else getattr(gen_ops_prim, name, None)
+    return cls or next((getattr(m, name) for m in _legacy_homes(ms) if hasattr(m, name)), None)
 
 
 def _legacy_homes(ms):
@@ -71,6 +75,7 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
     """A callable that runs one MindSpore primitive on `target`, arguments in the primitive's own order.
 
     PyBoost primitives whose Python class does nothing but hand its arguments on are called directly, which saves a microsecond.
+    `.of(*init, **attrs)` of the result is the same primitive with other constructor arguments, for those that depend on the call.
     """
     key = (name, init, target, legacy, tuple(attrs.items()))
     try:
@@ -79,6 +84,7 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
         pass
     with LOCK:
         call = _build(name, init, target, legacy, attrs)
+        call.of = lambda *init, **attrs: primitive(name, *init, target=target, legacy=legacy, **attrs)
         try:
             _cache[key] = call
         except TypeError:
@@ -89,12 +95,11 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
 def _build(name, init, target, legacy, attrs):
     ms = mindspore()
     from mindspore import _c_expression as c
-    from mindspore.ops.auto_generate import gen_ops_prim
-    cls = None if legacy else getattr(gen_ops_prim, name, None)
-    if cls is None:
-        cls = next((getattr(m, name) for m in _legacy_homes(ms) if hasattr(m, name)), None)
+    cls = primitive_class(name, legacy)
     if cls is None:
         raise NotImplementedError(f"MindSpore {ms.__version__} has no primitive {name}")
+    if not init and not attrs and any(p.default is p.empty and p.kind < 2 for p in [*signature(cls.__init__).parameters.values()][1:]):
+        return partial(_needs_init, name)
     prim = cls(*init, **attrs)
     prim.set_device(target) if hasattr(prim, "set_device") else prim.add_prim_attr("primitive_target", target)
     code = getattr(cls.__call__, "__code__", None)
@@ -107,6 +112,10 @@ def _build(name, init, target, legacy, attrs):
         with LOCK:
             return prim(*args)
     return call
+
+
+def _needs_init(name, *args):
+    raise TypeError(f"{name} needs constructor arguments: call .of(...) first")
 
 
 def _direct(prim, fn, defaults, arity):
