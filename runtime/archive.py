@@ -9,6 +9,7 @@ import zipfile
 import zlib
 
 M32 = 0xFFFFFFFF
+LIMIT = M32  # from here on a number goes into the zip64 fields
 HELP = ("This is an internal miniz error. If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. "
         "This can happen if the checkpoint was not saved properly, was transferred incorrectly, or the file was modified after saving.")
 
@@ -32,12 +33,13 @@ class Writer:
         data = memoryview(data).cast("B")
         n, at, name = data.nbytes, self.at, f"{self.name}/{name}".encode()
         crc = zlib.crc32(data) if self.checksums and not skip else 0
-        wide = [v for v in (n, n, at) if v >= M32]
+        wide = [v for v in (n, n, at) if v >= LIMIT]
         wide = struct.pack(f"<HH{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
         padding = -(at + 30 + len(name) + len(wide) + 4) % self.alignment
-        flags = 0x808 if n else 0x800  # UTF-8 names; sizes follow the data
-        self._write(struct.pack("<4s5H3I2H", b"PK\3\4", 0, flags, 0, 0, 0, 0, min(n, M32) if n >= M32 else 0, min(n, M32) if n >= M32 else 0,
-                                len(name), len(wide) + 4 + padding), name, wide, struct.pack("<2sH", b"FB", padding), b"Z" * padding)
+        flags = 0x808 if n else 0x800  # UTF-8 names; checksum and sizes follow the data
+        size = M32 if n >= LIMIT else 0
+        self._write(struct.pack("<4s5H3I2H", b"PK\3\4", 0, flags, 0, 0, 0, 0, size, size, len(name), len(wide) + 4 + padding), name, wide,
+                    struct.pack("<2sH", b"FB", padding), b"Z" * padding)
         if skip:
             for i in range(0, n, 1 << 20):
                 self._write(bytes(min(n - i, 1 << 20)))
@@ -54,8 +56,9 @@ class Writer:
         self.record(".data/serialization_id", f"{names:020d}{zlib.crc32(repr([r[2] for r in self.records]).encode()):020d}".encode())
         start, count = self.at, len(self.records)
         for name, flags, crc, n, at, wide in self.records:
-            self._write(struct.pack("<4s6H3I5H2I", b"PK\1\2", 0, 0, flags, 0, 0, 0, crc, min(n, M32), min(n, M32), len(name), len(wide), 0, 0, 0,
-                                    0, min(at, M32)), name, wide)
+            size, place = (M32 if v >= LIMIT else v for v in (n, at))
+            self._write(struct.pack("<4s6H3I5H2I", b"PK\1\2", 0, 0, flags, 0, 0, 0, crc, size, size, len(name), len(wide), 0, 0, 0, 0, place),
+                        name, wide)
         end = self.at
         self._write(struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 798, 45, 0, 0, count, count, end - start, start),
                     struct.pack("<4sIQI", b"PK\6\7", 0, end, 1),

@@ -315,6 +315,8 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
 def _legacy_save(obj, file, pickle_module, protocol, storages):
     def persistent_id(o):
         found = storages.describe(o)
+        if found and found[0] is UntypedStorage:  # which PyTorch writes and then cannot read
+            found = (LEGACY_STORAGES["ByteStorage"], *found[1:])
         return found and ("storage", found[0], str(found[1]), *found[2:], None)
     sizes = {"short": struct.calcsize("=h"), "int": struct.calcsize("=i"), "long": struct.calcsize("=l")}
     for header in (MAGIC_NUMBER, PROTOCOL_VERSION,
@@ -435,7 +437,7 @@ def _load(archive, map_location, pickle_module, mapped, args):
             raise ValueError("Unknown endianness type: " + order)
     elif load_config.endianness is not LoadEndianness.NATIVE:
         order = "big" if load_config.endianness is LoadEndianness.BIG else "little"
-    to_meta = isinstance(map_location, (str, _device)) and _device(map_location) is META if map_location != "" else False
+    to_meta = isinstance(map_location, (str, _device)) and str(map_location) == "meta"
     restore, loaded = _get_restore_location(map_location), {}
 
     def persistent_load(saved_id):
@@ -538,7 +540,7 @@ def get_unsafe_globals_in_checkpoint(f):
         archive = Reader(file)
         if "constants.pkl" in archive:
             raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
-        return list(safe.globals_in(archive.read("data.pkl")) - set(safe.allowed()))
+        return list(safe.globals_in(archive.read("data.pkl")) - set(safe.allowed()) - set(safe.LATE))
 
 
 # ------------------------------------------------------------ tensors: what their pickles call, under PyTorch's names

@@ -11,7 +11,7 @@ from pickle import UnpicklingError
 BLOCKED = frozenset(("sys", "os", "posix", "nt"))  # never allowed, whatever the user says
 ALLOWED = {"collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "_codecs.encode": encode, "builtins.bytearray": bytearray,
            "builtins.set": set, "builtins.complex": complex}
-PROVIDERS = []  # functions that give more of ALLOWED, asked at each load: for classes that come to be after this module
+LATE = {}  # more of ALLOWED, by functions that are called when a pickle names them: for classes not imported otherwise
 _user = {}      # what the user allowed, in order
 
 
@@ -53,8 +53,6 @@ class safe_globals:
 def allowed():
     """Everything that may be named, by full path."""
     table = dict(ALLOWED)
-    for provider in PROVIDERS:
-        table.update(provider())
     for item in _user:
         if isinstance(item, tuple):
             if len(item) != 2:
@@ -113,6 +111,9 @@ class Unpickler(_base):
         path = f"{module}.{name}"
         if module in BLOCKED:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")
+        if path in LATE and path not in self.allowed:
+            self.allowed[path] = LATE[path]()
+            self.known.add(id(self.allowed[path]))
         if path in self.allowed:
             return self.allowed[path]
         path = path.removeprefix("builtins.")

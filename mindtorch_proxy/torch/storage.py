@@ -1,12 +1,14 @@
 """torch.storage."""
+from mindtorch_proxy.runtime.serialization import STORAGE_NAMES, STORAGE_OF, _load_from_bytes  # noqa: F401
 from mindtorch_proxy.runtime.storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 globals().update({"_" + n: c for n, c in LEGACY_STORAGES.items()})
 
 
-def _load_from_bytes(b):
-    import io
+def _get_dtype_from_pickle_storage_type(pickle_storage_type):
+    return STORAGE_NAMES[pickle_storage_type]
 
-    import torch
-    return torch.load(io.BytesIO(b), weights_only=False)
+
+def _dtype_to_storage_type_map():
+    return dict(STORAGE_OF)

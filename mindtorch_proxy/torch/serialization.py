@@ -1,0 +1,44 @@
+"""torch.serialization: saving and loading."""
+import torch
+import torch._utils  # noqa: F401 - what tensors' pickles may call
+from mindtorch_proxy.runtime.serialization import (  # noqa: F401
+    DEFAULT_PROTOCOL, MAGIC_NUMBER, PROTOCOL_VERSION, UNSAFE_MESSAGE, LoadEndianness, StorageType, _get_layout, _get_restore_location,
+    _get_wo_message, _is_path, _is_zipfile, _open_file_like, _package_registry, _serialization_tls, _validate_device,
+    check_module_version_greater_or_equal, default_restore_location, get_crc32_options, get_default_load_endianness,
+    get_default_mmap_options, get_unsafe_globals_in_checkpoint, load, location_tag, register_package, save, set_crc32_options,
+    set_default_load_endianness, set_default_mmap_options, skip_data)
+from mindtorch_proxy.runtime.unpickler import LATE, add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+
+__all__ = [
+    "register_package", "check_module_version_greater_or_equal", "validate_cuda_device", "validate_hpu_device", "location_tag",
+    "default_restore_location", "normalize_storage_type", "storage_to_tensor_type", "save", "load", "StorageType", "LoadEndianness",
+    "get_crc32_options", "set_crc32_options", "get_default_load_endianness", "set_default_load_endianness", "get_default_mmap_options",
+    "set_default_mmap_options", "clear_safe_globals", "get_safe_globals", "add_safe_globals", "safe_globals",
+    "get_unsafe_globals_in_checkpoint", "skip_data",
+]
+
+for _public in __all__:  # pickles and messages name PyTorch's module
+    if _public in globals():
+        globals()[_public].__module__ = __name__
+
+LATE["torch.nn.parameter.Parameter"] = lambda: torch.nn.Parameter
+
+
+def validate_cuda_device(location):
+    """The index of a usable CUDA device."""
+    return _validate_device(location, "cuda").index
+
+
+def validate_hpu_device(location):
+    """The index of a usable HPU device."""
+    return _validate_device(location, "hpu").index
+
+
+def normalize_storage_type(storage_type):
+    """The class of this name in torch."""
+    return getattr(torch, storage_type.__name__)
+
+
+def storage_to_tensor_type(storage):
+    """The legacy tensor class that goes with a storage's class."""
+    return getattr(torch, type(storage).__name__.replace("Storage", "Tensor"))

@@ -1,0 +1,2 @@
+"""torch.utils.serialization."""
+from . import config  # noqa: F401
