@@ -78,7 +78,7 @@ def table():
     for ns in (*REGISTRY.values(), _TENSOR_ONLY):
         for group in ns.values():
             for o in group:
-                if o in seen or o.fn is not None or o.geometry is not None:
+                if o in seen or o.fn is not None or o.geometry is not None or o.options.get("memory"):
                     continue
                 seen.add(o)
                 kind, _, why = ascend.binding(o)

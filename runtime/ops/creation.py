@@ -54,7 +54,7 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
 
 
 fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor", "FillScalar", meta=lambda size, value, dtype, device: (size, dtype),
-             function=True, opmath=False)
+             call=lambda p, size, value, dtype, device: p(size, value, dtype), method=False, opmath=False)
 
 
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
@@ -353,7 +353,8 @@ FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges
 arange_op = op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor", "Arange",
-               meta=lambda start, end, step, dtype, device: ((_arange_size(start, end, step, dtype),), dtype), opmath=False)
+               meta=lambda start, end, step, dtype, device: ((_arange_size(start, end, step, dtype),), dtype), opmath=False,
+               call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype))
 
 
 def _arange_size(start, end, step, dtype):
@@ -394,7 +395,8 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
 
 
 linspace_op = op("_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor", "LinSpaceExt",
-                 meta=lambda start, end, steps, dtype, device: ((steps,), dtype), opmath=False)
+                 meta=lambda start, end, steps, dtype, device: ((steps,), dtype), opmath=False,
+                 call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype))
 
 
 @composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, int steps, *, {OPTS}) -> Tensor")

@@ -67,13 +67,8 @@ def _copied(self, dtype, device, fmt):
     return t
 
 
-class _Copies:
-    """Stands in for a meta function: these operators choose device and format themselves."""
-
-
 _to_copy = op("_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
-              derivative=lambda g, self_dtype, node: _grad_to(g, node.in_meta[0]), function=True, method=False)
-_to_copy._call = None
+              derivative=lambda g, self_dtype, node: _grad_to(g, node.in_meta[0]), method=False, memory=True)
 
 
 def _grad_to(g, meta):
@@ -92,7 +87,7 @@ def _to_copy_call(self, dtype=None, device=None, memory_format=None):
 
 _to_copy._call = _to_copy_call
 
-clone_op = op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", derivative=lambda g: g)
+clone_op = op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", derivative=lambda g: g, memory=True)
 
 
 def _clone_call(self, memory_format=None):
@@ -241,7 +236,7 @@ def type_as(self, other):
 
 
 # ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
-_copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "src": lambda g: g}, function=False, method=False)
+_copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "src": lambda g: g}, function=False, method=False, memory=True)
 
 
 def copy_(self, src, non_blocking=False):
@@ -277,7 +272,7 @@ def copy_(self, src, non_blocking=False):
 
 Tensor.copy_ = _overridable(copy_)
 _fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()},
-           function=False, method=False)
+           function=False, method=False, memory=True)
 
 
 def fill_(self, value):
