@@ -1,0 +1,37 @@
+"""Beta."""
+import torch
+
+from . import constraints
+from .dirichlet import Dirichlet
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all
+
+
+class Beta(ExponentialFamily):
+    """The beta distribution: a Dirichlet distribution of two."""
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support, has_rsample, _nested = constraints.unit_interval, True, ("_dirichlet",)
+    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
+    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
+    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    mode = property(lambda self: self._dirichlet.mode[..., 0])
+    variance = property(lambda self: self._dirichlet.variance[..., 0])
+
+    def __init__(self, concentration1, concentration0, validate_args=None):
+        both = torch.stack(broadcast_all(concentration1, concentration0), -1)
+        self._dirichlet = Dirichlet(both, validate_args=validate_args)
+        super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
+
+    def rsample(self, sample_shape=()):
+        return self._dirichlet.rsample(sample_shape).select(-1, 0)
+
+    def _log_prob(self, value):
+        return self._dirichlet.log_prob(torch.stack([value, 1 - value], -1))
+
+    def entropy(self):
+        return self._dirichlet.entropy()
+
+    _natural_params = property(lambda self: (self.concentration1, self.concentration0))
+
+    def _log_normalizer(self, x, y):
+        return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

@@ -1,0 +1,214 @@
+"""Constraints: regions that parameters and samples lie in."""
+import torch
+
+__all__ = ["Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than", "greater_than_eq",
+           "independent", "integer_interval", "interval", "half_open_interval", "is_dependent", "less_than", "lower_cholesky",
+           "lower_triangular", "MixtureSameFamilyConstraint", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive",
+           "positive_semidefinite", "positive_definite", "positive_integer", "real", "real_vector", "simplex", "square", "stack",
+           "symmetric", "unit_interval"]
+
+
+class Constraint:
+    """A region; ``check`` says for each event whether it lies in it."""
+    is_discrete = False
+    event_dim = 0
+
+    def check(self, value):
+        raise NotImplementedError
+
+    def __repr__(self):
+        return type(self).__name__[1:] + "()"
+
+
+class _Dependent(Constraint):
+    """A region that depends on other parameters."""
+    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    @property
+    def is_discrete(self):
+        if self._is_discrete is NotImplemented:
+            raise NotImplementedError(".is_discrete cannot be determined statically")
+        return self._is_discrete
+
+    @property
+    def event_dim(self):
+        if self._event_dim is NotImplemented:
+            raise NotImplementedError(".event_dim cannot be determined statically")
+        return self._event_dim
+
+    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+                          event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
+
+    def check(self, x):
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+def is_dependent(constraint):
+    return isinstance(constraint, _Dependent)
+
+
+class _DependentProperty(property, _Dependent):
+    """A property that gives a constraint; on the class, a dependent one."""
+    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        super().__init__(fn)
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    def __call__(self, fn):
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+def _check_constraint(c):
+    if not isinstance(c, Constraint):
+        raise AssertionError(f"base_constraint must be a Constraint, got {type(c).__name__}")
+    return c
+
+
+class _IndependentConstraint(Constraint):
+    """A constraint whose last batch dimensions are part of the event."""
+    def __init__(self, base_constraint, reinterpreted_batch_ndims):
+        self.base_constraint, self.reinterpreted_batch_ndims = _check_constraint(base_constraint), reinterpreted_batch_ndims
+
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
+    event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
+
+    def check(self, value):
+        result, n = self.base_constraint.check(value), self.reinterpreted_batch_ndims
+        if result.dim() < n:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return result.reshape(result.shape[:result.dim() - n] + (-1,)).all(-1)
+
+    def __repr__(self):
+        return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """The constraint of the components, for values of the mixture."""
+    def __init__(self, base_constraint):
+        self.base_constraint = _check_constraint(base_constraint)
+
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
+    event_dim = property(lambda self: self.base_constraint.event_dim)
+
+    def check(self, value):
+        if value.dim() < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        return result.reshape(result.shape[:value.dim() - self.event_dim] + (-1,)).all(-1)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.base_constraint!r})"
+
+
+def _is_integer(v):
+    return v % 1 == 0
+
+
+def _constraint(name, check, *bounds, is_discrete=False, event_dim=0, base=Constraint):
+    """A class of constraints from the function that checks; ``bounds`` are the names of its parameters."""
+    def __init__(self, *args, **kwargs):
+        values = dict(zip(bounds, args)) | kwargs
+        if len(args) > len(bounds) or values.keys() != set(bounds):
+            raise TypeError(f"{name} takes the arguments {bounds}, got {values}")
+        self.__dict__.update(values)
+
+    def __repr__(self):
+        return f"{name}(" + ", ".join(f"{b}={getattr(self, b)}" for b in bounds) + ")"
+    cls = type("_" + name, (base,), {"__module__": __name__, "__init__": __init__, "check": check, "is_discrete": is_discrete,
+                                     "event_dim": event_dim, **({"__repr__": __repr__} if bounds else {})})
+    globals()["_" + name] = cls
+    return cls
+
+
+def _lower_triangular(self, v):
+    return (v.tril() == v).flatten(-2).all(-1)
+
+
+def _lower_cholesky(self, v):
+    return _lower_triangular(self, v) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+def _corr_cholesky(self, v):
+    off = (torch.linalg.norm(v.detach(), dim=-1) - 1).abs()
+    return _lower_cholesky(self, v) & off.le(torch.finfo(v.dtype).eps * v.size(-1) * 10).all(-1)
+
+
+def _square(self, v):
+    return torch.full(v.shape[:-2], v.shape[-2] == v.shape[-1], dtype=torch.bool, device=v.device)
+
+
+def _symmetric(self, v):
+    ok = _square(self, v)
+    return torch.isclose(v, v.mT, atol=1e-6).all(-2).all(-1) if ok.all() else ok
+
+
+def _positive_semidefinite(self, v):
+    ok = _symmetric(self, v)
+    return torch.linalg.eigvalsh(v).ge(0).all(-1) if ok.all() else ok
+
+
+def _positive_definite(self, v):
+    ok = _symmetric(self, v)
+    return torch.linalg.cholesky_ex(v).info.eq(0) if ok.all() else ok
+
+
+class _Cat(Constraint):
+    """Constraints on consecutive parts of one dimension."""
+    def __init__(self, cseq, dim=0, lengths=None):
+        self.cseq, self.dim = [_check_constraint(c) for c in cseq], dim
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
+    event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
+
+    def check(self, value):
+        return torch.cat([c.check(v) for c, v in zip(self.cseq, value.split(self.lengths, self.dim))], self.dim)
+
+
+class _Stack(Constraint):
+    """Constraints on the slices of one dimension."""
+    def __init__(self, cseq, dim=0):
+        self.cseq, self.dim = [_check_constraint(c) for c in cseq], dim
+
+    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
+
+    @property
+    def event_dim(self):
+        dim = max(c.event_dim for c in self.cseq)
+        return dim + (self.dim + dim < 0)
+
+    def check(self, value):
+        return torch.stack([c.check(v) for c, v in zip(self.cseq, value.unbind(self.dim))], self.dim)
+
+
+dependent, dependent_property, independent, cat, stack = _Dependent(), _DependentProperty, _IndependentConstraint, _Cat, _Stack
+boolean = _constraint("Boolean", lambda self, v: (v == 0) | (v == 1), is_discrete=True)()
+one_hot = _constraint("OneHot", lambda self, v: ((v == 0) | (v == 1)).all(-1) & v.sum(-1).eq(1), is_discrete=True, event_dim=1)()
+_constraint("IntegerGreaterThan", lambda self, v: _is_integer(v) & (v >= self.lower_bound), "lower_bound", is_discrete=True)
+_constraint("IntegerLessThan", lambda self, v: _is_integer(v) & (v <= self.upper_bound), "upper_bound", is_discrete=True)
+nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)  # noqa: F821  (made by _constraint)
+integer_interval = _constraint("IntegerInterval", lambda self, v: _is_integer(v) & (self.lower_bound <= v) & (v <= self.upper_bound),
+                               "lower_bound", "upper_bound", is_discrete=True)
+real = _constraint("Real", lambda self, v: v == v)()
+real_vector = independent(real, 1)
+greater_than = _constraint("GreaterThan", lambda self, v: self.lower_bound < v, "lower_bound")
+greater_than_eq = _constraint("GreaterThanEq", lambda self, v: self.lower_bound <= v, "lower_bound")
+less_than = _constraint("LessThan", lambda self, v: v < self.upper_bound, "upper_bound")
+positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
+interval = _constraint("Interval", lambda self, v: (self.lower_bound <= v) & (v <= self.upper_bound), "lower_bound", "upper_bound")
+half_open_interval = _constraint("HalfOpenInterval", lambda self, v: (self.lower_bound <= v) & (v < self.upper_bound),
+                                 "lower_bound", "upper_bound")
+unit_interval = interval(0.0, 1.0)
+multinomial = _constraint("Multinomial", lambda self, v: (v >= 0).all(-1) & (v.sum(-1) <= self.upper_bound), "upper_bound",
+                          is_discrete=True, event_dim=1)
+simplex = _constraint("Simplex", lambda self, v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), event_dim=1)()
+lower_triangular = _constraint("LowerTriangular", _lower_triangular, event_dim=2)()
+lower_cholesky = _constraint("LowerCholesky", _lower_cholesky, event_dim=2)()
+corr_cholesky = _constraint("CorrCholesky", _corr_cholesky, event_dim=2)()
+square = _constraint("Square", _square, event_dim=2)()
+symmetric = _constraint("Symmetric", _symmetric, event_dim=2, base=type(square))()
+positive_semidefinite = _constraint("PositiveSemidefinite", _positive_semidefinite, event_dim=2, base=type(symmetric))()
+positive_definite = _constraint("PositiveDefinite", _positive_definite, event_dim=2, base=type(symmetric))()

@@ -1,0 +1,15 @@
+"""HalfCauchy."""
+import torch
+
+from .cauchy import Cauchy
+from .half_normal import _Half
+
+
+class HalfCauchy(_Half):
+    """The absolute value of a Cauchy variable around 0."""
+    _base = Cauchy
+    mean = property(lambda self: self.scale.new_full(self._extended_shape(), torch.inf))
+    variance = property(lambda self: self.base_dist.variance)
+
+    def log_prob(self, value):
+        return super().log_prob(torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device))

@@ -1,0 +1,16 @@
+"""LogisticNormal."""
+from . import constraints
+from .normal import Normal
+from .transformed_distribution import TransformedDistribution
+from .transforms import StickBreakingTransform
+
+
+class LogisticNormal(TransformedDistribution):
+    """A normal vector brought to the simplex."""
+    arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.simplex
+    loc = property(lambda self: self.base_dist.base_dist.loc)
+    scale = property(lambda self: self.base_dist.base_dist.scale)
+
+    def __init__(self, loc, scale, validate_args=None):
+        base = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(base if base.batch_shape else base.expand([1]), StickBreakingTransform(), validate_args=validate_args)

@@ -1,0 +1,44 @@
+"""LogitRelaxedBernoulli."""
+import torch
+
+from . import constraints
+from .distribution import Distribution, _ProbsOrLogits
+from .transformed_distribution import TransformedDistribution
+from .transforms import SigmoidTransform
+from .utils import broadcast_all, clamp_probs
+
+
+class LogitRelaxedBernoulli(_ProbsOrLogits):
+    """The logit of RelaxedBernoulli."""
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.real
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        self.temperature = temperature
+        name, value = self._set_param(probs, logits)
+        self._setup(validate_args, **{name: value})
+
+    def rsample(self, sample_shape=torch.Size()):
+        shape = self._extended_shape(sample_shape)
+        p = clamp_probs(self.probs.expand(shape))
+        u = clamp_probs(torch.rand(shape, dtype=p.dtype, device=p.device))
+        return (u.log() - (-u).log1p() + p.log() - (-p).log1p()) / self.temperature
+
+    def _log_prob(self, value):
+        logits, value = broadcast_all(self.logits, value)
+        diff = logits - value.mul(self.temperature)
+        return self.temperature.log() + diff - 2 * diff.exp().log1p()
+
+
+class _Relaxed(TransformedDistribution):
+    temperature = property(lambda self: self.base_dist.temperature)
+    logits = property(lambda self: self.base_dist.logits)
+    probs = property(lambda self: self.base_dist.probs)
+
+
+class RelaxedBernoulli(_Relaxed):
+    """A Bernoulli variable made continuous: the nearer to 0 or 1, the lower the temperature."""
+    arg_constraints, support, has_rsample = LogitRelaxedBernoulli.arg_constraints, constraints.unit_interval, True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
