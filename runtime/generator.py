@@ -89,17 +89,15 @@ class Generator:
         r._set_state_bytes(self._state_bytes())
         return r
 
-    def get_offset(self):
-        raise RuntimeError("CPU Generator does not use offset")
+    def _refused(error, message):  # noqa: N805 - makes methods of this class body
+        def method(self, *args):
+            raise error(message)
+        return method
 
-    def set_offset(self, offset):
-        raise RuntimeError("CPU Generator does not use offset")
-
-    def graphsafe_get_state(self):
-        raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
-
-    def graphsafe_set_state(self, state):
-        raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
+    get_offset = set_offset = _refused(RuntimeError, "CPU Generator does not use offset")
+    graphsafe_get_state = _refused(NotImplementedError, "graphsafe_get_state is not supported in this Generator")
+    graphsafe_set_state = _refused(NotImplementedError, "graphsafe_set_state is not supported in this Generator")
+    del _refused
 
     def __reduce__(self):
         return Generator, (self.device,), (self.initial_seed(), None, self.get_state())

@@ -90,10 +90,16 @@ class _ComplexFormatter:
 
 def _values(tensor):
     """A tensor's values as an array of a kind that Python can format."""
-    a = (tensor if tensor.device.type == "cpu" else tensor.cpu())._array()
-    if tensor.dtype is dt.complex32 and a.dtype.kind != "c":
-        a = a.view(np.float16).astype(np.float32).view(np.complex64).reshape(tensor.shape)
-    return a
+    if tensor.device.type != "cpu":
+        tensor = tensor.cpu()
+    d = tensor.dtype
+    if d.np is not None:
+        return tensor._array()
+    if d is not dt.complex32 and d.name != "float4_e2m1fn_x2":
+        raise NotImplementedError(f"tensors of dtype {d} cannot be printed")
+    raw = tensor.untyped_storage()._array().view("f2,f2" if d is dt.complex32 else np.uint8)[tensor.storage_offset():]
+    raw = np.lib.stride_tricks.as_strided(raw, tensor.shape, [n * d.itemsize for n in tensor.stride()])
+    return raw["f0"].astype("f4") + 1j * raw["f1"].astype("f4") if d is dt.complex32 else raw
 
 
 def _numbers(values, indent):

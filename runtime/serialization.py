@@ -148,20 +148,17 @@ for _priority, _name in ((20, "cuda"), (23, ACCELERATOR), (24, "hpu"), (25, "xpu
     _register_backend(_priority, _name)
 
 
-def _first(functions, *args):
-    return next((r for r in (f(*args) for f in functions) if r), None)
-
-
 def _typename(obj):
     return f"{type(obj).__module__}.{type(obj).__name__}"
 
 
 def location_tag(storage):
     """The device of a storage as files name it."""
-    tag = _first((t for _, t, _ in _package_registry), storage)
-    if tag is None:
-        raise RuntimeError("don't know how to determine data location of " + _typename(storage))
-    return tag
+    for _, tagger, _ in _package_registry:
+        tag = tagger(storage)
+        if tag:
+            return tag
+    raise RuntimeError("don't know how to determine data location of " + _typename(storage))
 
 
 def default_restore_location(storage, location):
@@ -464,7 +461,7 @@ def _load(archive, map_location, pickle_module, mapped, args):
                 storage = UntypedStorage._from_array(array)
             if order not in (None, sys.byteorder):
                 storage._array()[:] = _swapped(storage._array(), d, order)
-            storage = restore(storage, location)
+            storage = restore(storage, location).untyped()
         typed = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
         if typed.data_ptr():
             loaded[key] = typed
@@ -701,11 +698,8 @@ def reduce_ex(self, proto):
         return _reduce_plain(self)
     if has_torch_function((self,)):
         return handle_torch_function(Tensor.__reduce_ex__, (self,), self, proto)
-    return _rebuild_from_type_v2, (*_with_type(_reduce_plain(self), type(self)), state)
-
-
-def _with_type(reduced, cls):
-    return reduced[0], cls, reduced[1]
+    func, args = _reduce_plain(self)
+    return _rebuild_from_type_v2, (func, type(self), args, state)
 
 
 def setstate(self, state):
@@ -730,11 +724,11 @@ def deepcopy(self, memo):
                            "see https://github.com/pytorch/pytorch/pull/103001")
     if id(self) in memo:
         return memo[id(self)]
-    cls, source = type(self), alias(self)
+    cls = type(self)
     if self.device is CPU:
         new = _rebuild(copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride())
     else:
-        new = source.clone()
+        new = alias(self).clone()
     if cls is not Tensor:
         if type(self.new_empty([])) is not cls:
             raise RuntimeError("The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "

@@ -72,14 +72,6 @@ def _today(module, name):
     return IMPORT_MAPPING.get(module, module), name
 
 
-def globals_in(data):
-    """The full paths that a pickle names."""
-    try:
-        return {".".join(_today(*arg.split(" ", 1))) for op, arg, _ in pickletools.genops(data) if op.name == "GLOBAL"}
-    except ValueError as e:
-        raise UnpicklingError(str(e)) from e
-
-
 class _Opcodes(dict):
     def __missing__(self, code):
         raise UnpicklingError(f"Unsupported operand {code}")
@@ -199,6 +191,19 @@ class Unpickler(_base):
         self.append(self.persistent_load(pid))
 
     del _on
+
+
+def globals_in(data):
+    """The full paths that a pickle names; an UnpicklingError where it does more than Unpickler can."""
+    found = set()
+    try:
+        for op, arg, _ in pickletools.genops(data):
+            Unpickler.dispatch[ord(op.code)]
+            if op.name == "GLOBAL":
+                found.add(".".join(_today(*arg.split(" ", 1))))
+    except ValueError as e:
+        raise UnpicklingError(str(e)) from e
+    return found
 
 
 def load(file, *, encoding="ASCII"):

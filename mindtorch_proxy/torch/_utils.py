@@ -1,7 +1,5 @@
 """torch._utils: what pickles of tensors call, and helpers that libraries import."""
 import functools
-import importlib
-import logging
 import os
 import sys
 import traceback
@@ -16,7 +14,6 @@ from mindtorch_proxy.runtime.serialization import (  # noqa: F401
     _rebuild_wrapper_subclass, _set_obj_state, get_tensor_metadata, set_tensor_metadata)
 
 _rebuild_xla_tensor = _rebuild_device_tensor_from_numpy
-logger = logging.getLogger(__name__)
 
 
 def _rebuild_parameter(data, requires_grad, backward_hooks):
@@ -28,15 +25,6 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
 
 
 unpickler.allow(_rebuild_parameter, _rebuild_parameter_with_state)
-
-
-def _get_async_or_non_blocking(function_name, non_blocking, kwargs):
-    if not kwargs:
-        return non_blocking
-    if list(kwargs) != ["async"]:
-        raise TypeError(f"{function_name}() got an unexpected keyword argument '{list(kwargs)[-1]}'")
-    warnings.warn("'async' is deprecated; use 'non_blocking'", stacklevel=2)
-    return kwargs["async"]
 
 
 def _import_dotted_name(name):
@@ -79,13 +67,6 @@ def _take_tensors(tensors, size_limit):
         groups[kind][0].append(t)
         groups[kind][1] += size
     yield from (group for group, _ in groups.values() if group)
-
-
-def render_call(fn, args, kwargs):
-    """A call as text, tensors without their numbers."""
-    with torch._tensor_str.printoptions(threshold=0, edgeitems=0):
-        parts = [repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()]
-    return f"{torch.overrides.resolve_name(fn) or fn}({', '.join(parts)})"
 
 
 class KeyErrorMessage(str):
@@ -206,25 +187,3 @@ def _dummy_type(name):
     def fail(obj, *args, **kwargs):
         raise RuntimeError(f"Tried to instantiate dummy base class {name}")
     return type(name, (object,), {"__init__": fail, "__new__": fail})
-
-
-class CallbackRegistry:
-    """Callbacks under a name; one that fails is logged."""
-
-    def __init__(self, name):
-        self.name, self.callback_list = name, []
-
-    def add_callback(self, cb):
-        self.callback_list.append(cb)
-
-    def fire_callbacks(self, *args, **kwargs):
-        for cb in self.callback_list:
-            try:
-                cb(*args, **kwargs)
-            except Exception:
-                logger.exception("Exception in callback for %s registered with gpu trace", self.name)
-
-
-def try_import(module_name):
-    """The module, or None where there is none."""
-    return importlib.import_module(module_name) if module_name in sys.modules or importlib.util.find_spec(module_name) else None
