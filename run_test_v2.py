@@ -111,10 +111,12 @@ class FileRun:
         self.events = Path(options.folder, f"{number}.jsonl")
         self.number = number
         self.results: dict[str, dict] = {}  # test id -> result, in the order of execution
+        self.unfinished: dict[str, dict] = {}
         self.collected: list[str] = []
         self.status = None  # pytest's exit status, once it ended by itself
         self.running = None  # (id, since)
         self.process: subprocess.Popen | None = None
+        self.interrupted = False
         self.offset = 0
 
     def read(self):
@@ -136,12 +138,15 @@ class FileRun:
                     self.merge(event)
                 case "finish":
                     self.running = None
+                    self.results |= self.unfinished
+                    self.unfinished.clear()
                 case "end":
                     self.status = event["status"]
 
     def merge(self, report):
         """Setup, call and teardown make one result: the first that is not `passed` decides, but a failure always does."""
-        result = self.results.setdefault(report["id"], {"id": report["id"], "outcome": "passed", "message": "", "text": "", "duration": 0.0})
+        new = {"id": report["id"], "outcome": "passed", "message": "", "text": "", "duration": 0.0}
+        result = self.unfinished.setdefault(report["id"], new)
         result["duration"] += report["duration"]
         if report["outcome"] == "failed" or (report["outcome"] == "skipped" and result["outcome"] == "passed"):
             result.update(outcome="skipped" if report["outcome"] == "skipped" else "failed", message=report["message"],
@@ -150,8 +155,9 @@ class FileRun:
                 result["category"] = category_of(report["message"])
 
     def fail(self, test, category, message):
-        result = self.results.setdefault(test, {"id": test, "duration": 0.0})
-        result.update(outcome="failed", category=category, message=message, text=message, when="call")
+        self.results[test] = {"id": test, "duration": 0.0, "outcome": "failed", "category": category, "message": message, "text": message,
+                              "when": "call"}
+        self.unfinished.clear()
         self.running = None
 
     def kill(self):
@@ -175,7 +181,8 @@ class FileRun:
         order = {"arguments": arguments, "events": str(self.events), "done": list(self.results), "only": options.only, "core": core}
         self.status = self.running = None
         self.process = subprocess.Popen([sys.executable, __file__, "--child", json.dumps(order)], cwd=self.root, env=environment,
-                                        stdin=subprocess.DEVNULL, stdout=output, stderr=output and subprocess.STDOUT, start_new_session=True)
+                                        stdin=subprocess.DEVNULL, stdout=output, stderr=output and subprocess.STDOUT,
+                                        start_new_session=True)
         started = time.monotonic()
         while self.process.poll() is None:
             try:
@@ -193,7 +200,7 @@ class FileRun:
                     return False
         self.read()
         code = self.process.returncode
-        if self.status == code:
+        if self.status == code or self.interrupted:
             return True
         name = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         what = self.running[0] if self.running else f"{self.file}::(at exit)" if self.status is not None else self.file
@@ -276,7 +283,7 @@ def check(options, roots):
             found = re.search(r'^__version__ = "(.*)"', source.read_text(encoding="utf-8"), re.M)
             if found and found[1] != installed:
                 raise SystemExit(f"run_test_v2: the checkout {root} is transformers {found[1]}, but {installed} is installed.\n"
-                                 f"pip install 'transformers=={found[1]}', or check out v{installed}; --any-version runs them all the same.")
+                                 f"pip install 'transformers=={found[1]}', or check out v{installed}; --any-version runs them all the same")
 
 
 def load_ledger(path):
@@ -417,15 +424,19 @@ def main(arguments) -> int:
 
         pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
         interrupted = False
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             list(pool.map(work, runs))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # the files' processes have sessions of their own: nobody else ends them
             interrupted = True
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+            pool.shutdown(wait=False, cancel_futures=True)
             for run in runs:
-                run.options.timeout = 0
+                run.interrupted = True
                 if run.process is not None and run.process.poll() is None:
                     run.kill()
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown()
             runs = [run for run in runs if hasattr(run, "wall")]
         if options.report:
             merge_reports(options.folder, options.report)

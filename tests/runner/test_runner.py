@@ -2,8 +2,11 @@
 
 import importlib.util
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from importlib import metadata
 from pathlib import Path
@@ -159,3 +162,21 @@ def test_report_of_kernels_is_merged(checkout, tmp_path):
     run(checkout / "tests/models/good", "--report", tmp_path / "k.json")
     report = json.loads((tmp_path / "k.json").read_text())
     assert report["device"] == "cpu" and sum(k["calls"] for k in report["kernels"] if k["op"] == "add") == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_its_results_and_leaves_no_process(checkout, tmp_path, number):
+    pid = tmp_path / "pid"
+    (checkout / "tests/models/good/test_long.py").write_text(
+        f"import os, time\ndef test_a(): pass\ndef test_b():\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n    time.sleep(90)\n")
+    process = subprocess.Popen([sys.executable, RUNNER, checkout / "tests/models/good/test_long.py", "--json", tmp_path / "r.json"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (pid.exists() and pid.read_text()):
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(number)
+    assert process.wait(30) == 130
+    results = json.loads((tmp_path / "r.json").read_text())["tests"]
+    assert [(t["id"].rpartition("::")[2], t["outcome"]) for t in results] == [("test_a", "passed")]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
