@@ -1,0 +1,779 @@
+"""Matrix products: mm, bmm, matmul, linear, addmm and their kin, einsum, attention, distances."""
+import string
+
+from ..op import DEFAULT, REGISTRY_FN, _made, broadcast_shapes, composite, op
+from .common import F, LINALG, T, Tensor, conj, dt, numel, wrap_dim
+
+
+def _name(t):
+    return dt.scalar_name(t.dtype)
+
+
+_C_NAMES = {"Byte": "unsigned char", "Char": "signed char", "Short": "short", "Int": "int", "Long": "long int", "Half": "c10::Half", "Float": "float",
+            "Double": "double", "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>", "BFloat16": "c10::BFloat16", "Bool": "bool"}
+
+
+def _c_name(t):
+    return _C_NAMES.get(_name(t), _name(t))
+
+
+def no_bool(kernel, t):
+    if t.dtype is dt.bool_:
+        raise NotImplementedError(f'"{kernel}" not implemented for \'Bool\'')
+
+
+def mT(x):
+    return x.transpose(-2, -1)
+
+
+def mH(x):
+    return conj(x.transpose(-2, -1))
+
+
+def rows(x):
+    """All leading dimensions as one."""
+    return x if len(x._shape) == 2 else x.reshape((numel(x._shape[:-1]), x._shape[-1]))
+
+
+def scaled(x, factor):
+    return x if factor.__class__ is not complex and factor == 1 else x * conj(factor)
+
+
+# ------------------------------------------------------------------------------------------------ products of two
+def _mm_check(a, b, n="mat2"):
+    for t, who in ((a, "self"), (b, n)):
+        if len(t._shape) != 2:
+            raise RuntimeError(f"{who} must be a matrix")
+    return _mm_meta(a, b)
+
+
+def _mm_meta(a, b):
+    s, r = a._shape, b._shape
+    if s[-1] != r[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(s[:-1])}x{s[-1]} and {r[0]}x{r[1]})")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_c_name(a)} != {_c_name(b)}")
+    no_bool("addmm_impl_cpu_", a)
+    return (*s[:-1], r[1]), a.dtype
+
+
+def _bmm_check(a, b):
+    for t, who in ((a, "batch1"), (b, "batch2")):
+        if len(t._shape) != 3:
+            raise RuntimeError(f"{who} must be a 3D tensor")
+    if b._shape[0] != a._shape[0]:
+        raise _batch_error(a._shape[0], a._shape[2], b)
+    return _bmm_meta(a, b)
+
+
+def _batch_error(n, k, b):
+    return RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{numel(b._shape[:-2])}, {b._shape[-2]}].")
+
+
+def _bmm_meta(a, b):
+    s, r = a._shape, b._shape
+    batch = s[:-2] if s[:-2] == r[:-2] else broadcast_shapes(s[:-2], r[:-2])
+    if s[-1] != r[-2]:
+        raise _batch_error(numel(batch), s[-1], b)
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {_name(a)} but found {_name(b)}")
+    no_bool("bmm", a)
+    return (*batch, s[-2], r[-1]), a.dtype
+
+
+_PRODUCT = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.mm(mH(rows(self)), rows(g))}
+_BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.matmul(mH(self), g)}
+mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT)
+bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_BATCHED)
+# the same with leading dimensions: self of any rank times a matrix, and broadcasting stacks of matrices
+folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_PRODUCT, method=False)
+stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, method=False)
+
+
+def _dot_meta(self, tensor):
+    if len(self._shape) != 1 or len(tensor._shape) != 1:
+        raise RuntimeError(f"1D tensors expected, but got {len(self._shape)}D and {len(tensor._shape)}D tensors")
+    if self.dtype is not tensor.dtype:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {_name(self)} and {_name(tensor)}")
+    if self._shape != tensor._shape:
+        n, m = self._shape[0], tensor._shape[0]
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got {n} and {m} "
+                           "elements respectively")
+    no_bool("dot", self)
+    return (), self.dtype
+
+
+dot_op = op("dot(Tensor self, Tensor tensor) -> Tensor", "Dot", meta=_dot_meta,
+            derivative={"self": lambda g, tensor: g * conj(tensor), "tensor": lambda g, self: g * conj(self)})
+op("vdot(Tensor self, Tensor other) -> Tensor", "Vdot", meta=_dot_meta,
+   derivative={"self": lambda g, other: conj(g) * other, "other": lambda g, self: g * self})
+
+
+def _mv_meta(self, vec, bias=None):
+    s = self._shape
+    b = (s[0],) if bias is None else bias._shape
+    if len(s) != 2 or len(vec._shape) != 1 or len(b) > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {len(b)}, {len(s)}, {len(vec._shape)}")
+    if vec._shape[0] != s[1] or b not in ((), (1,), (s[0],)):
+        raise RuntimeError(f"size mismatch, got input ({b[0] if b else 1}), mat ({s[0]}x{s[1]}), vec ({vec._shape[0]})")
+    first = vec if bias is None else bias
+    if not first.dtype is self.dtype is vec.dtype:
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {_name(first)}, {_name(self)}, and {_name(vec)}")
+    no_bool("addmv_impl_cpu", self)
+    return (s[0],), self.dtype
+
+
+mv_op = op("mv(Tensor self, Tensor vec) -> Tensor", "Mv", meta=_mv_meta,
+           derivative={"self": lambda g, vec: T.outer(g, conj(vec)), "vec": lambda g, self: T.mv(mH(self), g)})
+
+
+@composite("matmul(Tensor self, Tensor other) -> Tensor", alias=("linalg.matmul",))
+def matmul(self, other):
+    n, m = len(self._shape), len(other._shape)
+    if n == 0 or m == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
+    if n == 2 and m == 2:
+        return mm_op.call(self, other)
+    if n > 2 and m > 2:
+        return stacked.call(self, other)
+    if m == 1:
+        return dot_op.call(self, other) if n == 1 else mv_op.call(self, other) if n == 2 else folded.call(self, other.unsqueeze(1)).squeeze(-1)
+    if m == 2:
+        return mm_op.call(self.unsqueeze(0), other).squeeze(0) if n == 1 else folded.call(self, other)
+    if n == 1:
+        return stacked.call(self.unsqueeze(0).unsqueeze(0), other).squeeze(-2)
+    return stacked.call(self.unsqueeze(0), other)
+
+
+@composite("outer(Tensor self, Tensor vec2) -> Tensor", alias=("ger",))
+def outer(self, vec2):
+    for t, who in ((self, "self"), (vec2, "vec2")):
+        if len(t._shape) != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {who}, but got {len(t._shape)}-D")
+    return self.unsqueeze(1) * vec2
+
+
+@composite("inner(Tensor self, Tensor other) -> Tensor")
+def inner(self, other):
+    if self.dtype is not other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    if not self._shape or not other._shape:
+        return self * other
+    if self._shape[-1] != other._shape[-1]:
+        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self._shape)} and {list(other._shape)}")
+    return T.tensordot(self, other, ([-1], [-1]))
+
+
+# ------------------------------------------------------------------------------------------------ a product and a sum
+def _expands(self, shape):
+    n = len(shape)
+    if len(self._shape) > n:
+        raise RuntimeError(f"expand(Tensor, size={list(shape)}): the number of sizes provided ({n}) must be greater or equal to the number of "
+                           f"dimensions in the tensor ({len(self._shape)})")
+    for d in range(-1, -len(self._shape) - 1, -1):
+        if self._shape[d] not in (1, shape[d]):
+            raise RuntimeError(f"The expanded size of the tensor ({shape[d]}) must match the existing size ({self._shape[d]}) at non-singleton dimension "
+                               f"{n + d}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self._shape)}")
+
+
+def _addmm_meta(self, mat1, mat2, beta=1, alpha=1):
+    for t, who in ((mat1, "mat1"), (mat2, "mat2")):
+        if len(t._shape) != 2:
+            raise RuntimeError(f"{who} must be a matrix, got {len(t._shape)}-D tensor")
+    if mat1._shape[1] != mat2._shape[0]:
+        _mm_meta(mat1, mat2)
+    shape = (mat1._shape[0], mat2._shape[1])
+    _expands(self, shape)
+    if self.dtype is not mat2.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(self)} and {_name(mat2)}")
+    return shape, _mm_meta(mat1, mat2)[1]
+
+
+def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
+    for t, who in ((batch1, "batch1"), (batch2, "batch2")):
+        if len(t._shape) != 3:
+            raise RuntimeError(f"{who} must be a 3D tensor")
+    if batch1._shape[0] != batch2._shape[0] or batch1._shape[2] != batch2._shape[1]:
+        raise _batch_error(batch1._shape[0], batch1._shape[2], batch2)
+    shape = (*batch1._shape[:2], batch2._shape[2])
+    _expands(self, shape)
+    if not self.dtype is batch1.dtype is batch2.dtype:
+        raise RuntimeError(f"Input dtypes must be the same, got: input {_c_name(self)}, batch1: {_c_name(batch1)}, batch2: {_c_name(batch2)}")
+    no_bool("baddbmm", self)
+    return shape, self.dtype
+
+
+def _adding(name, first, second, prim, meta, grads):
+    op(f"{name}(Tensor self, Tensor {first}, Tensor {second}, *, Scalar beta=1, Scalar alpha=1) -> Tensor", prim, meta=meta, inplace=True,
+       derivative={"self": lambda g, beta: scaled(g, beta), **grads})
+
+
+_adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, {
+    "mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)})
+_adding("baddbmm", "batch1", "batch2", "Baddbmm", _baddbmm_meta, {
+    "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha), "batch2": lambda g, batch1, alpha: scaled(T.bmm(mH(batch1), g), alpha)})
+_adding("addmv", "mat", "vec", "Addmv", lambda self, mat, vec, beta, alpha: _mv_meta(mat, vec, self), {
+    "mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha), "vec": lambda g, mat, alpha: scaled(T.mv(mH(mat), g), alpha)})
+
+
+@composite("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True)
+def addbmm(self, batch1, batch2, beta, alpha):
+    for t, who in ((batch1, "batch1"), (batch2, "batch2")):
+        if len(t._shape) != 3:
+            raise RuntimeError(f"{who} must be a 3D tensor")
+    (b, n, k), (c, k2, p) = batch1._shape, batch2._shape
+    if b != c:
+        raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {b} and {c}")
+    if k != k2:
+        raise RuntimeError(f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{p})")
+    return T.addmm(self, batch1.transpose(0, 1).reshape((n, b * k)), batch2.reshape((b * k, p)), beta=beta, alpha=alpha)
+
+
+@composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True)
+def addr(self, vec1, vec2, beta, alpha):
+    for t, who in ((vec1, "vec1"), (vec2, "vec2")):
+        if len(t._shape) != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {who}, but got {len(t._shape)}-D")
+    _expands(self, (vec1._shape[0], vec2._shape[0]))
+    d = dt.promote_types(dt.promote_types(self.dtype, vec1.dtype), vec2.dtype)
+    for x, who in ((beta, "beta"), (alpha, "alpha")):
+        if d.category < dt.FLOAT and isinstance(x, float):
+            raise RuntimeError(f"For integral input tensors, argument {who} must not be a floating point number.")
+        if d is not dt.bool_ and isinstance(x, bool):
+            raise RuntimeError(f"Boolean {who} only supported for Boolean results.")
+    product = vec1.unsqueeze(1) * vec2
+    if d is dt.bool_:
+        product = product if alpha else T.zeros_like(product)
+        return product | self if beta else product.clone()
+    product = scaled(product, alpha.conjugate())
+    return (product if beta == 0 else product + scaled(self, beta.conjugate())).to(d)
+
+
+def _linear_meta(input, weight, bias):
+    if len(weight._shape) != 2:
+        if len(weight._shape) > 2:
+            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(weight._shape)}D")
+        raise RuntimeError(f"mat2 must be a matrix, got {len(weight._shape)}-D tensor")
+    s, (n, k) = input._shape, weight._shape
+    if s[-1] != k:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(s[:-1])}x{s[-1]} and {k}x{n})")
+    if bias is not None:
+        shape = (numel(s[:-1]), n)
+        _expands(bias, (*s[:-1], n) if len(bias._shape) > 1 else shape)
+        if bias.dtype is not weight.dtype:
+            raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(bias)} and {_name(weight)}")
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_c_name(input)} != {_c_name(weight)}")
+    no_bool("addmm_impl_cpu_", input)
+    return (*s[:-1], n), input.dtype
+
+
+linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", meta=_linear_meta, method=False, derivative={
+    "input": lambda g, weight: T.matmul(g, conj(weight)), "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
+    "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g})
+
+
+@composite("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+def linear(input, weight, bias):
+    if not input._shape or not weight._shape:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(input._shape)}D and {len(weight._shape)}D")
+    if len(weight._shape) == 1 and bias is None:
+        return matmul(input, weight)
+    if len(input._shape) == 1 and len(weight._shape) == 2:
+        return linear_op.call(input.unsqueeze(0), weight, bias).squeeze(0)
+    return linear_op.call(input, weight, bias)
+
+
+@composite("nn.functional.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
+def bilinear(input1, input2, weight, bias):
+    if not input1.dtype is input2.dtype is weight.dtype:
+        raise RuntimeError(f"All tensors must have the same dtype, got input1: {_c_name(input1)}, input2: {_c_name(input2)}, weight: {_c_name(weight)}")
+    s, r, (o, k1, k2) = input1._shape, input2._shape, weight._shape
+    if len(s) != len(r):
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(s)} and {len(r)}")
+    for i, (x, y) in enumerate(zip(s[:-1], r[:-1])):
+        if x != y:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {x} and {y}")
+    for n, (x, y) in enumerate(((s[-1], k1), (r[-1], k2)), 1):
+        if x != y:
+            raise RuntimeError(f"bilinear(): input{n} size does not match weight size: got {x} but expected {y}")
+    if bias is not None and bias._shape[0] != o:
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias._shape[0]} but expected {o}")
+    left = T.mm(rows(input1), weight.permute((1, 0, 2)).reshape((k1, o * k2))).reshape((numel(s[:-1]), o, k2))
+    out = T.bmm(left, rows(input2).unsqueeze(-1)).reshape((*s[:-1], o))
+    return out if bias is None else out + bias
+
+
+# ------------------------------------------------------------------------------------------------ chains and contractions
+def _multi_dot(tensors):
+    n = len(tensors)
+    if n < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {n}")
+    for where, t in (("first", tensors[0]), ("last", tensors[-1])):
+        if len(t._shape) not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {where} tensor must be 1D or 2D but got {len(t._shape)}D")
+    ms = list(tensors)
+    vec_first, vec_last = len(ms[0]._shape) == 1, len(ms[-1]._shape) == 1
+    if vec_first:
+        ms[0] = ms[0].unsqueeze(0)
+    if vec_last:
+        ms[-1] = ms[-1].unsqueeze(-1)
+    for i, t in enumerate(ms):
+        if len(t._shape) != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {len(t._shape)}D")
+        if t.dtype is not ms[0].dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {_c_name(ms[0])} and tensor {i} {_c_name(t)}")
+        if i and ms[i - 1]._shape[1] != t._shape[0]:
+            raise RuntimeError(f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._shape)} and {list(tensors[i]._shape)} cannot be "
+                               "multiplied")
+    out = _chain(ms)
+    out = out.squeeze(0) if vec_first else out
+    return out.squeeze(-1) if vec_last else out
+
+
+def _chain(ms):
+    """The product in the order of fewest multiplications."""
+    n = len(ms)
+    p = [ms[0]._shape[0], *[m._shape[1] for m in ms]]
+    best = {(i, i): (0, None) for i in range(n)}
+    for span in range(1, n):
+        for i in range(n - span):
+            j = i + span
+            best[i, j] = min(((best[i, k][0] + best[k + 1, j][0] + p[i] * p[k + 1] * p[j + 1], k) for k in range(i, j)), key=lambda c: c[0])
+
+    def product(i, j):
+        return ms[i] if i == j else T.mm(product(i, best[i, j][1]), product(best[i, j][1] + 1, j))
+    return product(0, n - 1)
+
+
+@composite("linalg.multi_dot(Tensor[] tensors) -> Tensor")
+def multi_dot(tensors):
+    return _multi_dot(tensors)
+
+
+@composite("_chain_matmul(Tensor[] matrices) -> Tensor", method=False)
+def chain_matmul(matrices):
+    for t in matrices:
+        if len(t._shape) != 2:
+            raise RuntimeError(f"Tensor at index 0 has {len(t._shape)} dimensions, expected 2" if False else
+                               f"chain_matmul: expected every tensor to be a matrix but got {len(t._shape)} dimensions")
+    return matrices[0] if len(matrices) == 1 else _multi_dot(matrices)
+
+
+@composite("tensordot(Tensor self, Tensor other, Any dims=2) -> Tensor", method=False)
+def tensordot(self, other, dims):
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if numel(dims._shape) > 1 else int(dims.item())
+    if isinstance(dims, (tuple, list)):
+        if len(dims) == 1 and not isinstance(dims[0], (tuple, list)):
+            dims = int(dims[0])
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(len(self._shape), len(other._shape)):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        da, db = list(range(-dims, 0)), list(range(dims))
+    else:
+        da, db = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if self.dtype is not other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    if len(da) != len(db):
+        raise RuntimeError("both dimension lists should have same length")
+    a, b = self, other
+    for x, y in zip(da, db):
+        s, r = self._shape[x], other._shape[y]
+        if s == r:
+            continue
+        # a size of 1 is summed away with the other's dimension
+        if r == 1:
+            a = a.sum(x, keepdim=True)
+        elif s == 1:
+            b = b.sum(y, keepdim=True)
+        else:
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {s} in dim {x} and second has size {r} in dim {y}")
+    da, db = [wrap_dim(d, len(a._shape)) for d in da], [wrap_dim(d, len(b._shape)) for d in db]
+    ka, kb = [d for d in range(len(a._shape)) if d not in da], [d for d in range(len(b._shape)) if d not in db]
+    sa, sb = [a._shape[d] for d in ka], [b._shape[d] for d in kb]
+    k = numel([a._shape[d] for d in da])
+    out = T.mm(a.permute((*ka, *da)).reshape((numel(sa), k)), b.permute((*db, *kb)).reshape((k, numel(sb))))
+    return out.reshape((*sa, *sb))
+
+
+# ------------------------------------------------------------------------------------------------ einsum
+def _error(text):
+    return RuntimeError("einsum(): " + text)
+
+
+def _subscripts(text, who, start, suffix=""):
+    """The labels of one operand, Ellipsis for its ellipsis."""
+    out, i = [], 0
+    while i < len(text):
+        ch = text[i]
+        if ch == ".":
+            if Ellipsis in out:
+                raise _error(f"found '.' for {who} {'but' if suffix else 'for which'} an ellipsis {'(...) ' if suffix else ''}was already found")
+            if text[i:i + 3] != "...":
+                raise _error(f"found '.' for {who} that is not part of any ellipsis{suffix}")
+            out.append(Ellipsis)
+            i += 3
+            continue
+        if ch in string.ascii_letters:
+            out.append(ch)
+        elif ch != " ":
+            raise _error(f"invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]")
+        i += 1
+    return out
+
+
+def _parse(equation, operands):
+    """Labels of each operand and of the result, ellipses replaced by labels of their own."""
+    left, arrow, right = equation.partition("->")
+    terms, at = [], 0
+    for i, part in enumerate(left.split(",")):
+        terms.append(_subscripts(part, f"operand {i}", at))
+        at += len(part) + 1
+    if len(terms) != len(operands):
+        raise _error(f"{'fewer' if len(terms) > len(operands) else 'more'} operands were provided than specified in the equation")
+    wide = 0
+    for i, (t, x) in enumerate(zip(terms, operands)):
+        named, n = len(t) - (Ellipsis in t), len(x._shape)
+        if Ellipsis in t and named > n:
+            raise _error(f"the number of subscripts in the equation ({named}) is more than the number of dimensions ({n}) for operand {i}")
+        if Ellipsis not in t and named != n:
+            raise _error(f"the number of subscripts in the equation ({named}) does not match the number of dimensions ({n}) for operand {i} and no "
+                         "ellipsis was given")
+        wide = max(wide, n - named) if Ellipsis in t else wide
+    dots = list(range(wide))
+
+    def spread(t, n):
+        k = t.index(Ellipsis) if Ellipsis in t else None
+        return t if k is None else [*t[:k], *dots[wide - n:], *t[k + 1:]]
+    full = [spread(t, len(x._shape) - len(t) + 1) for t, x in zip(terms, operands)]
+    letters = [c for t in terms for c in t if c is not Ellipsis]
+    if arrow:
+        out = _subscripts(right, "output", len(left) + 2, " (...)")
+        for c in out:
+            if out.count(c) > 1:
+                raise _error(f"output subscript {c} appears more than once in the output")
+            if c is not Ellipsis and c not in letters:
+                raise _error(f"output subscript {c} does not appear in the equation for any input operand")
+        out = spread(out, wide)
+    else:
+        out = dots + sorted(c for c in set(letters) if letters.count(c) == 1)
+    return full, out
+
+
+def _diagonals(x, labels, i):
+    """x with each label once."""
+    labels = list(labels)
+    for c in dict.fromkeys(labels):
+        while labels.count(c) > 1:
+            a = labels.index(c)
+            b = labels.index(c, a + 1)
+            if x._shape[a] != x._shape[b]:
+                raise _error(f"subscript {c} is repeated for operand {i} but the sizes don't match, {x._shape[b]} != {x._shape[a]}")
+            x = x.diagonal(0, a, b).movedim(-1, a)
+            del labels[b]
+    return x, labels
+
+
+def _pair(a, la, b, lb, keep):
+    """Contract two operands over the labels that nothing else keeps."""
+    shared = [c for c in la if c in lb]
+    for c in shared:
+        # a size of 1 counts as absent where the other has more
+        i, j = la.index(c), lb.index(c)
+        if a._shape[i] != b._shape[j]:
+            if a._shape[i] == 1:
+                a, la = a.squeeze(i), [x for x in la if x != c]
+            else:
+                b, lb = b.squeeze(j), [x for x in lb if x != c]
+    a, la = _sum_out(a, la, lambda c: c in lb or c in keep)
+    b, lb = _sum_out(b, lb, lambda c: c in la or c in keep)
+    total = [c for c in la if c in lb and c not in keep]
+    batch = [c for c in la if c in lb and c in keep]
+    only_a, only_b = [c for c in la if c not in lb], [c for c in lb if c not in la]
+    out = batch + only_a + only_b
+    if not total:
+        a = a.permute([la.index(c) for c in batch + only_a])
+        a = a.reshape((*a._shape, *[1] * len(only_b))) if only_b else a
+        b = b.permute([lb.index(c) for c in batch + only_b])
+        if only_a:
+            b = b.reshape((*b._shape[:len(batch)], *[1] * len(only_a), *b._shape[len(batch):]))
+        return a * b, out
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {_name(a)} but found {_name(b)}")
+    no_bool("bmm", a)
+    sizes = [x._shape[ls.index(c)] for x, ls, cs in ((a, la, batch + only_a), (b, lb, only_b)) for c in cs]
+    lead = sizes[:len(batch)]
+    m, k = numel(sizes[len(batch):len(batch) + len(only_a)]), numel([a._shape[la.index(c)] for c in total])
+    a = a.permute([la.index(c) for c in batch + only_a + total])
+    b = b.permute([lb.index(c) for c in batch + total + only_b])
+    if len(total) != 1 or len(only_a) != 1 and batch or not only_a:
+        a = a.reshape((*lead, m, k) if batch or not only_a else (*a._shape[:len(only_a)], k))
+    if len(total) != 1 or len(only_b) != 1:
+        b = b.reshape((*lead, k, numel(sizes[len(batch) + len(only_a):])))
+    r = T.matmul(a, b)
+    return (r if list(r._shape) == sizes else r.reshape(sizes)), out
+
+
+def _sum_out(x, labels, kept):
+    gone = [i for i, c in enumerate(labels) if not kept(c)]
+    return (x.sum(gone), [c for c in labels if kept(c)]) if gone else (x, labels)
+
+
+@composite("einsum(str equation, Tensor[] operands) -> Tensor", method=False)
+def _einsum(equation, operands):
+    terms, out = _parse(equation, operands)
+    seen, items = {}, []
+    for i, (x, t) in enumerate(zip(operands, terms)):
+        x, t = _diagonals(x, t, i)
+        for c, n in zip(t, x._shape):
+            if n != 1:
+                if seen.setdefault(c, n) != n:
+                    raise _error(f"subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {seen[c]}"
+                                 if isinstance(c, str) else f"operands do not broadcast at dimension {c} of the ellipsis: {n} and {seen[c]}")
+        items.append((x, t))
+    x, t = items[0]
+    for i in range(1, len(items)):
+        rest = {c for _, u in items[i + 1:] for c in u}
+        x, t = _pair(x, t, *items[i], rest.union(out))
+    x, t = _sum_out(x, t, lambda c: c in out)
+    if t != out:
+        x = x.permute([t.index(c) for c in out])
+    return x
+
+
+_inner = REGISTRY_FN("einsum")
+
+
+def einsum(*args):
+    """The sum of products that the equation names: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    if len(args) < 2:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+    if not isinstance(args[0], Tensor):
+        equation, operands = args[0], args[1:]
+        return _inner(equation, list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands))
+
+    def spell(labels):
+        for c in labels:
+            if c is not Ellipsis and not 0 <= c < 52:
+                raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+        return "".join("..." if c is Ellipsis else (string.ascii_uppercase + string.ascii_lowercase)[c] for c in labels)
+    equation = ",".join(map(spell, args[1::2]))
+    return _inner(equation + ("->" + spell(args[-1]) if len(args) % 2 else ""), list(args[:len(args) // 2 * 2:2]))
+
+
+def chain_matmul_(*matrices, out=None):
+    """The product of the matrices in the cheapest order (deprecated for linalg.multi_dot)."""
+    import warnings
+    warnings.warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, which accepts a "
+                  "list of two or more tensors rather than multiple parameters.", UserWarning, stacklevel=2)
+    ms = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    return REGISTRY_FN("_chain_matmul")(ms, **({} if out is None else {"out": out}))
+
+
+for _f, _n in ((einsum, "einsum"), (chain_matmul_, "chain_matmul")):
+    _f.__name__ = _f.__qualname__ = _n
+    _f.__module__ = "torch.functional"
+    _made["torch", _n] = _f
+_inner.__globals__["_public"] = einsum
+
+
+# ------------------------------------------------------------------------------------------------ attention
+def _softmax_shape(self, dim, dtype):
+    if self._shape or dim not in (0, -1):
+        wrap_dim(dim, len(self._shape))
+    return self._shape, dtype or self.dtype
+
+
+op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", meta=_softmax_shape, method=False,
+   derivative=lambda g, out, dim, self_dtype: T._softmax_backward_data(g, out, dim, self_dtype))
+
+
+@composite("nn.functional.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
+           "bool is_causal=False, float? scale=None, bool enable_gqa=False) -> Tensor", out=False)
+def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    """softmax(query @ key^T * scale + mask) @ value; a row with nothing to attend to gives zeros."""
+    q, k, v = query, key, value
+    if not q.dtype is k.dtype is v.dtype:
+        raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(q)} key.dtype: {_c_name(k)} and "
+                           f"value.dtype: {_c_name(v)} instead.")
+    if min(len(q._shape), len(k._shape), len(v._shape)) < 2:
+        raise RuntimeError(f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {len(q._shape)} key.dim: "
+                           f"{len(k._shape)} and value.dim: {len(v._shape)} instead.")
+    d = q.dtype
+    if attn_mask is not None and attn_mask.dtype not in (dt.bool_, dt.float32, d):
+        raise RuntimeError(f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {_c_name(attn_mask)} and  "
+                           f"query.dtype: {_c_name(q)} instead.")
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if d.category < dt.FLOAT:
+        raise RuntimeError(f"expected scalar type Float but found {_name(q)}")
+    if enable_gqa:
+        hq, hk, hv = (t._shape[-3] for t in (q, k, v))
+        if hq % hk or hq % hv:
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+        k, v = _repeat_heads(k, hq // hk), _repeat_heads(v, hq // hv)
+    work = dt.OPMATH.get(d)
+    if work is not None:
+        q, k, v = q.to(work), k.to(work), v.to(work)
+    factor = 1 / max(q._shape[-1], 1) ** 0.5 if scale is None else scale
+    scores = T.matmul(q if factor == 1 else q * factor, mT(k))
+    if is_causal:
+        n, m = scores._shape[-2:]
+        attn_mask = T.ones((n, m), dtype=dt.bool_, device=q.device).tril()
+    if attn_mask is not None:
+        if attn_mask.dtype is dt.bool_:
+            attn_mask = T.zeros(attn_mask._shape, dtype=scores.dtype, device=q.device).masked_fill(~attn_mask, float("-inf"))
+        scores = scores + attn_mask
+        weights = T._safe_softmax(scores, -1) if not is_causal else T.softmax(scores, -1)
+    else:
+        weights = T.softmax(scores, -1)
+    if dropout_p:
+        if not 0 <= dropout_p <= 1:
+            raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
+        weights = T.dropout(weights, dropout_p, True)
+    out = T.matmul(weights, v)
+    return out if work is None else out.to(d)
+
+
+def _repeat_heads(x, n):
+    if n == 1:
+        return x
+    s = x._shape
+    return x.unsqueeze(-3).expand((*s[:-2], n, *s[-2:])).reshape((*s[:-3], s[-3] * n, *s[-2:]))
+
+
+# ------------------------------------------------------------------------------------------------ distances
+def _cdist_meta(x1, x2, p):
+    return (*broadcast_shapes(x1._shape[:-2], x2._shape[:-2]), x1._shape[-2], x2._shape[-2]), x1.dtype
+
+
+def _cdist_grads(g, x1, x2, p, out, needs):
+    """Gradients of both sides; a distance of zero has the gradient zero."""
+    if p == 0:
+        return T.zeros_like(x1), T.zeros_like(x2)
+    if p == 2:
+        w = T.where(out == 0, 0.0, g / out)
+        return (x1 * w.sum(-1, keepdim=True) - T.matmul(w, x2) if needs[0] else None,
+                x2 * w.sum(-2).unsqueeze(-1) - T.matmul(mT(w), x1) if needs[1] else None)
+    diff = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    w = _distance_slope(diff, out.unsqueeze(-1), g.unsqueeze(-1), p)
+    return w.sum(-2) if needs[0] else None, -w.sum(-3) if needs[1] else None
+
+
+def _distance_slope(diff, dist, g, p):
+    """Gradient of the distances by the differences."""
+    if p == 1:
+        return diff.sign() * g
+    size = diff.abs()
+    if p == float("inf"):
+        return diff.sign() * g * (size == dist)
+    if p == 0:
+        return T.zeros_like(diff)
+    if p == 2:
+        return T.where(dist == 0, 0.0, diff * (g / dist))
+    slope = diff.sign() * size ** (p - 1) * (g / dist ** (p - 1))
+    return T.where((dist == 0) | (size == 0) if p < 1 else dist == 0, 0.0, slope)
+
+
+op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, method=False)
+
+
+@composite('cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode="use_mm_for_euclid_dist_if_necessary") -> Tensor', method=False, out=False)
+def cdist(x1, x2, p, compute_mode):
+    if compute_mode not in ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    for t, who in ((x1, "X1"), (x2, "X2")):
+        if len(t._shape) < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {who} got: {len(t._shape)}D")
+    if x1._shape[-1] != x2._shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1._shape[-1]} X2: {x2._shape[-1]}")
+    for t, who in ((x1, "X1"), (x2, "X2")):
+        if t.dtype.category != dt.FLOAT:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {who} got: {_name(t)}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(f"expected scalar type {_name(x1)} but found {_name(x2)}")
+    if x1.dtype in dt.OPMATH:
+        raise NotImplementedError(f'"cdist" not implemented for \'{_name(x1)}\'')
+    return T._cdist(x1, x2, p)
+
+
+def _pdist_meta(self, p):
+    n = self._shape[0]
+    return (n * (n - 1) // 2,), self.dtype
+
+
+def _pdist_grad(g, self, p, out):
+    n = self._shape[0]
+    i, j = T.triu_indices(n, n, 1, device=self.device).unbind(0)
+    slope = _distance_slope(self.index_select(0, i) - self.index_select(0, j), out.unsqueeze(-1), g.unsqueeze(-1), p)
+    return T.zeros_like(self).index_add(0, i, slope).index_add(0, j, -slope)
+
+
+op("_pdist(Tensor self, float p) -> Tensor", "Pdist", meta=_pdist_meta, derivative=_pdist_grad, method=False)
+
+
+@composite("pdist(Tensor self, float p=2) -> Tensor", method=False, out=False, alias=("nn.functional.pdist",))
+def pdist(self, p):
+    if len(self._shape) != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {len(self._shape)}D")
+    if self.dtype.category != dt.FLOAT:
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    return T._pdist(self, p)
+
+
+@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", method=False, out=False, alias=("nn.functional.cosine_similarity",))
+def cosine_similarity(x1, x2, dim, eps):
+    d = dt.promote_types(x1.dtype, x2.dtype)
+    if d.category < dt.FLOAT:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dt.scalar_name(d)}")
+    shape = broadcast_shapes(x1._shape, x2._shape)
+    wrap_dim(dim, len(shape))
+    x1, x2 = (x.to(d).expand(shape) for x in (x1, x2))
+    n1, n2 = (LINALG.vector_norm(x, 2, [dim], True).clamp_min(eps) for x in (x1, x2))
+    return (x1 / n1 * (x2 / n2)).sum(dim)
+
+
+def _cross_meta(self, other, dim):
+    n = len(self._shape)
+    if n != len(other._shape):
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    d = wrap_dim(dim, n)
+    if self._shape[d] != 3 or other._shape[d] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self._shape[d]} and {other._shape[d]}")
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"expected scalar type {_name(self)} but found {_name(other)}")
+    no_bool("cross", self)
+    return broadcast_shapes(self._shape, other._shape), self.dtype
+
+
+op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", meta=_cross_meta, call=lambda prim, self, other, dim: prim(self, other, dim),
+   derivative={"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)})
+
+
+@composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
+def cross(self, other, dim):
+    if dim is None:
+        dim = next((i for i, n in enumerate(broadcast_shapes(self._shape, other._shape)) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return LINALG.cross(self, other, dim=dim)
+
+
+@composite("linalg.vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")
+def vecdot(x, y, dim):
+    for t in (x, y):
+        if t.dtype.category < dt.FLOAT:
+            raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_name(t)}")
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_name(x)} and y of type {_name(y)} instead")
+    return (conj(x) * y).sum(dim)
+
+
+__all__ = ["F", "DEFAULT"]
