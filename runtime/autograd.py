@@ -415,18 +415,19 @@ def save_list(ts):
 
 class FunctionNode(Node):
     """A node whose backward is a Python closure over gradients (views, CopySlices, custom functions)."""
-    __slots__ = ("fn", "label", "inner")
+    __slots__ = ("fn", "inner")
+    _classes: dict = {}
+
+    def __new__(cls, label, *args):
+        c = cls._classes.get(label)
+        if c is None:
+            c = cls._classes[label] = type(label, (cls,), {"__slots__": (), "__module__": "torch.autograd.graph"})
+        return object.__new__(c)
 
     def __init__(self, label, fn, edges, in_meta, out_meta):
         super().__init__()
         self.inner = None
-        self.label, self.fn, self.edges, self.in_meta, self.out_meta = label, fn, edges, in_meta, out_meta
-
-    def name(self):
-        return self.label
-
-    def __repr__(self):
-        return f"<{self.label} object at {hex(id(self))}>"
+        self.fn, self.edges, self.in_meta, self.out_meta = fn, edges, in_meta, out_meta
 
     def run(self, grads):
         return self.fn(*grads)
@@ -887,7 +888,7 @@ def _retain_grad(self):
     def keep(g):
         t = ref()
         if t is not None:
-            t._grad = g if t._grad is None else t._grad + g
+            t._grad = g.clone() if t._grad is None else t._grad + g
     self._retains = True
     _register_hook(self, keep)
 

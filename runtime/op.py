@@ -976,15 +976,12 @@ def _fail(e, o, values, name, is_method_):
 
 
 def _varargs(star, given, name, o):
+    """The ints of f(2, 3), f((2, 3)) and f(size=(2, 3))."""
     if given is not _REQ:
-        return given
-    if len(star) == 1 and star[0].__class__ in (tuple, list):
-        return star[0]
-    if len(star) == 1 and isinstance(star[0], (tuple, list)):
-        return tuple(star[0])
-    if not star and o.schema.args[[a.name for a in o.schema.args].index(name)].required and o.options.get("empty_varargs", True) is False:
-        raise TypeError(f"{o.name}() missing 1 required positional arguments: \"{name}\"")
-    return star
+        return _ints(given)
+    if len(star) == 1 and (star[0].__class__ in (tuple, list) or isinstance(star[0], (tuple, list)) or isinstance(star[0], Tensor) and star[0]._shape):
+        return _ints(star[0])
+    return _ints(star)
 
 
 def _plain_list(ts):

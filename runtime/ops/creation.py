@@ -23,7 +23,11 @@ def _options(dtype, layout, device, default=None):
 
 
 def _flag(t, requires_grad):
-    return t.requires_grad_(True) if requires_grad else t
+    if not requires_grad:
+        return t
+    if t.dtype.category < dt.FLOAT:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_(True)
 
 
 def _size(size):
