@@ -1,0 +1,325 @@
+"""Activation checkpointing: drop what the forward saves, and run it again in the backward."""
+import contextlib
+import traceback
+import warnings
+import weakref
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ._pytree import tree_leaves
+
+__all__ = ["checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "check_backward_validity", "detach_variable",
+           "get_device_states", "set_device_states", "noop_context_fn", "set_checkpoint_early_stop", "DefaultDeviceType",
+           "set_checkpoint_debug_enabled", "create_selective_checkpoint_contexts"]
+_DEFAULT_DETERMINISM_MODE = "default"
+_checkpoint_debug_enabled = _enable_checkpoint_early_stop = None
+_EXPLICIT = ("the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint without use_reentrant will "
+             "raise an exception. use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can "
+             "pass use_reentrant=True.")
+_TIP = "\nTip: To see a more detailed error message, pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)`."
+
+
+class CheckpointError(RuntimeError):
+    """The second run of the forward saved other tensors than the first."""
+
+
+@contextlib.contextmanager
+def _setting(name, value):
+    old = globals()[name]
+    globals()[name] = value
+    try:
+        yield
+    finally:
+        globals()[name] = old
+
+
+def set_checkpoint_debug_enabled(enabled):
+    """Within this block ``debug`` of all checkpoints is as said."""
+    return _setting("_checkpoint_debug_enabled", enabled)
+
+
+def set_checkpoint_early_stop(enable):
+    """Within this block checkpoints do (not) stop the second run when the last tensor is there."""
+    return _setting("_enable_checkpoint_early_stop", enable)
+
+
+def detach_variable(inputs):
+    """The tensors of a tuple detached, with their requires_grad."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in inputs)
+
+
+def check_backward_validity(inputs):
+    """Warn if no input needs a gradient."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, torch.Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+class DefaultDeviceType:
+    """The type of device whose random state is kept where the arguments name none."""
+    _default_device_type = None
+
+    @staticmethod
+    def set_device_type(device="cuda"):
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type():
+        if DefaultDeviceType._default_device_type is None:
+            accelerator = torch.accelerator.current_accelerator(True)
+            DefaultDeviceType._default_device_type = accelerator.type if accelerator else "cpu"
+        return DefaultDeviceType._default_device_type
+
+
+def _device_tensors(args):
+    return [x for x in tree_leaves(args) if isinstance(x, torch.Tensor) and x.device.type not in ("cpu", "meta")]
+
+
+def _infer_device_type(*args):
+    types = [x.device.type for x in _device_tensors(args)]
+    if len(set(types)) > 1:
+        warnings.warn("Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device state will only be "
+                      f"saved for devices of a single device type, and the remaining devices will be ignored. Device types: {sorted(set(types))} "
+                      f"first device type: {types[0]}", stacklevel=3)
+    return types[0] if types else DefaultDeviceType.get_device_type()
+
+
+def get_device_states(*args):
+    """Indices and random states of the devices of the arguments."""
+    tensors, states = _device_tensors(args), []
+    for x in tensors:
+        states.append(getattr(torch, x.device.type).get_rng_state(x.get_device()))
+    return [x.get_device() for x in tensors], states
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """Set the random states that ``get_device_states`` gave."""
+    module = getattr(torch, device_type or DefaultDeviceType.get_device_type())
+    for index, state in zip(devices, states):
+        module.set_rng_state(state, index)
+
+
+class _Surroundings:
+    """Random states and autocast of the first run, for the second."""
+    def __init__(self, preserve_rng_state, args):
+        self.device_type = _infer_device_type(*args)
+        types = {"cpu", self.device_type}
+        self.autocast = {t: {"enabled": torch.is_autocast_enabled(t), "dtype": torch.get_autocast_dtype(t),
+                             "cache_enabled": torch.is_autocast_cache_enabled()} for t in types if torch.amp.is_autocast_available(t)}
+        self.rng = (torch.get_rng_state(), *get_device_states(*args)) if preserve_rng_state else None
+
+    @contextlib.contextmanager
+    def restored(self):
+        with contextlib.ExitStack() as stack:
+            if self.rng is not None:
+                cpu, devices, states = self.rng
+                stack.enter_context(torch.random.fork_rng(devices=devices, device_type=self.device_type))
+                torch.set_rng_state(cpu)
+                set_device_states(devices, states, device_type=self.device_type)
+            for device_type, setting in self.autocast.items():
+                stack.enter_context(torch.amp.autocast(device_type, **setting))
+            stack.enter_context(torch.enable_grad())
+            yield
+
+
+class CheckpointFunction(torch.autograd.Function):
+    """The reentrant form: a function whose backward runs a backward of its own."""
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        check_backward_validity(args)
+        ctx.run_function, ctx.surroundings = run_function, _Surroundings(preserve_rng_state, args)
+        ctx.positions = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
+        ctx.others = [None if isinstance(x, torch.Tensor) else x for x in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.positions))
+        with torch.no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        if not torch.autograd._is_checkpoint_valid():
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
+                               "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
+                               "passing the `inputs` argument.")
+        inputs = list(ctx.others)
+        for i, x in zip(ctx.positions, ctx.saved_tensors):
+            inputs[i] = x
+        inputs = detach_variable(tuple(inputs))
+        with ctx.surroundings.restored():
+            outputs = ctx.run_function(*inputs)
+        outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
+        wanted = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, torch.Tensor) and o.requires_grad]
+        if not wanted:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        torch.autograd.backward(*zip(*wanted))
+        return None, None, *(x.grad if isinstance(x, torch.Tensor) else None for x in inputs)
+
+
+def noop_context_fn():
+    """The default contexts of the two runs: none."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+class _StopRecomputationError(Exception):
+    """All tensors are there."""
+
+
+class _SaveInputs(torch.autograd.Function):
+    """Keeps the arguments as saved tensors, so that an outer checkpoint drops them and a change in place is noticed."""
+    @staticmethod
+    def forward(ctx, dummy, *tensors):
+        ctx.save_for_backward(*tensors)
+        return dummy.new_empty(0)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise AssertionError("Did not expect to backward on this graph")
+
+
+class _Log(TorchFunctionMode):
+    """The functions that were called, each with where."""
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.calls.append((getattr(func, "__qualname__", str(func)), "".join(traceback.format_stack(limit=8)[:-1])))
+        return func(*args, **(kwargs or {}))
+
+    def __str__(self):
+        return "\n".join(f"{name}\n{stack}" for name, stack in self.calls)
+
+
+def _default_meta_extractor(x):
+    return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
+
+
+_allowed_determinism_checks_to_fns = {_DEFAULT_DETERMINISM_MODE: _default_meta_extractor, "none": lambda x: None}
+
+
+class _Frame:
+    """One checkpointed run: what it saved is a list of positions; ``get`` runs the function again to fill them."""
+    def __init__(self, function, args, kwargs, preserve_rng_state, contexts, determinism_check, early_stop, debug):
+        self.function, self.kwargs, self.early_stop, self.debug = function, kwargs, early_stop, debug
+        self.metadata_fn = _allowed_determinism_checks_to_fns[determinism_check]
+        self.surroundings, (self.forward_context, self.recompute_context) = _Surroundings(preserve_rng_state, args), contexts
+        self.positions = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
+        self.others = [None if isinstance(x, torch.Tensor) else x for x in args]
+        dummy = torch.empty((0,), requires_grad=True)
+        self.saver = _SaveInputs.apply(dummy, *(args[i] for i in self.positions)).grad_fn
+        self.metadata, self.holders, self.recomputed, self.logs = [], [], {}, [_Log(), _Log()]
+
+    def pack(self, x):
+        holder = _Holder(self, len(self.metadata))
+        self.metadata.append(self.metadata_fn(x))
+        self.holders.append(weakref.ref(holder))
+        return holder
+
+    def get(self, position):
+        if position not in self.recomputed:
+            self.recompute()
+        return self.recomputed.pop(position)
+
+    def recompute(self):
+        args, count, found = list(self.others), 0, {}
+        for i, x in zip(self.positions, self.saver.saved_tensors):
+            args[i] = x
+
+        def pack(x):
+            nonlocal count
+            count += 1
+            if count <= len(self.holders) and self.holders[count - 1]() is not None:
+                found[count - 1] = x.detach()
+            if count == len(self.metadata) and self.early_stop:
+                raise _StopRecomputationError
+            return x.detach()
+        log = self.logs[1] if self.debug else contextlib.nullcontext()
+        try:
+            with self.surroundings.restored(), torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x), self.recompute_context, log:
+                self.function(*args, **self.kwargs)
+        except _StopRecomputationError:
+            pass
+        try:
+            self.check(count, found)
+        except CheckpointError as e:
+            if not self.debug:
+                raise
+            raise CheckpointError(f"An error happened while unpacking tensors; the functions of the original forward:\n{self.logs[0]}\n"
+                                  f"The functions of the recomputation:\n{self.logs[1]}\n{e}") from e
+        self.recomputed = found
+
+    def check(self, count, found):
+        if count != len(self.metadata):
+            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                                  f"recomputation.\nNumber of tensors saved during forward: {len(self.metadata)}\nNumber of tensors saved "
+                                  f"during recomputation: {count}.\n{_TIP}")
+        wrong = [(i, self.metadata[i], self.metadata_fn(x)) for i, x in found.items() if self.metadata[i] != self.metadata_fn(x)]
+        if wrong:
+            text = "".join(f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}\n" for i, a, b in wrong)
+            raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
+                                  f"the forward pass.\n{text}.\n{_TIP}")
+
+
+class _Holder:
+    """Stands in the graph for a tensor that was dropped."""
+    def __init__(self, frame, position):
+        self.frame, self.position = frame, position
+
+    def unpack(self):
+        return self.frame.get(self.position)
+
+
+def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check=_DEFAULT_DETERMINISM_MODE, debug=False,
+               early_stop=True, **kwargs):
+    """Run ``function(*args)`` without keeping what its backward needs: that is computed again when it is needed."""
+    if use_reentrant is None:
+        warnings.warn(f"torch.utils.checkpoint: {_EXPLICIT}", stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in _allowed_determinism_checks_to_fns:
+        raise ValueError(f"determinism_check should be one of {list(_allowed_determinism_checks_to_fns)}, but got {determinism_check}")
+    contexts = context_fn()
+    if not torch.is_grad_enabled():
+        with contexts[0]:
+            return function(*args, **kwargs)
+    early_stop = early_stop if _enable_checkpoint_early_stop is None else _enable_checkpoint_early_stop
+    debug = debug if _checkpoint_debug_enabled is None else _checkpoint_debug_enabled
+    frame = _Frame(function, args, kwargs, preserve, contexts, determinism_check, early_stop, debug)
+    log = frame.logs[0] if debug else contextlib.nullcontext()
+    with torch.autograd.graph.saved_tensors_hooks(frame.pack, _Holder.unpack), frame.forward_context, log:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """Run modules one after the other in ``segments`` parts, all but the last checkpointed."""
+    if use_reentrant is None:
+        warnings.warn(f"torch.utils.checkpoint.checkpoint_sequential: {_EXPLICIT}", stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    functions = list(functions.children()) if isinstance(functions, torch.nn.Sequential) else functions
+    size = len(functions) // segments
+
+    def run(part):
+        def forward(x):
+            for f in part:
+                x = f(x)
+            return x
+        return forward
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        input = checkpoint(run(functions[start:start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run(functions[last:])(input)
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """Selective checkpointing looks at each ATen operator below autograd, where there is no hook here."""
+    raise NotImplementedError("torch.utils.checkpoint.create_selective_checkpoint_contexts: needs TorchDispatchMode")
