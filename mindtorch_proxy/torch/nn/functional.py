@@ -1,0 +1,37 @@
+"""The functional interface: operators of the namespace nn.functional, resolved when first asked for."""
+import importlib as _importlib
+
+from mindtorch_proxy.runtime import op as _op
+from mindtorch_proxy.runtime.ops.nn import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES, canonical_mask as _canonical_mask  # noqa: F401
+from mindtorch_proxy.runtime.tensor import Tensor
+
+from . import _reduction as _Reduction  # noqa: F401
+from .modules.utils import _list_with_default, _pair, _single, _triple  # noqa: F401
+
+# functions of the root namespace that are here as well
+_ROOT = frozenset("""conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d adaptive_avg_pool1d channel_shuffle
+ native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist cosine_similarity bilinear prelu""".split())
+_MODULES = {"grad": "torch.nn.grad", "_VF": "torch._VF"}
+
+
+def _none_or_dtype(input):
+    """The dtype of a tensor, or None for None."""
+    if input is None or isinstance(input, Tensor):
+        return None if input is None else input.dtype
+    raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+
+
+def __getattr__(name):
+    if name[:2] != "__":
+        f = _op.function("nn.functional", name) or (_op.function("torch", name) if name in _ROOT else None)
+        if f is None and name in _MODULES:
+            f = _importlib.import_module(_MODULES[name])
+        if f is not None:
+            globals()[name] = f
+            return f
+    raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
+
+
+def __dir__():
+    inplace = {n for n in ("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "rrelu_", "selu_", "threshold_") if _op.function("nn.functional", n)}
+    return sorted({*globals(), *_op.function_names("nn.functional"), *_ROOT, *inplace})

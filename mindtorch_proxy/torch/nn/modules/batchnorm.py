@@ -1,0 +1,157 @@
+"""Batch normalization."""
+import torch
+
+from .. import functional as F
+from .. import init
+from ..parameter import UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
+from .module import Module
+from .utils import _family, _optional_parameters
+
+__all__ = ["BatchNorm1d", "LazyBatchNorm1d", "BatchNorm2d", "LazyBatchNorm2d", "BatchNorm3d", "LazyBatchNorm3d", "SyncBatchNorm"]
+
+
+def _reset_norm(module, affine):
+    """Weight one, bias zero, where there are any."""
+    if affine:
+        init.ones_(module.weight)
+        if getattr(module, "bias", None) is not None:
+            init.zeros_(module.bias)
+
+
+class _NormBase(Module):
+    _version = 2
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
+                 bias=True):
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        kwargs = {"device": device, "dtype": dtype}
+        _optional_parameters(self, kwargs, weight=(num_features,) if affine else None, bias=(num_features,) if affine and bias else None)
+        stats = track_running_stats
+        self.register_buffer("running_mean", torch.zeros(num_features, **kwargs) if stats else None)
+        self.register_buffer("running_var", torch.ones(num_features, **kwargs) if stats else None)
+        self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device) if stats else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self):
+        """Forget the statistics."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Forget the statistics; weight one, bias zero."""
+        self.reset_running_stats()
+        _reset_norm(self, self.affine)
+
+    def _check_input_dim(self, input):
+        if input.dim() not in self._dims():
+            expected = " or ".join(f"{d}D" for d in self._dims())
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+    def extra_repr(self):
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}, "
+                f"track_running_stats={self.track_running_stats}")
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        # Version 2 added num_batches_tracked
+        if (local_metadata.get("version") or 0) < 2 and self.track_running_stats:
+            count = self.num_batches_tracked
+            known = count is not None and not count.is_meta
+            state_dict.setdefault(prefix + "num_batches_tracked", count if known else torch.tensor(0, dtype=torch.long))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+
+class _BatchNorm(_NormBase):
+    def _dims(self):
+        return (2, 3) if self._n == 1 else (self._n + 2,)
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # cumulative average
+                factor = 1.0 / float(self.num_batches_tracked)
+        use_batch = self.training or self.running_mean is None and self.running_var is None
+        keep = not self.training or self.track_running_stats
+        return F.batch_norm(input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias,
+                            use_batch, factor, self.eps)
+
+
+class _LazyNormBase(LazyModuleMixin, _NormBase):
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+        kwargs = {"device": device, "dtype": dtype}
+        super().__init__(0, eps, momentum, False, False, **kwargs, bias=False)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(**kwargs)
+            if bias:
+                self.bias = UninitializedParameter(**kwargs)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(**kwargs)
+            self.running_var = UninitializedBuffer(**kwargs)
+            self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
+
+    def reset_parameters(self):
+        """Reset, once the shapes are known."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input):
+        """Take num_features from the input."""
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            tensors = [self.weight, self.bias] * self.affine + [self.running_mean, self.running_var] * self.track_running_stats
+            for tensor in tensors:
+                if tensor is not None:
+                    tensor.materialize((self.num_features,))
+            self.reset_parameters()
+
+
+BatchNorm1d, BatchNorm2d, BatchNorm3d = _family("BatchNorm", _BatchNorm, "Batch normalization over {} dimensions and the batch.")
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = _family(
+    "LazyBatchNorm", _LazyNormBase, "A BatchNorm{}d that learns num_features from its first input.",
+    (BatchNorm1d, BatchNorm2d, BatchNorm3d))
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization with statistics over all processes of a group; in one process, plain batch normalization."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None,
+                 dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def forward(self, input):
+        dist = torch.distributed
+        if self.training and dist.is_available() and dist.is_initialized() and dist.get_world_size(self.process_group) > 1:
+            raise NotImplementedError("SyncBatchNorm over several processes is not supported")
+        return super().forward(input)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module tree with every batch normalization replaced by a SyncBatchNorm that shares its tensors."""
+        output = module
+        if isinstance(module, _BatchNorm):
+            output = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
+                                   process_group, bias=module.bias is not None)
+            for name in ("weight", "bias") * module.affine + ("running_mean", "running_var", "num_batches_tracked", "training"):
+                setattr(output, name, getattr(module, name))
+        for name, child in module.named_children():
+            output.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return output

@@ -1,0 +1,437 @@
+"""Modules that hold other modules or parameters."""
+import operator
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from itertools import chain
+
+import torch
+
+from ..parameter import Parameter
+from .module import Module, _addindent
+
+__all__ = ["Container", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"]
+
+
+class Container(Module):
+    """Deprecated: subclass Module."""
+
+    def __init__(self, **kwargs):
+        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+                      FutureWarning, stacklevel=2)
+        super().__init__()
+        for key, value in kwargs.items():
+            self.add_module(key, value)
+
+
+def _position(size, idx):
+    """A sequence index as a number from 0 on."""
+    idx = operator.index(idx)
+    if not -size <= idx < size:
+        raise IndexError(f"index {idx} is out of range")
+    return idx % size
+
+
+class _ModuleSequence(Module):
+    """What Sequential and ModuleList share: children named by position."""
+
+    def _keys(self, idx):
+        """The names of the children at an index or slice."""
+        keys = list(self._modules)
+        return keys[idx] if isinstance(idx, slice) else [keys[_position(len(keys), idx)]]
+
+    def __setitem__(self, idx, module):
+        setattr(self, self._keys(idx)[0], module)
+
+    def __delitem__(self, idx):
+        for key in self._keys(idx):
+            delattr(self, key)
+        self._modules = OrderedDict((str(i), module) for i, module in enumerate(self._modules.values()))
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __dir__(self):
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def append(self, module):
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def _insert(self, index, module):
+        for i in range(len(self), index, -1):
+            self._modules[str(i)] = self._modules[str(i - 1)]
+        self._modules[str(index)] = module
+
+    def pop(self, key):
+        """Remove the module at this index and return it."""
+        module = self[key]
+        del self[key]
+        return module
+
+
+class Sequential(_ModuleSequence):
+    """Modules called one after the other, given as arguments or as an OrderedDict of names."""
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            args = args[0]
+        for key, module in args.items() if isinstance(args, OrderedDict) else enumerate(args):
+            self.add_module(str(key) if isinstance(key, int) else key, module)
+
+    def __getitem__(self, idx):
+        if isinstance(idx, slice):
+            return type(self)(OrderedDict((key, self._modules[key]) for key in self._keys(idx)))
+        return self._modules[self._keys(idx)[0]]
+
+    @staticmethod
+    def _check_sequential(other):
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+
+    def _check_factor(self, other):
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+
+    def __add__(self, other):
+        self._check_sequential(other)
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other):
+        self._check_sequential(other)
+        return self.extend(other)
+
+    def __mul__(self, other):
+        self._check_factor(other)
+        return Sequential(*(list(self) * other))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other):
+        self._check_factor(other)
+        return self.extend(list(self) * (other - 1))
+
+    def forward(self, input):
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def insert(self, index, module):
+        """Insert a module before the index."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        n = len(self)
+        if not -n <= index <= n:
+            raise IndexError(f"Index out of range: {index}")
+        self._insert(index + n if index < 0 else index, module)
+        return self
+
+    def extend(self, sequential):
+        """Add all modules of an iterable."""
+        for module in list(sequential):
+            self.append(module)
+        return self
+
+
+class ModuleList(_ModuleSequence):
+    """A list of modules."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self += modules
+
+    def _get_abs_string_index(self, idx):
+        return str(_position(len(self), idx))
+
+    def __getitem__(self, idx):
+        if isinstance(idx, slice):
+            return type(self)(list(self._modules.values())[idx])
+        return self._modules[self._get_abs_string_index(idx)]
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+    def __add__(self, other):
+        return ModuleList(chain(self, other))
+
+    def __repr__(self):
+        blocks = []  # [first, last, repr] of runs of equal modules
+        for i, text in enumerate(map(repr, self)):
+            if blocks and blocks[-1][2] == text:
+                blocks[-1][1] = i
+            else:
+                blocks.append([i, i, text])
+        lines = [_addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2) for a, b, text in blocks]
+        return f"{self._get_name()}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
+
+    def insert(self, index, module):
+        """Insert a module before the index."""
+        self._insert(index, module)
+
+    def extend(self, modules):
+        """Add all modules of an iterable."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+        for module in list(modules):
+            self.append(module)
+        return self
+
+
+def _pairs(owner, items):
+    """The items of a mapping, or the checked pairs of an iterable."""
+    if not isinstance(items, Iterable):
+        raise TypeError(f"{owner}.update should be called with an iterable of key/value pairs, but got {type(items).__name__}")
+    if isinstance(items, (Mapping, ModuleDict, ParameterDict)):
+        yield from items.items()
+        return
+    for i, pair in enumerate(items):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{owner} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
+        if len(pair) != 2:
+            raise ValueError(f"{owner} update sequence element #{i} has length {len(pair)}; 2 is required")
+        yield pair
+
+
+class ModuleDict(Module):
+    """A dictionary of modules."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key):
+        return self._modules[key]
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+    def __delitem__(self, key):
+        del self._modules[key]
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, key):
+        return key in self._modules
+
+    def clear(self):
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key):
+        """Remove the module of this key and return it."""
+        return self._modules.pop(key)
+
+    def keys(self):
+        """The names."""
+        return self._modules.keys()
+
+    def items(self):
+        """(name, module) pairs."""
+        return self._modules.items()
+
+    def values(self):
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules):
+        """Add the modules of a mapping or of an iterable of pairs."""
+        for key, module in _pairs("ModuleDict", modules):
+            self[key] = module
+
+
+def _describe(items, typename):
+    """The extra_repr of a container of parameters and other things."""
+    lines = []
+    for key, p in items:
+        if isinstance(p, torch.Tensor):
+            device = "" if p.device.type in ("cpu", "meta") else f" ({p.device})"
+            kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
+            lines.append(f"  ({key}): {kind} containing: [{typename(p)} of size {'x'.join(map(str, p.size()))}{device}]")
+        else:
+            lines.append(f"  ({key}): Object of type: {type(p).__name__}")
+    return "\n".join(lines)
+
+
+def _as_parameter(value):
+    return Parameter(value) if isinstance(value, torch.Tensor) and not isinstance(value, Parameter) else value
+
+
+class ParameterList(Module):
+    """A list of parameters; other objects may be in it too."""
+
+    def __init__(self, values=None):
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self += values
+
+    def _get_abs_string_index(self, idx):
+        return str(_position(len(self), idx))
+
+    def __getitem__(self, idx):
+        if isinstance(idx, slice):
+            return type(self)(self[i] for i in range(*idx.indices(len(self))))
+        return getattr(self, self._get_abs_string_index(idx))
+
+    def __setitem__(self, idx, param):
+        setattr(self, self._get_abs_string_index(idx), _as_parameter(param))
+
+    def __len__(self):
+        return self._size
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __iadd__(self, parameters):
+        return self.extend(parameters)
+
+    def __dir__(self):
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def append(self, value):
+        """Add a value at the end; a tensor becomes a Parameter."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values):
+        """Add all values of an iterable."""
+        if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in values:
+            self.append(value)
+        return self
+
+    def extra_repr(self):
+        return _describe(enumerate(self), lambda p: p.dtype)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """A dictionary of parameters; other objects may be in it too."""
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        self._keys = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def _key_to_attr(self, key):
+        if not isinstance(key, str):
+            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                            f"'{type(key).__name__}').")
+        return key
+
+    def __getitem__(self, key):
+        return getattr(self, self._key_to_attr(key))
+
+    def __setitem__(self, key, value):
+        attr = self._key_to_attr(key)
+        self._keys[key] = None
+        setattr(self, attr, _as_parameter(value))
+
+    def __delitem__(self, key):
+        del self._keys[key]
+        delattr(self, self._key_to_attr(key))
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __iter__(self):
+        return iter(self._keys)
+
+    def __reversed__(self):
+        return reversed(self._keys)
+
+    def __contains__(self, key):
+        return key in self._keys
+
+    def copy(self):
+        """A new ParameterDict of the same values."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key, default=None):
+        """The value of this key, set to `default` if there was none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self):
+        """Remove everything."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key):
+        """Remove the value of this key and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self):
+        """Remove the last (key, value) and return it."""
+        key = next(reversed(self._keys), None)
+        if key is None:
+            raise KeyError("popitem(): dictionary is empty")
+        return key, self.pop(key)
+
+    def get(self, key, default=None):
+        """The value of this key, or `default`."""
+        return self[key] if key in self else default
+
+    def fromkeys(self, keys, default=None):
+        """A new ParameterDict with these keys."""
+        return ParameterDict((key, default) for key in keys)
+
+    def keys(self):
+        """The keys."""
+        return self._keys.keys()
+
+    def items(self):
+        """(key, value) pairs."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self):
+        """The values."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters):
+        """Add the values of a mapping (a plain one in the order of its keys) or of an iterable of pairs."""
+        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
+        pairs = _pairs("ParameterDict", parameters)
+        for key, value in sorted(pairs) if plain else pairs:
+            self[key] = value
+
+    def extra_repr(self):
+        return _describe(self.items(), torch.typename)
+
+    def __call__(self, input):
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __or__(self, other):
+        copy = self.copy()
+        copy.update(other)
+        return copy
+
+    def __ror__(self, other):
+        copy = other.copy()
+        copy.update(self)
+        return copy
+
+    def __ior__(self, other):
+        self.update(other)
+        return self

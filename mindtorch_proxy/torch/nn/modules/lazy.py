@@ -1,0 +1,53 @@
+"""Modules that find the shapes of their parameters at the first call."""
+import itertools
+
+import torch
+
+from ..parameter import is_lazy
+
+__all__ = ["LazyModuleMixin"]
+
+
+class LazyModuleMixin:
+    """Before a Module class: the first call runs initialize_parameters(*args) and then turns the module into cls_to_become."""
+
+    cls_to_become = None
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        # An uninitialised parameter cannot be detached
+        for name, value in self._persistent():
+            destination[prefix + name] = value if is_lazy(value) or keep_vars else value.detach()
+
+    def _lazy_load_hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        """Loading into an uninitialised module gives it its shapes."""
+        for name, param in itertools.chain(self._parameters.items(), self._buffers.items()):
+            value = state_dict.get(prefix + name)
+            if param is not None and value is not None and is_lazy(param) and not is_lazy(value):
+                with torch.no_grad():
+                    param.materialize(value.shape)
+
+    def initialize_parameters(self, *args, **kwargs):
+        """Materialize the parameters for these inputs; every lazy class defines it."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def has_uninitialized_params(self):
+        """Whether any parameter or buffer has no shape yet."""
+        return any(map(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values())))
+
+    def _infer_parameters(self, module, args, kwargs=None):
+        module.initialize_parameters(*args, **(kwargs or {}))
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        module._initialize_hook.remove()
+        module._load_hook.remove()
+        del module._initialize_hook, module._load_hook
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become
+
+    def _replicate_for_data_parallel(self):
+        raise RuntimeError("Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass first.")

@@ -1,0 +1,883 @@
+"""The base class of all layers and models."""
+import functools
+import inspect
+import itertools
+import warnings
+import weakref
+from collections import OrderedDict, namedtuple
+from collections.abc import Mapping
+
+import torch
+from torch import __future__ as _future
+from torch.utils.hooks import BackwardHook, RemovableHandle
+
+from ..parameter import Buffer, Parameter, is_lazy
+
+__all__ = ["register_module_forward_pre_hook", "register_module_forward_hook", "register_module_full_backward_pre_hook",
+           "register_module_backward_hook", "register_module_full_backward_hook", "register_module_buffer_registration_hook",
+           "register_module_module_registration_hook", "register_module_parameter_registration_hook", "Module"]
+
+
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    __slots__ = ()
+
+    def __repr__(self):
+        return super().__repr__() if self.missing_keys or self.unexpected_keys else "<All keys matched successfully>"
+
+    __str__ = __repr__
+
+
+def _addindent(text, width):
+    first, *rest = text.split("\n")
+    return "\n".join([first] + [" " * width + line if line.strip() else "" for line in rest])
+
+
+# ---- hooks
+
+_global_buffer_registration_hooks = OrderedDict()
+_global_module_registration_hooks = OrderedDict()
+_global_parameter_registration_hooks = OrderedDict()
+_global_backward_pre_hooks = OrderedDict()
+_global_backward_hooks = OrderedDict()
+_global_is_full_backward_hook = None
+_global_forward_pre_hooks = OrderedDict()
+_global_forward_hooks = OrderedDict()
+_global_forward_hooks_always_called = OrderedDict()
+_global_forward_hooks_with_kwargs = OrderedDict()
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+_MIXED_HOOKS = "Cannot use both regular backward hooks and full backward hooks {}. Please use only one of them."
+
+
+def _has_any_global_hook():
+    return (_global_backward_pre_hooks or _global_backward_hooks or _global_forward_pre_hooks or _global_forward_hooks
+            or _global_forward_hooks_always_called or _global_forward_hooks_with_kwargs)
+
+
+class _WrappedHook:
+    """A hook that gets its module as first argument without keeping it alive."""
+
+    def __init__(self, hook, module=None):
+        self.hook = hook
+        functools.update_wrapper(self, hook)
+        self.with_module = module is not None
+        if self.with_module:
+            self.module = weakref.ref(module)
+
+    def __call__(self, *args, **kwargs):
+        if not self.with_module:
+            return self.hook(*args, **kwargs)
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **kwargs)
+
+    def __getstate__(self):
+        return {"hook": self.hook, "with_module": self.with_module} | ({"module": self.module()} if self.with_module else {})
+
+    def __setstate__(self, state):
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        if self.with_module:
+            if state["module"] is None:
+                raise RuntimeError("You are trying to revive the hook of a dead Module!")
+            self.module = weakref.ref(state["module"])
+
+
+def _add_hook(table, hook, prepend=False, **flags):
+    """Register `hook`; each flag is (dict that marks the hook, whether to mark it)."""
+    handle = RemovableHandle(table, extra_dict=[marks for marks, _ in flags.values()])
+    table[handle.id] = hook
+    for marks, on in flags.values():
+        if on:
+            marks[handle.id] = True
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _registrar(table, when):
+    def register(hook):
+        return _add_hook(table, hook)
+
+    register.__doc__ = f"Call hook{when}; a value that it returns takes the place of the last argument."
+    return register
+
+
+register_module_buffer_registration_hook = _registrar(_global_buffer_registration_hooks, "(module, name, buffer) at register_buffer")
+register_module_module_registration_hook = _registrar(_global_module_registration_hooks, "(module, name, submodule) at add_module")
+register_module_parameter_registration_hook = _registrar(_global_parameter_registration_hooks,
+                                                         "(module, name, param) at register_parameter")
+register_module_forward_pre_hook = _registrar(_global_forward_pre_hooks, "(module, args) before every forward")
+register_module_full_backward_pre_hook = _registrar(_global_backward_pre_hooks, "(module, grad_output) before every backward")
+
+
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    """Call hook(module, args, output) after the forward of every module."""
+    return _add_hook(_global_forward_hooks, hook, with_kwargs=(_global_forward_hooks_with_kwargs, with_kwargs),
+                     always_call=(_global_forward_hooks_always_called, always_call))
+
+
+def _global_backward_hook(hook, full):
+    global _global_is_full_backward_hook
+    if _global_is_full_backward_hook is (not full):
+        raise RuntimeError(_MIXED_HOOKS.format("as a global Module hook"))
+    _global_is_full_backward_hook = full
+    return _add_hook(_global_backward_hooks, hook)
+
+
+def register_module_backward_hook(hook):
+    """Deprecated: see register_module_full_backward_hook."""
+    return _global_backward_hook(hook, False)
+
+
+def register_module_full_backward_hook(hook):
+    """Call hook(module, grad_input, grad_output) when the gradients of every module's inputs are computed."""
+    return _global_backward_hook(hook, True)
+
+
+def _registered(hooks, module, name, value):
+    for hook in hooks.values():
+        output = hook(module, name, value)
+        if output is not None:
+            value = output
+    return value
+
+
+def _is_tensor_like(value):
+    return isinstance(value, torch.Tensor) or hasattr(value, "__torch_function__")
+
+
+def _set_data_works(tensor, applied):
+    """Whether `tensor.data = applied` can keep the identity of `tensor`."""
+    return tensor.is_meta == applied.is_meta and tensor.layout == applied.layout
+
+
+def _forward_unimplemented(self, *input):
+    """Compute the output; every subclass defines its own. Call the module itself, which also runs the hooks."""
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+_HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks",
+                "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
+                "_load_state_dict_post_hooks")
+
+
+def _caster(dtype):
+    def cast(self):
+        return self._apply(lambda t: t.to(getattr(torch, dtype)) if t.is_floating_point() else t)
+
+    cast.__doc__ = f"Cast floating point parameters and buffers to {dtype}."
+    return cast
+
+
+class Module:
+    """Base class of all neural network modules: a tree of submodules with parameters and buffers, called through `forward`."""
+
+    dump_patches = False
+    _version = 1
+    training: bool
+    call_super_init = False
+    _compiled_call_impl = None
+
+    def __init__(self, *args, **kwargs):
+        if not self.call_super_init and (args or kwargs):
+            what = (f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs
+                    else f"takes 1 positional argument but {len(args) + 1} were given")
+            raise TypeError(f"{type(self).__name__}.__init__() {what}")
+        state = {"training": True, "_parameters": {}, "_buffers": {}, "_non_persistent_buffers_set": set(),
+                 "_backward_pre_hooks": OrderedDict(), "_backward_hooks": OrderedDict(), "_is_full_backward_hook": None}
+        for name in _HOOK_TABLES:
+            state[name] = OrderedDict()
+        state["_modules"] = {}
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    forward = _forward_unimplemented
+
+    # ---- registration
+
+    def _check_name(self, table, noun, name):
+        if table not in self.__dict__:
+            raise AttributeError(f"cannot assign {noun} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{noun} name should be a string. Got {torch.typename(name)}")
+        if hasattr(self, name) and name not in self.__dict__[table]:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'{noun} name can\'t contain "."' + (f", got: {name}" if noun == "module" else ""))
+        if name == "":
+            raise KeyError(f'{noun} name can\'t be empty string ""')
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Add a buffer: state that is not a parameter; a persistent one is part of the state_dict."""
+        self._check_name("_buffers", "buffer", name)
+        if tensor is not None and not _is_tensor_like(tensor):
+            raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+        self._buffers[name] = _registered(_global_buffer_registration_hooks, self, name, tensor)
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+
+    def register_parameter(self, name, param):
+        """Add a parameter, or None to note that the module has none of this name."""
+        self._check_name("_parameters", "parameter", name)
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
+                                "(torch.nn.Parameter or None required)")
+            if param.grad_fn:
+                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly; "
+                                 f"to express '{name}' as a function of another Tensor, compute the value in forward().")
+            param = _registered(_global_parameter_registration_hooks, self, name, param)
+        self._parameters[name] = param
+
+    def add_module(self, name, module):
+        """Add a child module, reachable as an attribute of this name."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{torch.typename(module)} is not a Module subclass")
+        self._check_name("_modules", "module", name)
+        self._modules[name] = _registered(_global_module_registration_hooks, self, name, module)
+
+    def register_module(self, name, module):
+        """Alias of add_module."""
+        self.add_module(name, module)
+
+    def __getattr__(self, name):
+        state = self.__dict__
+        if (table := state.get("_parameters")) and name in table:
+            return table[name]
+        if (table := state.get("_buffers")) and name in table:
+            return table[name]
+        if (table := state.get("_modules")) and name in table:
+            return table[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _forget(self, name, *tables):
+        """An attribute that changes its kind leaves the tables of the other kinds."""
+        state = self.__dict__
+        state.pop(name, None)
+        for table in tables:
+            state[table].pop(name, None)
+        state["_non_persistent_buffers_set"].discard(name)
+
+    def __setattr__(self, name, value):
+        state = self.__dict__
+        params, modules, buffers = state.get("_parameters"), state.get("_modules"), state.get("_buffers")
+        if isinstance(value, Parameter):
+            if params is None:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, "_buffers", "_modules")
+            self.register_parameter(name, value)
+        elif params is not None and name in params:
+            if value is not None:
+                raise TypeError(f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module) or modules is not None and name in modules:
+            if modules is None:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            if value is not None and not isinstance(value, Module):
+                raise TypeError(f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
+            if value is not None:
+                self._forget(name, "_parameters", "_buffers")
+            modules[name] = _registered(_global_module_registration_hooks, self, name, value)
+        elif isinstance(value, Buffer) or buffers is not None and name in buffers:
+            if value is not None and not _is_tensor_like(value):
+                raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
+                                "(torch.nn.Buffer, torch.Tensor or None expected)")
+            self._set_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_buffer(self, name, value):
+        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+        # A subclass may have its own register_buffer, without `persistent`
+        if (getattr(self.register_buffer, "__func__", None) is Module.register_buffer
+                or "persistent" in inspect.signature(self.register_buffer).parameters):
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError("Registering a non-persistent buffer on a Module subclass that implements register_buffer() without "
+                               "the persistent argument is not allowed.")
+
+    def __delattr__(self, name):
+        for table in (self._parameters, self._buffers, self._modules):
+            if name in table:
+                del table[name]
+                if table is self._buffers:
+                    self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self):
+        keys = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted(key for key in keys if not key[0].isdigit())
+
+    # ---- access by dotted name
+
+    def _member(self, name):
+        if not hasattr(self, name):
+            raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
+        return getattr(self, name)
+
+    def get_submodule(self, target):
+        """The submodule of this dotted name; the module itself for the empty string."""
+        module = self
+        for name in target.split(".") if target else ():
+            module = module._member(name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target, module, strict=False):
+        """Put `module` at this dotted name; `strict` demands that one be there already."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if (strict or hasattr(parent, name)) and not isinstance(parent._member(name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target):
+        """The parameter of this dotted name."""
+        path, _, name = target.rpartition(".")
+        param = self.get_submodule(path)._member(name)
+        if not isinstance(param, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return param
+
+    def get_buffer(self, target):
+        """The buffer of this dotted name."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        buffer = module._member(name)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return buffer
+
+    def get_extra_state(self):
+        """Anything a subclass wants in its state_dict besides tensors; define it with set_extra_state."""
+        raise RuntimeError("Module.get_extra_state() should never be called unless a subclass defines it.")
+
+    def set_extra_state(self, state):
+        """The counterpart of get_extra_state, called by load_state_dict."""
+        raise RuntimeError("Module.set_extra_state() should never be called unless a subclass defines it.")
+
+    # ---- conversion
+
+    def _apply(self, fn, recurse=True):
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        swap = _future.get_swap_module_params_on_conversion()
+        keep = not _future.get_overwrite_module_params_on_conversion()
+        for key, param in self._parameters.items():
+            if param is None:
+                continue
+            grad = param.grad
+            with torch.no_grad():
+                applied = fn(param)
+            if swap:
+                self._swap(key, param, Parameter(applied, requires_grad=param.requires_grad), grad)
+            elif keep and _set_data_works(param, applied):
+                param.data = applied
+            else:
+                param = self._parameters[key] = Parameter(applied, param.requires_grad)
+            if grad is None:
+                continue
+            with torch.no_grad():
+                applied = fn(grad).requires_grad_(grad.requires_grad)
+            if swap:
+                self._swap(key + ".grad", grad, applied)
+                param.grad = grad
+            elif keep and _set_data_works(grad, applied):
+                param.grad.data = applied
+            else:
+                param.grad = applied
+        for key, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[key] = fn(buffer)
+        return self
+
+    def _swap(self, key, old, new, grad=None):
+        try:
+            old.grad = None if grad is not None else old.grad
+            torch.utils.swap_tensors(old, new)
+        except Exception as e:
+            old.grad = grad
+            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{key}") from e
+
+    def apply(self, fn):
+        """Call fn on every submodule and on the module itself."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def cuda(self, device=None):
+        """Move all parameters and buffers to the GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device=None):
+        """Move all parameters and buffers to the XPU."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def cpu(self):
+        """Move all parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def type(self, dst_type):
+        """Cast all parameters and buffers to dst_type."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    float, double, half, bfloat16 = map(_caster, ("float32", "float64", "float16", "bfloat16"))
+
+    def to_empty(self, *, device, recurse=True):
+        """Move parameters and buffers to the device without their values."""
+        return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
+
+    def to(self, *args, **kwargs):
+        """Move and cast the module in place: to(device, dtype), to(dtype), to(tensor), to(memory_format=...)."""
+        device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            if dtype.is_complex:
+                warnings.warn("Complex modules are a new feature: some modules might not work as expected with complex parameters "
+                              "or buffers.", stacklevel=2)
+
+        def convert(t):
+            kind = dtype if t.is_floating_point() or t.is_complex() else None
+            try:
+                if memory_format is not None and t.dim() in (4, 5):
+                    return t.to(device, kind, non_blocking, memory_format=memory_format)
+                return t.to(device, kind, non_blocking)
+            except NotImplementedError as e:
+                if str(e) != "Cannot copy out of meta tensor; no data!":
+                    raise
+                raise NotImplementedError(f"{e} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+                                          "module from meta to a different device.") from None
+
+        return self._apply(convert)
+
+    def share_memory(self):
+        """Move all parameters and buffers to shared memory."""
+        return self._apply(lambda t: t.share_memory_())
+
+    # ---- hooks
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Call hook(module, grad_output) before the gradients are computed."""
+        return _add_hook(self._backward_pre_hooks, hook, prepend)
+
+    def _set_full_backward(self, full):
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(_MIXED_HOOKS.format("on a single Module"))
+        self._is_full_backward_hook = full
+
+    def register_backward_hook(self, hook):
+        """Deprecated: see register_full_backward_hook."""
+        self._set_full_backward(False)
+        return _add_hook(self._backward_hooks, hook)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Call hook(module, grad_input, grad_output) when the gradients of the module's inputs are computed."""
+        self._set_full_backward(True)
+        return _add_hook(self._backward_hooks, hook, prepend)
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Call hook(module, args[, kwargs]) before forward; what it returns replaces the arguments."""
+        return _add_hook(self._forward_pre_hooks, hook, prepend, with_kwargs=(self._forward_pre_hooks_with_kwargs, with_kwargs))
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Call hook(module, args[, kwargs], output) after forward; what it returns replaces the output."""
+        return _add_hook(self._forward_hooks, hook, prepend, with_kwargs=(self._forward_hooks_with_kwargs, with_kwargs),
+                         always_call=(self._forward_hooks_always_called, always_call))
+
+    def _get_backward_hooks(self):
+        full, regular = [], []
+        for kind, hooks in ((_global_is_full_backward_hook, _global_backward_hooks), (self._is_full_backward_hook, self._backward_hooks)):
+            if kind is not None:
+                (full if kind else regular).extend(hooks.values())
+        return full, regular
+
+    def _get_backward_pre_hooks(self):
+        return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+
+    def _wrapped_call_impl(self, *args, **kwargs):
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        if (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
+                or _global_backward_pre_hooks or _global_backward_hooks or _global_forward_hooks or _global_forward_pre_hooks):
+            return self._call_impl(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
+    __call__ = _wrapped_call_impl
+
+    def _call_impl(self, *args, **kwargs):
+        result, called = None, set()
+        try:
+            args, kwargs = self._run_pre_hooks(args, kwargs)
+            full, regular = self._get_backward_hooks()
+            pre = self._get_backward_pre_hooks()
+            backward = BackwardHook(self, full, pre) if full or pre else None
+            if backward:
+                args = backward.setup_input_hook(args)
+            result = self.forward(*args, **kwargs)
+            for key, hook, with_kwargs, always in self._all_forward_hooks():
+                if always:
+                    called.add(key)
+                output = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+                if output is not None:
+                    result = output
+            if backward:
+                if not isinstance(result, (torch.Tensor, tuple)):
+                    warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                                  f"{type(result)}", stacklevel=2)
+                result = backward.setup_output_hook(result)
+            if regular:
+                self._hook_grad_fn(regular, result)
+            return result
+        except Exception:
+            for key, hook, with_kwargs, always in self._all_forward_hooks():
+                if always and key not in called:
+                    try:
+                        output = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+                        result = result if output is None else output
+                    except Exception as e:
+                        warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                                      f"error was raised in forward: {e}", stacklevel=2)
+            raise
+
+    def _all_forward_hooks(self):
+        for hooks, kw, always in ((_global_forward_hooks, _global_forward_hooks_with_kwargs, _global_forward_hooks_always_called),
+                                  (self._forward_hooks, self._forward_hooks_with_kwargs, self._forward_hooks_always_called)):
+            for key, hook in tuple(hooks.items()):
+                yield key, hook, key in kw, key in always
+
+    def _run_pre_hooks(self, args, kwargs):
+        for key, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
+            if key in self._forward_pre_hooks_with_kwargs:
+                output = hook(self, args, kwargs)
+                if output is not None:
+                    if not (isinstance(output, tuple) and len(output) == 2):
+                        raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {output}.")
+                    args, kwargs = output
+            else:
+                output = hook(self, args)
+                if output is not None:
+                    args = output if isinstance(output, tuple) else (output,)
+        return args, kwargs
+
+    def _hook_grad_fn(self, hooks, result):
+        """Regular backward hooks see the last operation alone: they sit on the grad_fn of the first tensor in the output."""
+        if not isinstance(result, torch.Tensor) and not (isinstance(result, tuple) and all(isinstance(r, torch.Tensor) for r in result)):
+            warnings.warn("Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
+                          "deprecated: the hook will be missing some of the grad_output. Please use register_full_backward_hook.",
+                          FutureWarning, stacklevel=3)
+        while not isinstance(result, torch.Tensor):
+            result = next(v for v in result.values() if isinstance(v, torch.Tensor)) if isinstance(result, dict) else result[0]
+        if result.grad_fn is not None:
+            for hook in hooks:
+                result.grad_fn.register_hook(_WrappedHook(hook, self))
+
+    def compile(self, *args, **kwargs):
+        """Compile this module's call with torch.compile."""
+        self._compiled_call_impl = torch.compile(self._call_impl, *args, **kwargs)
+
+    # ---- state
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        # Tables that modules pickled by old versions lack
+        for name in (*_HOOK_TABLES, "_backward_pre_hooks"):
+            self.__dict__.setdefault(name, OrderedDict())
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+
+    def _register_state_dict_hook(self, hook):
+        """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict; it may return another dict."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered via "
+                               "register_state_dict_post_hook")
+        return _add_hook(self._state_dict_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict; it changes the dict in place."""
+        hook._from_public_api = True
+        return _add_hook(self._state_dict_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook):
+        """Call hook(module, prefix, keep_vars) before state_dict collects."""
+        return _add_hook(self._state_dict_pre_hooks, hook)
+
+    def _persistent(self):
+        """(name, tensor) of all that the state_dict holds of this module itself."""
+        for name, value in itertools.chain(self._parameters.items(), self._buffers.items()):
+            if value is not None and name not in self._non_persistent_buffers_set:
+                yield name, value
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        for name, value in self._persistent():
+            destination[prefix + name] = value if keep_vars else value.detach()
+        if getattr(type(self), "get_extra_state", Module.get_extra_state) is not Module.get_extra_state:
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """All parameters and persistent buffers of the tree, by dotted name."""
+        if args:
+            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
+            destination = args[0] if destination is None else destination
+            prefix = args[1] if len(args) > 1 and prefix == "" else prefix
+            keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local_metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local_metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            output = hook(self, destination, prefix, local_metadata)
+            if output is not None:
+                if getattr(hook, "_from_public_api", False):
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = output
+        return destination
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        return _add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Call hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors) before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Call hook(module, incompatible_keys) after loading; it may change the keys in place."""
+        return _add_hook(self._load_state_dict_post_hooks, hook)
+
+    def _load_tensor(self, name, key, param, value, assign, errors):
+        """Put the checkpoint's `value` in the place of `param`, or note why not."""
+        if not torch.overrides.is_tensor_like(value):
+            errors.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
+                          f"received {type(value)}")
+            return
+        if not is_lazy(param):
+            if param.dim() == 0 and tuple(value.shape) == (1,):  # scalars of version 0.3
+                value = value[0]
+            if value.shape != param.shape:
+                errors.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
+                              f"model is {param.shape}.")
+                return
+        if param.is_meta and not value.is_meta and not assign:
+            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+                          "which is a no-op. (Did you mean to pass `assign=True`?)", stacklevel=4)
+        swap = _future.get_swap_module_params_on_conversion()
+        try:
+            with torch.no_grad():
+                new = param.module_load(value, assign=assign) if swap else value
+                if swap and (new is value or new is param):
+                    raise RuntimeError("module_load returned one of self or other, please .detach() the result")
+                if (swap or assign) and isinstance(param, Parameter):
+                    if isinstance(new, Parameter):
+                        new.requires_grad_(param.requires_grad)
+                    else:
+                        new = Parameter(new, requires_grad=param.requires_grad)
+                if swap:
+                    torch.utils.swap_tensors(param, new)
+                elif assign:
+                    setattr(self, name, new)
+                else:
+                    param.copy_(new)
+        except Exception as e:
+            errors.append(f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in the model are '
+                          f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {e.args}.")
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        local_state = dict(self._persistent())
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, param in local_state.items():
+            key = prefix + name
+            if key in state_dict:
+                self._load_tensor(name, key, param, state_dict[key], assign, error_msgs)
+            elif strict:
+                missing_keys.append(key)
+        extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
+        if getattr(type(self), "set_extra_state", Module.set_extra_state) is not Module.set_extra_state:
+            if extra_key in state_dict:
+                self.set_extra_state(state_dict[extra_key])
+            elif strict:
+                missing_keys.append(extra_key)
+        elif strict and extra_key in state_dict:
+            unexpected_keys.append(extra_key)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra_key:
+                    name, *rest = key[len(prefix):].split(".", 1)
+                    if name not in (self._modules if rest else local_state):
+                        unexpected_keys.append(key)
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copy (or with `assign`, put) the tensors of state_dict into the module tree; `strict` demands the same keys."""
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        missing, unexpected, errors = [], [], []
+        metadata = getattr(state_dict, "_metadata", None)
+        state_dict = OrderedDict(state_dict)
+        if metadata is not None:
+            state_dict._metadata = metadata
+
+        def load(module, local, prefix):
+            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+            if assign:
+                local_metadata["assign_to_params_buffers"] = assign
+            module._load_from_state_dict(local, prefix, local_metadata, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    child_prefix = f"{prefix}{name}."
+                    load(child, {k: v for k, v in local.items() if k.startswith(child_prefix)}, child_prefix)
+            for hook in module._load_state_dict_post_hooks.values():
+                if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
+                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                                         "values, if incompatible_keys need to be modified, it should be done inplace.")
+
+        load(self, state_dict, "")
+        if strict:
+            for what, keys in (("Unexpected", unexpected), ("Missing", missing)):
+                if keys:
+                    errors.insert(0, f"{what} key(s) in state_dict: " + ", ".join(f'"{k}"' for k in keys) + ". ")
+        if errors:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+        return _IncompatibleKeys(missing, unexpected)
+
+    # ---- walking
+
+    def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, value in get_members_fn(module):
+                if value is None or value in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(value)
+                yield (f"{path}.{name}" if path else name), value
+
+    def parameters(self, recurse=True):
+        """All parameters."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """(dotted name, parameter) of all parameters."""
+        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        """All buffers."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """(dotted name, buffer) of all buffers."""
+        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self):
+        """The immediate child modules."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self):
+        """(name, module) of the immediate children, each module once."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate=True):
+        """All modules of the tree, this one first."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """(dotted name, module) of the whole tree, this one first under its prefix."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    # ---- modes
+
+    def train(self, mode=True):
+        """Set training mode for the whole tree."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self):
+        """Set evaluation mode for the whole tree."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Say whether autograd records operations on the parameters."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Reset the gradients of all parameters."""
+        if getattr(self, "_is_replica", False):
+            warnings.warn("Calling .zero_grad() from a module created with nn.DataParallel() has no effect.", stacklevel=2)
+        for p in self.parameters():
+            if p.grad is not None:
+                if set_to_none:
+                    p.grad = None
+                else:
+                    if p.grad.grad_fn is not None:
+                        p.grad.detach_()
+                    p.grad.requires_grad_(False).zero_()
+
+    # ---- printing
+
+    def _get_name(self):
+        return type(self).__name__
+
+    def extra_repr(self):
+        """What repr shows of the module besides its children."""
+        return ""
+
+    def __repr__(self):
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        if len(lines) == 1 and not self._modules:
+            return f"{self._get_name()}({extra})"
+        lines += [f"({key}): " + _addindent(repr(module), 2) for key, module in self._modules.items()]
+        return f"{self._get_name()}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
+
+    def _replicate_for_data_parallel(self):
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        replica.__dict__.update(_parameters={}, _buffers=self._buffers.copy(), _modules=self._modules.copy(), _is_replica=True)
+        return replica

@@ -1,0 +1,405 @@
+"""Recurrent layers. The recurrences are loops over time of public operators; the input is projected for all steps at once."""
+import math
+import numbers
+import warnings
+
+import torch
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from ..utils.rnn import PackedSequence
+from .module import Module
+from .utils import _optional_parameters
+
+__all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
+
+
+# ---- one step: (projected input, states, recurrent weight, its bias, LSTM's projection) -> states; the first state is the output
+
+def _step_rnn(activation):
+    def step(x, states, w_hh, b_hh, w_hr=None):
+        return (activation(x + F.linear(states[0], w_hh, b_hh)),)
+
+    return step
+
+
+def _step_lstm(x, states, w_hh, b_hh, w_hr=None):
+    h, c = states
+    gates = x + F.linear(h, w_hh, b_hh)
+    i, f, _, o = torch.sigmoid(gates).chunk(4, 1)
+    g = torch.tanh(gates.chunk(4, 1)[2])
+    c = torch.addcmul(f * c, i, g)
+    h = o * torch.tanh(c)
+    return (h if w_hr is None else F.linear(h, w_hr)), c
+
+
+def _step_gru(x, states, w_hh, b_hh, w_hr=None):
+    h, = states
+    size = h.size(1)
+    hidden = F.linear(h, w_hh, b_hh)
+    r, z = torch.sigmoid(x[:, :2 * size] + hidden[:, :2 * size]).chunk(2, 1)
+    n = torch.tanh(torch.addcmul(x[:, 2 * size:], r, hidden[:, 2 * size:]))
+    return (torch.lerp(n, h, z),)
+
+
+# mode: (rows of the weights in hidden sizes, step)
+_MODES = {"RNN_TANH": (1, _step_rnn(torch.tanh)), "RNN_RELU": (1, _step_rnn(torch.relu)), "LSTM": (4, _step_lstm), "GRU": (3, _step_gru)}
+
+
+def _run_direction(step, x, sizes, states, weights, reverse):
+    """One layer in one direction over x: (time, batch, features), or packed rows with the batch size of each step.
+
+    Returns the outputs in the form of x, and the last states.
+    """
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    projected = F.linear(x, w_ih, b_ih)
+    steps = projected.unbind(0) if sizes is None else projected.split(sizes)
+    outputs, ended = [], []
+    if sizes is not None and reverse:  # sequences start as the batch grows
+        later, states = states, [s[:sizes[-1]] for s in states]
+    for x_t in reversed(steps) if reverse else steps:
+        n, running = x_t.size(0), states[0].size(0)
+        if n > running:
+            states = [torch.cat([s, start[running:n]]) for s, start in zip(states, later)]
+        elif n < running:  # sequences end as the batch shrinks
+            ended.append([s[n:] for s in states])
+            states = [s[:n] for s in states]
+        states = step(x_t, states, w_hh, b_hh, w_hr)
+        outputs.append(states[0])
+    if reverse:
+        outputs.reverse()
+    if ended:
+        states = [torch.cat([s, *(e[i] for e in reversed(ended))]) for i, s in enumerate(states)]
+    return torch.stack(outputs) if sizes is None else torch.cat(outputs), states
+
+
+def _run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirectional):
+    """All layers; states are tensors of (layers * directions, batch, features), weights the five of each layer and direction."""
+    step, directions, last = _MODES[mode][1], 1 + bidirectional, []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            i = layer * directions + direction
+            output, final = _run_direction(step, x, sizes, [s[i] for s in states], weights[i], direction == 1)
+            outputs.append(output)
+            last.append(final)
+        x = torch.cat(outputs, -1) if bidirectional else outputs[0]
+        if dropout and train and layer < num_layers - 1:
+            x = F.dropout(x, dropout, True)
+    return x, tuple(torch.stack(s) for s in zip(*last))
+
+
+def _apply_permutation(tensor, permutation, dim=1):
+    return tensor.index_select(dim, permutation)
+
+
+def apply_permutation(tensor, permutation, dim=1):
+    """Deprecated: tensor.index_select(dim, permutation)."""
+    warnings.warn("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead", FutureWarning,
+                  stacklevel=2)
+    return _apply_permutation(tensor, permutation, dim)
+
+
+def _require(kind, **values):
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+
+
+class RNNBase(Module):
+    """Base of RNN, LSTM and GRU: layers of one or two directions with their weights."""
+
+    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
+
+    def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
+                 proj_size=0, device=None, dtype=None):
+        super().__init__()
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
+            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
+        if dropout > 0 and num_layers == 1:
+            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                          f"greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=2)
+        _require(bool, bias=bias, batch_first=batch_first)
+        _require(int, input_size=input_size, hidden_size=hidden_size)
+        for name in ("input_size", "hidden_size", "num_layers"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if mode not in _MODES:
+            raise ValueError("Unrecognized RNN mode: " + mode)
+        gates, output = _MODES[mode][0] * hidden_size, proj_size or hidden_size
+        self._all_weights = []
+        for layer in range(num_layers):
+            for suffix in ("", "_reverse")[:1 + bidirectional]:
+                shapes = {"weight_ih": (gates, output * (1 + bidirectional) if layer else input_size), "weight_hh": (gates, output)}
+                if bias:
+                    shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
+                if proj_size:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
+                shapes = {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
+                _optional_parameters(self, {"device": device, "dtype": dtype}, **shapes)
+                self._all_weights.append(list(shapes))
+        self.reset_parameters()
+
+    @property
+    def all_weights(self):
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self):
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self):
+        return [getattr(self, name, None) for name in self._flat_weights_names]
+
+    def flatten_parameters(self):
+        """Does nothing: the weights need not lie in one block of memory here."""
+
+    def reset_parameters(self):
+        """Draw new initial values."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def check_input(self, input, batch_sizes):
+        """Raise unless the input has the weights' dtype, the right number of dimensions and features."""
+        dtype = getattr(self, self._all_weights[0][0]).dtype
+        if input.dtype != dtype and not torch.is_autocast_enabled(input.device.type):
+            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: input.to({dtype}), "
+                             f"or convert model: model.to({input.dtype})")
+        dims = 3 if batch_sizes is None else 2
+        if input.dim() != dims:
+            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
+        if self.input_size != input.size(-1):
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
+
+    def _state_size(self, input, batch_sizes, features):
+        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+        return self.num_layers * (1 + self.bidirectional), batch, features
+
+    def get_expected_hidden_size(self, input, batch_sizes):
+        """The shape that the hidden state must have."""
+        return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
+
+    def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}"):
+        """Raise unless the state has this shape."""
+        if hx.size() != expected_hidden_size:
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def check_forward_args(self, input, hidden, batch_sizes):
+        """Check the input and the states."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx, permutation):
+        """The states with sequences in another order."""
+        return hx if permutation is None else _apply_permutation(hx, permutation)
+
+    def _zeros(self, input, batch_sizes):
+        return input.new_zeros(self.get_expected_hidden_size(input, batch_sizes))
+
+    def _unsqueeze(self, hx, batched):
+        if hx.dim() != 2 + batched:
+            kind = "batched 3-D" if batched else "unbatched 2-D"
+            raise RuntimeError(f"For {kind} input, hx should also be {2 + batched}-D but got {hx.dim()}-D tensor")
+        return hx if batched else hx.unsqueeze(1)
+
+    def forward(self, input, hx=None):
+        packed, batched = input if isinstance(input, PackedSequence) else None, True
+        sizes = sorted_indices = unsorted_indices = None
+        if packed is not None:
+            input, sizes, sorted_indices, unsorted_indices = packed
+        else:
+            if input.dim() not in (2, 3):
+                name = "RNN" if self.mode.startswith("RNN") else self.mode
+                raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+            batched = input.dim() == 3
+            if not batched:
+                input = input.unsqueeze(0 if self.batch_first else 1)
+            if hx is not None:
+                hx = self._unsqueeze(hx, batched)
+        hx = self._zeros(input, sizes) if hx is None else self.permute_hidden(hx, sorted_indices)
+        self.check_forward_args(input, hx, sizes)
+        transposed = self.batch_first and packed is None
+        pair = self.mode == "LSTM"
+        output, states = _run(self.mode, input.transpose(0, 1) if transposed else input, None if sizes is None else sizes.tolist(),
+                              hx if pair else (hx,), [self._five(names) for names in self._all_weights], self.num_layers, self.dropout,
+                              self.training, self.bidirectional)
+        if transposed:
+            output = output.transpose(0, 1)
+        if not batched:
+            output, states = output.squeeze(0 if self.batch_first else 1), tuple(s.squeeze(1) for s in states)
+        states = self.permute_hidden(states if pair else states[0], unsorted_indices)
+        return (output if packed is None else PackedSequence(output, sizes, sorted_indices, unsorted_indices)), states
+
+    def _five(self, names):
+        """The weights of one layer and direction in the order of a step's arguments, None for those that it lacks."""
+        weights = {name.split("_l")[0]: getattr(self, name) for name in names}
+        return [weights.get(name) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")]
+
+    def extra_repr(self):
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+        return f"{self.input_size}, {self.hidden_size}" + "".join(
+            f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value)
+
+    def __setstate__(self, state):
+        # PyTorch pickles the list of weights as well; here it is computed
+        for name in ("_flat_weights", "_flat_weights_names", "_flat_weight_refs"):
+            state.pop(name, None)
+        state.setdefault("proj_size", 0)
+        super().__setstate__(state)
+
+
+class RNN(RNNBase):
+    """Elman recurrent layers: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu."""
+
+    def __init__(self, *args, **kwargs):
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            nonlinearity, args = args[3], args[:3] + args[4:]
+        else:
+            nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """Long short-term memory layers."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(self, input, batch_sizes):
+        """The shape that the cell state must have."""
+        return self._state_size(input, batch_sizes, self.hidden_size)
+
+    def check_forward_args(self, input, hidden, batch_sizes):
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
+        self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
+
+    def permute_hidden(self, hx, permutation):
+        return hx if permutation is None else tuple(_apply_permutation(h, permutation) for h in hx)
+
+    def _zeros(self, input, batch_sizes):
+        return super()._zeros(input, batch_sizes), input.new_zeros(self.get_expected_cell_size(input, batch_sizes))
+
+    def _unsqueeze(self, hx, batched):
+        if any(h.dim() != 2 + batched for h in hx):
+            kind = "batched 3-D" if batched else "unbatched 2-D"
+            raise RuntimeError(f"For {kind} input, hx and cx should also be {2 + batched}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) "
+                               "tensors")
+        return hx if batched else tuple(h.unsqueeze(1) for h in hx)
+
+
+class GRU(RNNBase):
+    """Gated recurrent unit layers."""
+
+    def __init__(self, *args, **kwargs):
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+class RNNCellBase(Module):
+    """Base of the cells: one step."""
+
+    __constants__ = ["input_size", "hidden_size", "bias"]
+
+    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        rows = num_chunks * hidden_size
+        _optional_parameters(self, {"device": device, "dtype": dtype}, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size),
+                             bias_ih=(rows,) if bias else None, bias_hh=(rows,) if bias else None)
+        self.reset_parameters()
+
+    def extra_repr(self):
+        usual = {"bias": True, "nonlinearity": "tanh"}
+        return f"{self.input_size}, {self.hidden_size}" + "".join(
+            f", {name}={self.__dict__[name]}" for name, value in usual.items() if self.__dict__.get(name, value) != value)
+
+    def reset_parameters(self):
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _step(self, mode, input, states, names):
+        """The new states; those given are checked under their names."""
+        name = type(self).__name__
+        for what, value in (("input", input), *zip(names, states or ())):
+            if value.dim() not in (1, 2):
+                raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {value.dim()}D instead")
+        batched = input.dim() == 2
+        input = input if batched else input.unsqueeze(0)
+        if states is None:
+            states = [input.new_zeros(input.size(0), self.hidden_size)] * len(names)
+        elif not batched:
+            states = [s.unsqueeze(0) for s in states]
+        self._check_sizes(input, states)
+        states = _MODES[mode][1](F.linear(input, self.weight_ih, self.bias_ih), states, self.weight_hh, self.bias_hh)
+        return states if batched else tuple(s.squeeze(0) for s in states)
+
+    def _check_sizes(self, input, states):
+        if input.size(1) != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
+        for i, h in enumerate(states):
+            if h.size(0) != input.size(0):
+                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {h.size(0)}")
+            if h.size(1) != self.hidden_size:
+                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {h.size(1)}, expected {self.hidden_size}")
+
+
+class RNNCell(RNNCellBase):
+    """One step of an RNN."""
+
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
+
+    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input, hx=None):
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,), ("hidden",))[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an LSTM."""
+
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
+
+    def forward(self, input, hx=None):
+        return self._step("LSTM", input, hx, ("hx[0]", "hx[1]"))
+
+
+class GRUCell(RNNCellBase):
+    """One step of a GRU."""
+
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
+
+    def forward(self, input, hx=None):
+        return self._step("GRU", input, None if hx is None else (hx,), ("hidden",))[0]

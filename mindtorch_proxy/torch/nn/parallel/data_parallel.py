@@ -1,0 +1,42 @@
+"""Data parallelism within one process."""
+import torch
+
+from ..modules.module import Module
+
+__all__ = ["DataParallel", "data_parallel"]
+
+
+def _accelerators():
+    """The number of accelerators that this process sees."""
+    return torch.accelerator.device_count() if torch.accelerator.is_available() else 0
+
+
+class DataParallel(Module):
+    """Splits a batch over accelerators; with one of them or none it just calls the module."""
+
+    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+        super().__init__()
+        self.module = module
+        available = _accelerators()
+        self.device_ids = list(range(available) if device_ids is None else device_ids) if available else []
+        if not available:
+            return
+        if len(self.device_ids) > 1:
+            raise NotImplementedError(f"DataParallel over several devices ({self.device_ids}) is not supported")
+        self.dim = dim
+        self.output_device = self.device_ids[0] if output_device is None else output_device
+        self.src_device_obj = torch.device(torch.accelerator.current_accelerator().type, self.device_ids[0])
+        module.to(self.src_device_obj)
+
+    def forward(self, *inputs, **kwargs):
+        if self.device_ids:
+            inputs, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.to(self.src_device_obj), (inputs, kwargs))
+        return self.module(*inputs, **kwargs)
+
+
+def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
+    """Call the module as DataParallel would."""
+    if not _accelerators():
+        raise RuntimeError("device type could not be determined")
+    inputs = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
+    return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))

@@ -1,0 +1,136 @@
+"""Tensors that a Module registers by themselves when assigned: parameters and buffers."""
+from collections import OrderedDict
+
+import torch
+from torch._C import _disabled_torch_function_impl
+
+__all__ = ["Parameter", "UninitializedParameter", "is_lazy", "Buffer", "UninitializedBuffer", "UninitializedTensorMixin"]
+
+
+def _marked_by(mark):
+    """Metaclass: tensors of a user's own class count as instances where they carry the mark."""
+    class Marked(type(torch.Tensor)):
+        def __instancecheck__(self, instance):
+            if super().__instancecheck__(instance):
+                return True
+            return self.__dict__.get("_mark") == mark and isinstance(instance, torch.Tensor) and getattr(instance, mark, False)
+    return Marked
+
+
+_ParameterMeta, _BufferMeta = _marked_by("_is_param"), _marked_by("_is_buffer")
+
+
+class Parameter(torch.Tensor, metaclass=_ParameterMeta):
+    """A tensor that is a module's parameter: registered when assigned, and requires a gradient by default."""
+
+    _mark = "_is_param"
+
+    def __new__(cls, data=None, requires_grad=True):
+        if data is None:
+            data = torch.empty(0)
+        if type(data) in (torch.Tensor, Parameter):
+            return torch.Tensor._make_subclass(cls, data, requires_grad)
+        # A tensor of a user's class keeps that class and is marked instead
+        t = data.detach().requires_grad_(requires_grad)
+        if type(t) is not type(data):
+            raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
+                               f"instance of the same type, but return type {type(t).__name__} was found instead.")
+        t._is_param = True
+        return t
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(memory_format=torch.preserve_format), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, proto):
+        state, args = torch._utils._get_obj_state(self), (self.data, self.requires_grad, OrderedDict())
+        if state:
+            return torch._utils._rebuild_parameter_with_state, (*args, state)
+        return torch._utils._rebuild_parameter, args
+
+    __torch_function__ = _disabled_torch_function_impl
+
+
+class UninitializedTensorMixin:
+    """A parameter or buffer of unknown shape, as lazy modules have them."""
+
+    _allowed_methods = [getattr(torch.Tensor, name) for name in (
+        "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short", "int", "long",
+        "cuda", "cpu", "to", "get_device", "_has_compatible_shallow_copy_type") if hasattr(torch.Tensor, name)]
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Become a tensor of this shape, with uninitialised values."""
+        data = self.data
+        self.data = torch.empty(shape, device=device or data.device, dtype=dtype or data.dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self):
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+                           "before accessing their attributes.")
+
+    def share_memory_(self):
+        """Fails: there is no memory yet."""
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+                           "before calling `module.share_memory()`.")
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, proto):
+        return type(self), (self.requires_grad,)
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func in cls._allowed_methods or type(func).__name__ == "method-wrapper":
+            return super().__torch_function__(func, types, args, kwargs or {})
+        raise ValueError(f"Attempted to use an uninitialized parameter in {func}. Call `forward` of the lazy module with a dummy batch "
+                         "to initialize its parameters first.")
+
+
+def is_lazy(param):
+    """Whether the parameter or buffer has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape a lazy module finds at its first call."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return memo[id(self)]
+
+
+class Buffer(torch.Tensor, metaclass=_BufferMeta):
+    """A tensor that a module registers as a buffer when assigned."""
+
+    _mark = "_is_buffer"
+
+    def __new__(cls, data=None, *, persistent=True):
+        data = torch.empty(0) if data is None else data
+        t = data.detach().requires_grad_(data.requires_grad)
+        t.persistent, t._is_buffer = persistent, True
+        return t
+
+    __torch_function__ = _disabled_torch_function_impl
+
+
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
+    """A buffer whose shape a lazy module finds at its first call."""
+
+    cls_to_become = torch.Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        t = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        t.persistent, t._is_buffer = persistent, True
+        return t

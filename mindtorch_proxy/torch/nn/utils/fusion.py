@@ -1,0 +1,48 @@
+"""Folding batch normalization into the layer before it."""
+import copy
+
+import torch
+
+__all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+
+
+def _fuse(layer, bn, weights, *args):
+    if layer.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    if bn.running_mean is None or bn.running_var is None:
+        raise AssertionError("bn.running_mean and bn.running_var must not be None")
+    fused = copy.deepcopy(layer)
+    fused.weight, fused.bias = weights(fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, *args)
+    return fused
+
+
+def _fused_weights(w, b, mean, var, eps, bn_w, bn_b, shape):
+    scale = torch.rsqrt(var + eps) * (1 if bn_w is None else bn_w)
+    weight = (w * scale.reshape(shape)).to(w.dtype)
+    bias = ((mean.new_zeros(()) if b is None else b) - mean) * scale + (0 if bn_b is None else bn_b)
+    bias = bias.to(w.dtype if b is None else b.dtype)
+    return torch.nn.Parameter(weight, w.requires_grad), torch.nn.Parameter(bias, w.requires_grad if b is None else b.requires_grad)
+
+
+def fuse_conv_bn_eval(conv, bn, transpose=False):
+    """A convolution that does the work of both modules in evaluation."""
+    return _fuse(conv, bn, fuse_conv_bn_weights, transpose)
+
+
+def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+    """Weight and bias of the fused convolution."""
+    shape = [1, -1] if transpose else [-1, 1]
+    return _fused_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape + [1] * (conv_w.dim() - 2))
+
+
+def fuse_linear_bn_eval(linear, bn):
+    """A linear layer that does the work of both modules in evaluation."""
+    if linear.out_features != bn.num_features and bn.num_features != 1:
+        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features="
+                             f"{linear.out_features} and bn.num_features={bn.num_features}")
+    return _fuse(linear, bn, fuse_linear_bn_weights)
+
+
+def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
+    """Weight and bias of the fused linear layer."""
+    return _fused_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])

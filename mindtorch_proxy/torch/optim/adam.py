@@ -1,0 +1,49 @@
+"""Adam."""
+import torch
+
+from .optimizer import _addcdiv_, _check_options, _number, _options, _ParameterwiseOptimizer, _to_scalar
+
+__all__ = ["Adam"]
+
+
+class Adam(_ParameterwiseOptimizer):
+    """Adam: steps of the averaged gradient over the root of its averaged square."""
+
+    _sparse_hint = ", please consider SparseAdam instead"
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
+                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+        if isinstance(lr, torch.Tensor) and foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        _check_options(lr, betas, epsilon=eps, weight_decay=weight_decay)
+        if len({isinstance(b, torch.Tensor) for b in betas}) != 1 or not all(isinstance(b, (float, torch.Tensor)) for b in betas):
+            raise ValueError("betas must be either both floats or both Tensors")
+        for i, beta in enumerate(betas):
+            if isinstance(beta, torch.Tensor):
+                if not capturable and foreach:
+                    raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+                if beta.numel() != 1:
+                    raise ValueError(f"Tensor betas[{i}] must be 1-element")
+        betas = tuple(map(_to_scalar, betas))
+        options = _options(locals())
+        super().__init__(params, {k: v for k, v in options.items() if k not in ("i", "beta")})
+
+    def _new_state(self, p, group):
+        names = ("exp_avg", "exp_avg_sq") + ("max_exp_avg_sq",) * group["amsgrad"]
+        return {"step": self._scalar(0.0, p, group)} | {name: self._zeros(p) for name in names}
+
+    def _update(self, param, grad, state, group, lr, step):
+        beta1, beta2 = map(_number, group["betas"])
+        average, square = state["exp_avg"], state["exp_avg_sq"]
+        average.lerp_(grad, 1 - beta1)
+        if isinstance(beta2, torch.Tensor):
+            square.lerp_(torch.square(grad), 1 - beta2)
+        else:
+            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        if group["amsgrad"]:
+            highest = state["max_exp_avg_sq"]
+            square = highest.copy_(torch.maximum(highest, square))
+        denominator = (square.sqrt() / (1 - beta2 ** step) ** 0.5).add_(group["eps"])
+        if group["differentiable"]:
+            average = average.clone()  # the next step changes it, and backward needs it
+        _addcdiv_(param, average, denominator, -(lr / (1 - beta1 ** step)))

@@ -1,0 +1,36 @@
+"""Averaged stochastic gradient descent."""
+import torch
+
+from .optimizer import _check_options, _get_scalar_dtype, _number, _options, _ParameterwiseOptimizer, _to_scalar
+
+__all__ = ["ASGD"]
+
+
+class ASGD(_ParameterwiseOptimizer):
+    """Stochastic gradient descent that keeps the average of the parameters ("ax" in the state)."""
+
+    _scalars = ("step", "eta", "mu")
+
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False):
+        _check_options(lr, weight_decay=weight_decay)
+        super().__init__(params, _options(locals()))
+
+    def _scalar(self, value, p, group):
+        return torch.tensor(value, device=p.device, dtype=_get_scalar_dtype())
+
+    def _new_state(self, p, group):
+        return {"step": self._scalar(0.0, p, group), "eta": self._scalar(float(_number(_to_scalar(group["lr"]))), p, group),
+                "mu": self._scalar(1.0, p, group), "ax": self._zeros(p)}
+
+    def _update(self, param, grad, state, group, lr, step):
+        lambd, eta, mu, average = group["lambd"], state["eta"].item(), state["mu"], state["ax"]
+        param.mul_(1 - lambd * eta)
+        param.add_(grad, alpha=-eta)
+        if mu.item() == 1:
+            average.copy_(param)
+        else:
+            average.add_(param.sub(average).mul_(mu))
+        # Through float32 always: a loaded state has the dtype of the parameter
+        state["eta"].copy_(torch.as_tensor(lr / (1 + lambd * lr * step) ** group["alpha"]))
+        mu.copy_(torch.as_tensor(1 / max(1, step - group["t0"])))

@@ -1,0 +1,401 @@
+"""The base class of optimizers."""
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any, Union
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+__all__ = ["Optimizer", "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"]
+
+ParamsT = Union[Iterable[torch.Tensor], Iterable[dict[str, Any]], Iterable[tuple[str, torch.Tensor]]]
+_global_optimizer_pre_hooks = OrderedDict()
+_global_optimizer_post_hooks = OrderedDict()
+
+
+class _RequiredParameter:
+    """The default of an option that every parameter group must give."""
+
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
+def _use_grad_for_differentiable(func):
+    """Run a step without autograd, or with it where the optimizer is differentiable."""
+    @functools.wraps(func)
+    def step(self, *args, **kwargs):
+        with torch.set_grad_enabled(bool(self.defaults.get("differentiable", False))):
+            return func(self, *args, **kwargs)
+
+    return step
+
+
+def _get_scalar_dtype(is_fused=None):
+    """The dtype of step counters."""
+    return torch.float64 if not is_fused and torch.get_default_dtype() == torch.float64 else torch.float32
+
+
+def _get_value(x):
+    return x.item() if isinstance(x, torch.Tensor) else x
+
+
+def _to_scalar(x):
+    return x.squeeze() if isinstance(x, torch.Tensor) and x.dim() != 0 else x
+
+
+def _add_hook(table, hook, prepend=False):
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Call hook(optimizer, args, kwargs) before the step of every optimizer."""
+    return _add_hook(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Call hook(optimizer, args, kwargs) after the step of every optimizer."""
+    return _add_hook(_global_optimizer_post_hooks, hook)
+
+
+_HOOK_TABLES = tuple(f"_optimizer_{name}_hooks" for name in (
+    "step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post"))
+
+
+class Optimizer:
+    """Base class: parameter groups with their options, and a state for each parameter."""
+
+    def __init__(self, params, defaults):
+        self.defaults = defaults
+        for name in _HOOK_TABLES:
+            setattr(self, name, OrderedDict())
+        self._patch_step_function()
+        if isinstance(params, torch.Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            f"{torch.typename(params)}")
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def __getstate__(self):
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in _HOOK_TABLES:
+            self.__dict__.setdefault(name, OrderedDict())
+        self._patch_step_function()
+
+    def __repr__(self):
+        text = ""
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n" + "".join(f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params")
+        return f"{type(self).__name__} ({text})"
+
+    @staticmethod
+    def profile_hook_step(func):
+        """Wrap a class's step: run the hooks around it."""
+        @functools.wraps(func)
+        def wrapper(*args, **kwargs):
+            self = args[0]
+            for hook in (*_global_optimizer_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
+                result = hook(self, args, kwargs)
+                if result is not None:
+                    if not (isinstance(result, tuple) and len(result) == 2):
+                        raise RuntimeError(f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
+                    args, kwargs = result
+            out = func(*args, **kwargs)
+            for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
+                hook(self, args, kwargs)
+            return out
+
+        return wrapper
+
+    def _patch_step_function(self):
+        cls = type(self)
+        if not getattr(cls.step, "hooked", None):
+            cls.step = self.profile_hook_step(cls.step)
+            cls.step.hooked = True
+
+    def register_step_pre_hook(self, hook):
+        """Call hook(optimizer, args, kwargs) before every step."""
+        return _add_hook(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Call hook(optimizer, args, kwargs) after every step."""
+        return _add_hook(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Call hook(optimizer) before state_dict."""
+        return _add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Call hook(optimizer, state_dict) after state_dict; a value it returns replaces the dict."""
+        return _add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Call hook(optimizer, state_dict) before loading; a value it returns replaces the dict."""
+        return _add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Call hook(optimizer) after loading."""
+        return _add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    def state_dict(self):
+        """The state and the groups, with parameters as numbers in their order."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers, start, groups = {}, 0, []
+        for group in self.param_groups:
+            for i, p in enumerate(group["params"], start):
+                numbers.setdefault(id(p), i)
+            start += len(group["params"])
+            packed = {k: v for k, v in group.items() if k != "params"}
+            groups.append(packed | {"params": [numbers[id(p)] for p in group["params"]]})
+        state = {numbers[id(k)] if isinstance(k, torch.Tensor) else k: v for k, v in self.state.items()}
+        result = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            output = hook(self, result)
+            result = result if output is None else output
+        return result
+
+    @staticmethod
+    def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None):
+        """A loaded tensor with the dtype and on the device that the state of `param` has."""
+        group = next((g for g in param_groups if param_id in g["params"]), {})
+        if key == "step":
+            on_device = group.get("capturable", False) or group.get("fused", False)
+            return value.to(dtype=torch.float32, device=param.device) if on_device else value
+        return value.to(dtype=param.dtype if param.is_floating_point() else value.dtype, device=param.device)
+
+    def load_state_dict(self, state_dict):
+        """Take the state and the options of state_dict; the parameters stay."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            output = hook(self, state_dict)
+            state_dict = state_dict if output is None else output
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        params = dict(zip(chain.from_iterable(s["params"] for s in saved), chain.from_iterable(g["params"] for g in groups)))
+
+        def cast(param, value, number, key=None):
+            if isinstance(value, torch.Tensor):
+                return Optimizer._process_value_according_to_param_policy(param, value, number, state_dict["param_groups"], key)
+            if isinstance(value, dict):
+                return {k: cast(param, v, number, k) for k, v in value.items()}
+            if isinstance(value, Iterable) and not isinstance(value, str):
+                return type(value)(cast(param, v, number) for v in value)
+            return value
+
+        state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in params:
+                state[params[key]] = cast(params[key], value, key)
+            else:
+                state[key] = value
+        for group, new in zip(groups, saved):
+            new["params"] = group["params"]
+            if "param_names" in group:
+                new.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def zero_grad(self, set_to_none=True):
+        """Reset the gradients of all parameters."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    if set_to_none:
+                        p.grad = None
+                    else:
+                        if p.grad.grad_fn is not None:
+                            p.grad.detach_()
+                        p.grad.requires_grad_(False).zero_()
+
+    def step(self, closure=None):
+        """Update the parameters; `closure` computes the loss again."""
+        raise NotImplementedError
+
+    def add_param_group(self, param_group):
+        """Add a group: a dict with "params" (tensors or (name, tensor) pairs) and options."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                            "change between runs. Please use a list instead.")
+        params = [params] if isinstance(params, torch.Tensor) else list(params)
+        names = [p[0] for p in params if isinstance(p, tuple)]
+        params = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in params]
+        if names:
+            if len(names) != len(params):
+                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+            param_group["param_names"] = names
+        for param in params:
+            if not isinstance(param, torch.Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {torch.typename(param)}")
+            if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        if len(params) != len(set(params)):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                          "github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+        for group in self.param_groups:
+            if ("param_names" in param_group) != ("param_names" in group):
+                how = "with names" if "param_names" in param_group else "without names"
+                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
+                                 f"{how} to the optimizer")
+            if not set(group["params"]).isdisjoint(params):
+                raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+
+# ---- optimizers that update one parameter after the other
+
+def _check_options(lr, betas=(), **positive):
+    """Raise unless all options are in their ranges."""
+    if isinstance(lr, torch.Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if not 0.0 <= lr:
+        raise ValueError(f"Invalid learning rate: {lr}")
+    for i, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+    for name, value in positive.items():
+        if not 0.0 <= value:
+            raise ValueError(f"Invalid {name} value: {value}")
+
+
+def _options(arguments):
+    """The defaults of an optimizer from the locals() of its __init__."""
+    return {k: v for k, v in arguments.items() if k not in ("self", "params", "__class__")}
+
+
+def _number(x):
+    """The number in an option that may be a tensor; one that requires grad stays a tensor."""
+    return x.item() if isinstance(x, torch.Tensor) and not x.requires_grad else x
+
+
+def _add_(param, value, alpha):
+    """param += alpha * value, where alpha may be a tensor that requires grad."""
+    return param.addcmul_(value, alpha) if isinstance(alpha, torch.Tensor) else param.add_(value, alpha=alpha)
+
+
+def _addcdiv_(param, a, b, value):
+    """param += value * a / b, where value may be a tensor that requires grad."""
+    return param.addcdiv_(a * value, b) if isinstance(value, torch.Tensor) else param.addcdiv_(a, b, value=value)
+
+
+class _ParameterwiseOptimizer(Optimizer):
+    """What the common optimizers share; a subclass has `_new_state` and `_update`, for one parameter."""
+
+    _scalars = ("step",)  # entries of the state that are tensors of one number
+    _sparse, _complex, _as_real, _decoupled, _sparse_hint = False, True, True, False, ""
+
+    def __init__(self, params, options):
+        super().__init__(params, options)
+        if options.get("fused"):
+            if options.get("differentiable"):
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if options.get("foreach"):
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self.defaults.items():  # options newer than the state
+                group.setdefault(name, value)
+            for p in group["params"]:
+                values = self.state.get(p, {})
+                for name in self._scalars:
+                    if name in values and not isinstance(values[name], torch.Tensor):
+                        values[name] = self._scalar(float(values[name]), p, group)
+
+    def _scalar(self, value, p, group):
+        on_device = group.get("capturable") or group.get("fused")
+        return torch.tensor(value, dtype=_get_scalar_dtype(group.get("fused")), device=p.device if on_device else "cpu")
+
+    def _zeros(self, p):
+        return torch.zeros_like(p, memory_format=torch.preserve_format)
+
+    def _new_state(self, p, group):
+        raise NotImplementedError
+
+    def _update(self, param, grad, state, group, lr, step):
+        raise NotImplementedError
+
+    @_use_grad_for_differentiable
+    def step(self, closure=None):
+        """Update the parameters once; `closure` computes the loss first."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            lr = _number(_to_scalar(group["lr"]))
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._step_one(p, group, lr)
+        return loss
+
+    def _step_one(self, p, group, lr):
+        grad, state = p.grad, self.state.get(p)
+        if grad.is_sparse and not self._sparse:
+            raise RuntimeError(f"{type(self).__name__} does not support sparse gradients" + self._sparse_hint)
+        if p.is_complex() and not self._complex:
+            raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
+        if not state and (group.get("fused") and not p.is_floating_point()):
+            raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors, but got {p.dtype} and {p.device.type}")
+        if group.get("capturable") and p.device.type in ("cpu", "mps", "meta"):
+            raise AssertionError("If capturable=True, params and state_steps must be on supported devices: accelerators.")
+        if not state:
+            state = self._new_state(p, group)
+            if state:
+                self.state[p] = state
+        if group.get("maximize"):
+            grad = -grad
+        step = None
+        if "step" in state:
+            state["step"] += 1
+            step = _get_value(state["step"])
+        grad, param = self._decay(p, grad, group, lr), p
+        if self._as_real and p.is_complex():
+            real = torch.view_as_real
+            param, grad = real(param), real(grad)
+            state = {k: real(v) if isinstance(v, torch.Tensor) and v.is_complex() else v for k, v in state.items()}
+        self._update(param, grad, state, group, lr, step)
+
+    def _decay(self, p, grad, group, lr):
+        """Decay the parameter, or add the decay to the gradient."""
+        decay = _number(group.get("weight_decay", 0))
+        if isinstance(decay, torch.Tensor):
+            return grad.addcmul(p.clone(), decay)
+        if decay != 0:
+            if group.get("decoupled_weight_decay", self._decoupled):
+                p.mul_(1 - lr * decay)
+            elif grad.is_sparse:
+                raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+            else:
+                return grad.add(p, alpha=decay)
+        return grad

@@ -1,0 +1,31 @@
+"""Stochastic gradient descent."""
+from .optimizer import _add_, _check_options, _options, _ParameterwiseOptimizer
+
+__all__ = ["SGD"]
+
+
+class SGD(_ParameterwiseOptimizer):
+    """Stochastic gradient descent, optionally with momentum."""
+
+    _sparse, _as_real, _scalars = True, False, ()
+
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
+                 differentiable=False, fused=None):
+        _check_options(lr, momentum=momentum, weight_decay=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, _options(locals()))
+
+    def _new_state(self, p, group):
+        return {"momentum_buffer": None} if group["momentum"] != 0 else {}
+
+    def _update(self, param, grad, state, group, lr, step):
+        momentum = group["momentum"]
+        if momentum != 0:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = grad.detach().clone()
+            else:
+                buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        _add_(param, grad, -lr)
