@@ -1,0 +1,110 @@
+"""Threads, forks and memory: what MindSpore's CPU kernels do not survive by themselves."""
+
+import multiprocessing
+import os
+import threading
+
+import pytest
+import torch
+
+
+def test_threads_compute_at_once():
+    results, errors = [], []
+
+    def work(seed):
+        try:
+            a = torch.full((32, 32), float(seed), requires_grad=True)
+            for _ in range(60):
+                y = (a @ a).exp().mul(0).sum() + (a * 2).sum()
+                y.backward()
+                a.grad = None
+            results.append((seed, (a @ a)[0, 0].item()))
+        except BaseException as e:
+            errors.append(e)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(1, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+    assert sorted(results) == [(i, 32.0 * i * i) for i in range(1, 5)]
+
+
+def test_grad_mode_belongs_to_the_thread():
+    seen = []
+    with torch.no_grad():
+        t = threading.Thread(target=lambda: seen.append(torch.is_grad_enabled()))
+        t.start()
+        t.join()
+    assert seen == [True]
+
+
+def _child(queue):
+    a = torch.ones(256, 256)
+    queue.put((a @ a).sum().item())
+    queue.put(torch.ones(300, 300).t().contiguous().sum().item())
+
+
+def test_forked_child_computes():
+    a = torch.ones(256, 256)
+    assert (a @ a)[0, 0].item() == 256
+    ctx = multiprocessing.get_context("fork")
+    queue = ctx.Queue()
+    p = ctx.Process(target=_child, args=(queue,))
+    p.start()
+    try:
+        assert queue.get(timeout=60) == 256.0**3
+        assert queue.get(timeout=60) == 300.0**2
+    finally:
+        p.join(10)
+        p.kill()
+
+
+def _resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.slow
+def test_training_loop_keeps_its_memory():
+    from mindtorch_proxy.runtime import pyboost
+    if pyboost.version() >= "2.8":
+        pytest.skip("MindSpore 2.8 to 2.10 lose memory at every call of many CPU primitives")
+    w = torch.rand(16, 16, requires_grad=True)
+
+    def step():
+        ((torch.rand(8, 16) @ w).softmax(-1) * 2 + 1).sum(1).mean().backward()
+        with torch.no_grad():
+            w.sub_(w.grad, alpha=0.01)
+        w.grad = None
+    for _ in range(300):
+        step()
+    before = _resident()
+    for _ in range(1500):
+        step()
+    assert _resident() - before < 4 << 20
+
+
+def test_graph_is_freed_without_the_collector():
+    import gc
+    import weakref
+    gc.disable()
+    try:
+        x = torch.ones(3, requires_grad=True)
+        y = x.exp()
+        ref = weakref.ref(y)
+        z = y * 2
+        del y, z
+        assert ref() is None
+    finally:
+        gc.enable()
+
+
+def test_deep_graph_needs_no_recursion():
+    x = torch.ones(1, requires_grad=True)
+    y = x
+    for _ in range(5000):
+        y = y + 1
+    y.backward()
+    assert x.grad.item() == 1
+    del y
