@@ -531,7 +531,8 @@ def pointwise(o, args):
     operands = [args[i] for i in o.operands]
     attrs = [args[i] for i in o.attrs]
     device = common_device(o, args)
-    common = result_dtype(operands)
+    keep = o.options.get("keep")
+    common = result_dtype(operands if keep is None else [t for i, t in enumerate(operands) if i not in keep])
     compute, out_dtype = (o.promote(common, *args) if callable(o.promote) else promoted(o.promote, common))
     tensors = [t for t in operands if isinstance(t, Tensor)]
     shape = tensors[0]._shape if len(tensors) == 1 else broadcast_shapes(*[t._shape for t in tensors])
@@ -568,7 +569,7 @@ def _make_unary(o):
 
     def call(self, *attrs):
         e = fast.get(self.dtype)
-        if e is not None and self._stride is None and self.device is CPU and 0 not in self._shape:
+        if e is not None and self._stride is None and self.device is CPU and 0 not in self._shape and (e.limit is None or numel(self._shape) < e.limit):
             m = self._ms
             e.calls += 1
             out = wrap(e.fn(self._mstensor() if m is None else m, *attrs), self._shape, e.out)
@@ -592,7 +593,7 @@ def _make_binary(o):
             # a number of a lower or equal category takes the tensor's dtype
             e = fast.get(self.dtype) if self.__class__ not in _NUMBERS else None
             if (e is not None and self._stride is None and self.device is CPU and dt.SCALAR_CATEGORY[c] <= self.dtype.category
-                    and 0 not in self._shape and self.dtype.category):
+                    and 0 not in self._shape and self.dtype.category and (e.limit is None or numel(self._shape) < e.limit)):
                 m = self._ms
                 e.calls += 1
                 out = wrap(e.fn(self._mstensor() if m is None else m, scalar(other, self.dtype)), self._shape, e.out)
@@ -653,7 +654,7 @@ def inplace(o, self, args):
         MODE.grad = prev
     _check_result(o, self, r)
     if record:
-        old_self = args[0]
+        old_self = clone_if_saved(o, args[0])
         if o.prepare is not None:
             args = o.prepare(*args)
         args = (old_self, *args[1:])
@@ -668,6 +669,13 @@ def inplace(o, self, args):
         if self._requires_grad and MODE.grad and self._grad_fn is not None and o.derivative is None:
             self._requires_grad = self._requires_grad
     return self
+
+
+def clone_if_saved(o, self):
+    """What formulas read of an in-place operator's self is its value before: a copy, where they read it."""
+    old = alias(self) if not any(0 in reads for _, reads, _ in o.formulas.reads) else REGISTRY_FN("clone")(self.detach())
+    old._requires_grad, old._grad_fn, old._output_nr, old._view = self._requires_grad, self._get_grad_fn(), self._output_nr, self._view
+    return old
 
 
 def _check_result(o, self, r):

@@ -67,15 +67,18 @@ class Cpu(backend.Backend):
         n = numel(shape)
         if n == 0:
             return from_array(np.empty(shape, out_dtype.np), out_dtype)
-        compute = dt.OPMATH.get(compute, compute)
-        large = table.switches(op) is not None and n >= table.switches(op)
+        if op.options.get("opmath", True):
+            compute = dt.OPMATH.get(compute, compute)
+        switch = table.switches(op, compute)
+        large = switch is not None and n >= switch
         impl = self.select(op, compute, large)
         impl.calls += 1
         work = impl.compute or compute
+        keep = op.options.get("keep")
         kind = impl.kind
         if kind == "numpy":
             with np.errstate(all="ignore"):
-                r = impl.fn(*[_operand_array(t, work) for t in operands], *attrs)
+                r = impl.fn(*[_operand_array(t, work if keep is None or i not in keep else t.dtype) for i, t in enumerate(operands)], *attrs)
             if r.__class__ is not np.ndarray:
                 r = np.asarray(r)
             if r.dtype != out_dtype.np:
@@ -84,7 +87,7 @@ class Cpu(backend.Backend):
                 r = np.broadcast_to(r, shape)
             return from_array(r, out_dtype)
         if kind == "composite":
-            ts = [self._as(t, work) for t in operands]
+            ts = [self._as(t, work) if keep is None or i not in keep else t for i, t in enumerate(operands)]
             prev, MODE.grad = MODE.grad, False
             try:
                 r = impl.fn(*ts, *attrs)
@@ -96,13 +99,13 @@ class Cpu(backend.Backend):
                 r = self.compact(r)
             return r if r.dtype is out_dtype else self.cast(r, out_dtype)
         expand = n >= EXPAND_FROM or not impl.native_broadcast
-        ms = [self._operand(t, work, shape if expand else None) for t in operands]
+        ms = [self._operand(t, work if keep is None or i not in keep else t.dtype, shape if expand else None) for i, t in enumerate(operands)]
         r = impl.fn(*ms, *attrs)
         if impl.out is None:
             impl.out = dt.bool_ if op.promote == "ALWAYS_BOOL" else _ms_out(r)
             if impl.compute is None and work is compute and impl.out is out_dtype and not attrs and dt.OPMATH.get(compute) is None and not expand_only(impl):
-                impl.limit = table.switches(op)
-                if not large and (impl.limit is None or len(operands) == 2):
+                impl.limit = switch
+                if not large:
                     op.impls[impl.dtype] = impl
         if impl.out is not out_dtype:
             return from_array(_astype(r.asnumpy(), out_dtype), out_dtype)
