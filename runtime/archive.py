@@ -33,8 +33,8 @@ class Writer:
         data = memoryview(data).cast("B")
         n, at, name = data.nbytes, self.at, f"{self.name}/{name}".encode()
         crc = zlib.crc32(data) if self.checksums and not skip else 0
-        wide = [v for v in (n, n, at) if v >= LIMIT]
-        wide = struct.pack(f"<HH{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
+        big = [v for v in (n, n, at) if v >= LIMIT]
+        wide = struct.pack(f"<HH{len(big)}Q", 1, 8 * len(big), *big) if big else b""
         padding = -(at + 30 + len(name) + len(wide) + 4) % self.alignment
         flags = 0x808 if n else 0x800  # UTF-8 names; checksum and sizes follow the data
         size = M32 if n >= LIMIT else 0
@@ -57,12 +57,12 @@ class Writer:
         start, count = self.at, len(self.records)
         for name, flags, crc, n, at, wide in self.records:
             size, place = (M32 if v >= LIMIT else v for v in (n, at))
-            self._write(struct.pack("<4s6H3I5H2I", b"PK\1\2", 0, 0, flags, 0, 0, 0, crc, size, size, len(name), len(wide), 0, 0, 0, 0, place),
-                        name, wide)
+            self._write(struct.pack("<4s6H3I5H2I", b"PK\1\2", 0, 0, flags, 0, 0, 0, crc, size, size, len(name), len(wide), 0, 0, 0, 0,
+                                    place), name, wide)
         end = self.at
         self._write(struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 798, 45, 0, 0, count, count, end - start, start),
                     struct.pack("<4sIQI", b"PK\6\7", 0, end, 1),
-                    struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, min(count, 0xFFFF), min(count, 0xFFFF), min(end - start, M32), min(start, M32), 0))
+                    struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, *[min(count, 0xFFFF)] * 2, min(end - start, M32), min(start, M32), 0))
 
 
 class Reader:
@@ -121,7 +121,7 @@ class Reader:
     def read_into(self, name, array):
         """A record into a uint8 array of its size, straight from the file where it is stored plain."""
         if array.nbytes != self.size(name):
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it has {self.size(name)} bytes, not {array.nbytes}. {HELP}")
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it has {self.size(name)} bytes, not {array.nbytes}")
         if self.stored(name):
             self.file.seek(self.offset(name))
             read_exactly(self.file, array)

@@ -8,6 +8,7 @@ import secrets
 import sys
 import threading
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,12 @@ NAMES = {n: d.name for n, d in dt.FROM_NP.items()}  # NumPy's own dtype.name tak
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
+def _refused(error, message):
+    def method(self, *args):
+        raise error(message)
+    return method
+
+
 class Generator:
     """A source of random numbers: PyTorch's Mersenne Twister, number for number."""
     __module__ = "torch._C"
@@ -35,9 +42,10 @@ class Generator:
     DEFAULT_SEED = 67280421310721
 
     def __init__(self, device="cpu"):
-        self.device = _device("cpu" if device is None else device)
-        if self.device.type not in ("cpu", "npu"):
-            raise RuntimeError(f"Device type {self.device.type.upper()} is not supported for torch.Generator() api.")
+        where: Any = _device("cpu" if device is None else device)
+        self.device = where
+        if where.type not in ("cpu", "npu"):
+            raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
         self._engine, self._lock = MT19937(self.DEFAULT_SEED), threading.RLock()
 
     def manual_seed(self, seed):
@@ -89,16 +97,9 @@ class Generator:
         r._set_state_bytes(self._state_bytes())
         return r
 
-    def _refused(error, message):  # noqa: N805 - makes methods of this class body
-        def method(self, *args):
-            raise error(message)
-        return method
-
     get_offset = set_offset = _refused(RuntimeError, "CPU Generator does not use offset")
     graphsafe_get_state = _refused(NotImplementedError, "graphsafe_get_state is not supported in this Generator")
     graphsafe_set_state = _refused(NotImplementedError, "graphsafe_set_state is not supported in this Generator")
-    del _refused
-
     def __reduce__(self):
         return Generator, (self.device,), (self.initial_seed(), None, self.get_state())
 
@@ -116,14 +117,18 @@ def _check(ok, message):
         raise RuntimeError(message)
 
 
+def _name(dtype):
+    return dt.scalar_name(dt.FROM_NP[dtype])
+
+
 def _require(dtype, names, kernel):
     if NAMES[dtype] not in names:
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{dt.scalar_name(dt.FROM_NP[dtype])}\'')
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{_name(dtype)}\'')
 
 
 @functools.cache
 def _limits(dtype):
-    info = dt.finfo(dt.FROM_NP[dtype])
+    info: Any = dt.finfo(dt.FROM_NP[dtype])
     return info.min, info.max
 
 
@@ -192,7 +197,7 @@ def uniform(gen, n, dtype, lo=0.0, hi=1.0):
     for name, v in (("from", lo), ("to", hi)):
         _check(least <= v <= most, f"{name} is out of bounds for {C_NAMES[NAMES[dtype]]}")
     _check(lo <= hi, f"uniform_ expects to return a [from, to) range, but found from={lo:g} > to={hi:g}")
-    _check(hi - lo <= most, f"uniform_ expects to-from <= std::numeric_limits<{dt.scalar_name(dt.FROM_NP[dtype])}>::max(), "
+    _check(hi - lo <= most, f"uniform_ expects to-from <= std::numeric_limits<{_name(dtype)}>::max(), "
                             f"but found to={hi:g} and from={lo:g} which result in to-from to exceed the limit")
     wide = dtype == F64
     work = F64.type if wide else F32.type
@@ -273,14 +278,16 @@ def random_from_to(gen, n, dtype, lo, hi):
         _require(dtype, NUMERIC - {"float16"}, "random_full_64_bits_range_kernel_cpu")
         _check(name in ("int64", "float64", "float32", "bfloat16"),
                "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
-        return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(F32 if floating and name != "float64" else dtype))
+        work = F32 if name in ("float32", "bfloat16") else dtype
+        return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(work))
     _check(hi is None or lo < hi, f"random_ expects 'from' to be less than 'to', but got from={lo} >= to={hi}")
     _check(name in C_NAMES, "check_random_bounds handles only integral, floating-point and boolean types")
     if floating:
         (least, most), digits = _limits(dtype), DIGITS[name]
         lo = _inward(lo, dtype, 1)
         last = 1 << digits if hi is None else _inward(hi, dtype, -1) - 1
-        _check(lo <= last, f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={lo} >= to={last + 1}")
+        _check(lo <= last, "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+                           f"but got from={lo} >= to={last + 1}")
     else:
         least, most = (0, 1) if name == "bool" else (np.iinfo(dtype).min, min(np.iinfo(dtype).max, I64.max))
         last = most if hi is None else hi - 1
@@ -319,7 +326,7 @@ def randperm(gen, n, dtype=np.dtype(np.int64)):
     _check(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
     _require(dtype, NUMERIC, "randperm")
     limit = {"float16": 2049, "float32": (1 << 24) + 1}.get(NAMES[dtype])
-    _check(limit is None or n <= limit, f"n cannot be greater than {'2^24+1' if dtype == F32 else limit} for {dt.scalar_name(dt.FROM_NP[dtype])} type.")
+    _check(limit is None or n <= limit, f"n cannot be greater than {'2^24+1' if dtype == F32 else limit} for {_name(dtype)} type.")
     _check(NAMES[dtype] in FLOATING or n <= np.iinfo(dtype).max, f"value cannot be converted to type {NAMES[dtype]}_t without overflow")
     if n < 2:
         return np.zeros(n, dtype)
@@ -332,10 +339,10 @@ def randperm(gen, n, dtype=np.dtype(np.int64)):
         pivots %= np.arange(1, n + 1, dtype=np.uint64)
         pivots = pivots.astype(np.int32)
     if n <= 256 and "scipy.linalg" not in sys.modules:  # SciPy takes a quarter of a second to import
-        out = list(range(n))
+        order = list(range(n))
         for i, j in enumerate(pivots.tolist()):
-            out[i], out[j] = out[j], out[i]
-        out = np.array(out)
+            order[i], order[j] = order[j], order[i]
+        out = np.array(order)
     else:
         from scipy.linalg.lapack import dlaswp
         out = dlaswp(np.arange(n, dtype=F64)[:, None], pivots, k1=0, k2=len(pivots) - 1, overwrite_a=1)[:, 0]
@@ -368,7 +375,7 @@ def exponential(gen, n, dtype, lambd=1.0):
     """exponential_(lambd)."""
     _check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     _check(NAMES[dtype] in FLOATING, "Exponential distribution is a continuous probability distribution. dtype must be a floating point "
-                                   f"but you specified {dt.scalar_name(dt.FROM_NP[dtype])}")
+                                   f"but you specified {_name(dtype)}")
     return _fill(gen, n, dtype, lambda engine, k: np.log1p(-_unit(engine, k)) * (-1.0 / lambd))
 
 
@@ -400,7 +407,7 @@ def multinomial(gen, probs, num_samples, replacement=False):
     """Indices drawn from each row of an array of weights (1 or 2 dimensions)."""
     _check(0 < probs.ndim <= 2, "prob_dist must be 1 or 2 dim")
     _check(NAMES[probs.dtype] in FLOATING,
-           f"multinomial only supports floating-point dtypes for input, got: {dt.scalar_name(dt.FROM_NP[probs.dtype])}")
+           f"multinomial only supports floating-point dtypes for input, got: {_name(probs.dtype)}")
     _check(num_samples > 0, "cannot sample n_sample <= 0 samples")
     _check(replacement or num_samples <= probs.shape[-1], "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     _check(probs.shape[-1] <= 1 << 24, "number of categories cannot exceed 2^24")
@@ -434,12 +441,14 @@ class _Source:
     """float64 uniforms one by one, for rejection samplers: how many an element takes, only its values say."""
 
     def __init__(self, gen):
-        self.gen, self.size = default_generator if gen is None else gen, 32
+        self.gen: Any = default_generator if gen is None else gen
+        self.size = 32
 
     def __enter__(self):
         self.gen._lock.acquire()
         self.engine = self.gen._engine
-        self.mark, self.used, self.left = self.engine.mark(), 0, iter(())
+        self.mark, self.used = self.engine.mark(), 0
+        self.left: Any = iter(())
         return self
 
     def __call__(self):
@@ -553,7 +562,7 @@ def _stirling(k):
 def binomial(gen, count, prob):
     """One Binomial(count, prob) sample an element: gaps between successes for small means, Hoermann's BTRS for others."""
     _require(count.dtype, ("float32", "float64"), "binomial_cpu")
-    _check(prob.dtype == count.dtype, f"Found dtype {dt.scalar_name(dt.FROM_NP[prob.dtype])} but expected {dt.scalar_name(dt.FROM_NP[count.dtype])}")
+    _check(prob.dtype == count.dtype, f"Found dtype {_name(prob.dtype)} but expected {_name(count.dtype)}")
     f = count.dtype.type
     with np.errstate(all="ignore"), _Source(gen) as u:
         flip = prob > 0.5
@@ -584,7 +593,8 @@ def binomial(gen, count, prob):
                 if us >= 0.07 and v <= accept:
                     return k
                 bound = ((m + 0.5) * math.log((m + 1) / (r * (n - m + 1))) + (n + 1) * math.log((n - m + 1) / (n - k + 1))
-                         + (k + 0.5) * math.log(r * (n - k + 1) / (k + 1)) + _stirling(m) + _stirling(n - m) - _stirling(k) - _stirling(n - k))
+                         + (k + 0.5) * math.log(r * (n - k + 1) / (k + 1))
+                         + _stirling(m) + _stirling(n - m) - _stirling(k) - _stirling(n - k))
                 if _log(v * alpha / (a / (us * us) + b)) <= bound:
                     return k
 

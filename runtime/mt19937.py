@@ -55,7 +55,8 @@ class MT19937:
     def set_state(self, data):
         """Take over a state of PyTorch's or of get_state()."""
         if data.size != STATE.itemsize:
-            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be {data.size}")
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE.itemsize} "
+                               f"but found the input RNG state size to be {data.size}")
         s = np.ascontiguousarray(data).view(STATE)[0]
         left, at = int(s["left"]), int(s["next"])
         if not (s["seeded"] and 0 < left <= N and at <= N and (left == 1 or at == N + 1 - left)):

@@ -2,6 +2,7 @@
 import contextlib
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,13 +19,13 @@ class PrinterOptions:
 
 
 PRINT_OPTS = PrinterOptions()
-PROFILES = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
+PROFILES: dict[str, dict] = {"default": {}, "short": {"precision": 2, "edgeitems": 2}, "full": {"threshold": math.inf}}
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
     """Set how tensors print; `profile` ("default", "short", "full") first, then the options given. sci_mode None: by the values."""
     if profile in PROFILES:
-        PRINT_OPTS.__init__(**PROFILES[profile])
+        vars(PRINT_OPTS).update(vars(PrinterOptions()) | PROFILES[profile])
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     for name, value in given.items():
         if value is not None:
@@ -52,20 +53,18 @@ class _Formatter:
     """One style for all numbers of an array: integers, fixed point or scientific, and the width of the widest."""
 
     def __init__(self, values):
-        self.width, precision = 1, PRINT_OPTS.precision
+        self.text: Callable = str
+        precision = PRINT_OPTS.precision
         if values.dtype.kind != "f":
-            self.text = str
             self.width = max((len(str(v)) for v in values.reshape(-1).tolist()), default=1)
             return
         used = values[np.isfinite(values) & (values != 0)]
-        whole, scientific = True, False
-        if used.size:
-            size = np.abs(used)
-            low, high = float(size.min()), float(size.max())
-            whole = bool((used == np.ceil(used)).all())
-            scientific = PRINT_OPTS.sci_mode
-            if scientific is None:
-                scientific = high > 1000 * low or high > 1e8 or low < 1e-4
+        whole, scientific = bool((used == np.ceil(used)).all()), PRINT_OPTS.sci_mode
+        if not used.size:
+            scientific = False
+        elif scientific is None:
+            low, high = np.abs(used).min(), np.abs(used).max()
+            scientific = high > 1000 * low or high > 1e8 or low < 1e-4
         if scientific:
             self.text = f"{{:.{precision}e}}".format
         elif whole:
@@ -149,8 +148,8 @@ def tensor_str(tensor, *, tensor_contents=None):
     suffixes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
     if meta or (empty and len(shape) != 1) or not (empty or options.edgeitems):
         suffixes.append(f"size={shape}")
-    implied = {default} if meta or empty else {default, dt.TO_COMPLEX[dt.float64 if default is dt.float64 else dt.float32], dt.int64, dt.bool_}
-    if dtype not in implied:
+    implied = () if meta or empty else (dt.complex128 if default is dt.float64 else dt.complex64, dt.int64, dt.bool_)
+    if dtype is not default and dtype not in implied:
         suffixes.append(f"dtype={dtype}")
     if tensor_contents is None:
         tensor_contents = "..." if meta else _numbers(_values(tensor), indent)

@@ -14,24 +14,29 @@ import threading
 import warnings
 from collections import OrderedDict
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
-from . import dtypes as dt, unpickler as safe
+from . import dtypes as dt
+from . import unpickler as safe
 from .archive import Reader, Writer, read_exactly
 from .backend import accelerator_count
-from .device import ACCELERATOR, CPU, LAYOUTS, META, QSCHEMES, Size, device as _device, layout as _layout
+from .device import ACCELERATOR, CPU, LAYOUTS, META, QSCHEMES, Size
+from .device import device as _device
+from .device import layout as _layout
 from .overrides import handle_torch_function, has_torch_function
-from .storage import TypedStorage, UntypedStorage, LEGACY_STORAGES
-from .tensor import Tensor, alias, canonical, meta_tensor, numel, wrap
+from .storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
+from .tensor import Tensor, alias, canonical, meta_tensor, wrap
 
 MAGIC_NUMBER, PROTOCOL_VERSION, DEFAULT_PROTOCOL = 0x1950A86A20F9469CFC6C, 1001, 2
 UNSAFE_MESSAGE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
                   "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
                   "execution. Do it only if you got the file from a trusted source.")
 # dtypes whose storages have a class in the format; the others are saved as bytes with the dtype beside them
-STORAGE_NAMES = {**{dt.LEGACY[d] + "Storage": d for d in (
-    dt.float64, dt.float32, dt.float16, dt.int64, dt.int32, dt.int16, dt.int8, dt.uint8, dt.bool_, dt.bfloat16, dt.complex128, dt.complex64)},
+STORAGE_NAMES = {
+    **{dt.LEGACY[dt.ALL[n]] + "Storage": dt.ALL[n] for n in (
+        "float64 float32 float16 int64 int32 int16 int8 uint8 bool bfloat16 complex128 complex64").split()},
     **{n + "Storage": dt.ALL[n.lower()] for n in ("QInt8", "QInt32", "QUInt8", "QUInt4x2", "QUInt2x4")}}
 STORAGE_OF = {d: n for n, d in STORAGE_NAMES.items()}
 
@@ -112,7 +117,7 @@ class skip_data:
 
 
 # ------------------------------------------------------------ where storages live
-_package_registry = []
+_package_registry: list[tuple] = []
 
 
 def register_package(priority, tagger, deserializer):
@@ -122,15 +127,16 @@ def register_package(priority, tagger, deserializer):
 
 
 def _validate_device(location, backend):
-    name, where = backend.upper(), _device(location)
+    name = backend.upper()
+    where: Any = _device(location)
     count = accelerator_count() if backend == ACCELERATOR else 0
     advice = ("If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages "
               "to the CPU.")
     if not count:
         raise RuntimeError(f"Attempting to deserialize object on a {name} device but torch.{backend}.is_available() is False. {advice}")
     if (where.index or 0) >= count:
-        raise RuntimeError(f"Attempting to deserialize object on {name} device {where.index} but torch.{backend}.device_count() is {count}. "
-                           "Please use torch.load with map_location to map your storages to an existing device.")
+        raise RuntimeError(f"Attempting to deserialize object on {name} device {where.index} but torch.{backend}.device_count() is "
+                           f"{count}. Please use torch.load with map_location to map your storages to an existing device.")
     return where
 
 
@@ -220,8 +226,8 @@ def _open_file_like(f, mode):
         try:
             f.seek(f.tell())
         except (io.UnsupportedOperation, AttributeError) as e:
-            raise type(e)(f"{e}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like io.BytesIO "
-                          "and try to load from it instead.") from None
+            raise type(e)(f"{e}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like "
+                          "io.BytesIO and try to load from it instead.") from None
     yield f
     if "w" in mode:
         f.flush()
@@ -243,7 +249,8 @@ def check_module_version_greater_or_equal(module, req_version_tuple, error_if_ma
 
 def _check_dill_version(pickle_module):
     if getattr(pickle_module, "__name__", "") == "dill" and not check_module_version_greater_or_equal(pickle_module, (0, 3, 1), False):
-        raise ValueError(f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. Please upgrade dill or switch to 'pickle'")
+        raise ValueError(f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. "
+                         "Please upgrade dill or switch to 'pickle'")
 
 
 def _dump(obj, file, pickle_module, protocol, persistent_id):
@@ -273,11 +280,11 @@ class _Storages:
         return cls, index, location_tag(storage), storage.nbytes() // d.itemsize
 
     def __iter__(self):
-        for index, storage, d in self.kept.values():
-            yield index, storage, d
+        return iter(self.kept.values())
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True, _disable_byteorder_record=False):
+def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True,
+         _disable_byteorder_record=False):
     """Save an object to a path or a binary stream, in PyTorch's zip format (or its old one)."""
     _check_dill_version(pickle_module)
     if not (_is_path(f) or hasattr(f, "write")):
@@ -340,11 +347,13 @@ def _env(name):
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """Load what save() or PyTorch's save() wrote, from a path or a binary stream.
 
-    weights_only (the default) admits tensors, plain Python data and what add_safe_globals allowed; mmap maps the file instead of reading it.
+    weights_only (the default) admits tensors, plain Python data and what add_safe_globals allowed; mmap maps the file instead of
+    reading it.
     """
     force, force_not = _env("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), _env("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if force and force_not:
-        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
+        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, "
+                           "but both were set.")
     if force:
         weights_only = True
     elif weights_only is None and force_not:
@@ -368,13 +377,15 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
             if not _is_zipfile(file):
                 if mmap:
                     name = f"{f}, " if isinstance(f, str) else ""
-                    raise RuntimeError(f"mmap can only be used with files saved with `torch.save({name}_use_new_zipfile_serialization=True), "
+                    raise RuntimeError("mmap can only be used with files saved with "
+                                       f"`torch.save({name}_use_new_zipfile_serialization=True), "
                                        "please torch.save your checkpoint with this option in order to use mmap.")
                 return _legacy_load(file, map_location, pickle_module, pickle_load_args)
             archive = Reader(file)
             if "constants.pkl" in archive:
                 if weights_only:
-                    raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE)
+                    raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. "
+                                       + UNSAFE_MESSAGE)
                 raise NotImplementedError("torch.load: TorchScript archives are not supported")
             mapped = None
             if mmap:
@@ -397,15 +408,16 @@ def _get_wo_message(message):
     if re.search(r"GLOBAL (\S+) was not an allowed global by default.", message):
         return ("Weights only load failed. This file can still be loaded, to do so you have two options, "
                 "\033[1mdo those steps only if you trust the source of the checkpoint\033[0m. "
-                f"\n\t(1) {UNSAFE_MESSAGE}\n\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in the "
-                f"following error message.\n\tWeightsUnpickler error: {message}{docs}")
+                f"\n\t(1) {UNSAFE_MESSAGE}\n\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in "
+                f"the following error message.\n\tWeightsUnpickler error: {message}{docs}")
     issue = "" if re.search(r"whose module (\S+) is blocked", message) else (
-        "Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: WeightsUnpickler error: ")
+        "Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: "
+        "WeightsUnpickler error: ")
     return f"Weights only load failed. {UNSAFE_MESSAGE}\n{issue}\n\n{message}{docs}"
 
 
 def _unpickle(file, pickle_module, args, persistent_load):
-    class Unpickler(pickle_module.Unpickler):
+    class Unpickler(pickle_module.Unpickler):  # type: ignore[name-defined]
         def find_class(self, module, name):
             if name in STORAGE_NAMES and pickle_module is not safe:
                 return StorageType(name)
@@ -435,7 +447,8 @@ def _load(archive, map_location, pickle_module, mapped, args):
     elif load_config.endianness is not LoadEndianness.NATIVE:
         order = "big" if load_config.endianness is LoadEndianness.BIG else "little"
     to_meta = isinstance(map_location, (str, _device)) and str(map_location) == "meta"
-    restore, loaded = _get_restore_location(map_location), {}
+    restore = _get_restore_location(map_location)
+    loaded: dict[str, TypedStorage] = {}
 
     def persistent_load(saved_id):
         d, key, location, nbytes = _storage_id(saved_id, 5)
@@ -470,7 +483,9 @@ def _load(archive, map_location, pickle_module, mapped, args):
 
 
 def _legacy_load(file, map_location, pickle_module, args):
-    restore, loaded, views = _get_restore_location(map_location), {}, {}
+    restore = _get_restore_location(map_location)
+    loaded: dict[str, TypedStorage] = {}
+    views: dict = {}
 
     def persistent_load(saved_id):
         if isinstance(saved_id, tuple) and len(saved_id) > 1 and _text(saved_id[0]) == "module" and pickle_module is not safe:
@@ -506,9 +521,9 @@ def _legacy_load(file, map_location, pickle_module, args):
         if key not in loaded:
             raise RuntimeError(f"storage key {key!r} not found in the objects read. The file might be corrupted.")
         storage, d = loaded[key]._untyped_storage, loaded[key].dtype
-        head = np.empty(8, np.uint8)
+        head = np.empty(1, "<i8")
         read_exactly(file, head)
-        nbytes = struct.unpack("<q", head)[0] * d.itemsize
+        nbytes = int(head[0]) * d.itemsize
         if nbytes != storage.nbytes():
             raise RuntimeError(f"storage has wrong byte size: expected {storage.nbytes()} got {nbytes}")
         if storage.device.type == "meta" or _serialization_tls.skip_data:
@@ -567,8 +582,8 @@ def _rebuild(storage, d, offset, size, stride):
     storage = storage.untyped()
     need = 0 if 0 in size else offset + 1 + sum((n - 1) * s for n, s in zip(size, stride))
     if need * d.itemsize > storage.nbytes():
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {d.itemsize} requiring "
-                           f"a storage size of {need * d.itemsize} are out of bounds for storage of size {storage.nbytes()}")
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {d.itemsize} "
+                           f"requiring a storage size of {need * d.itemsize} are out of bounds for storage of size {storage.nbytes()}")
     t = wrap(None, size, d, storage.device)
     t._storage, t._stride, t._offset = storage, canonical(size, stride), offset
     return t
@@ -652,7 +667,7 @@ def _rebuild_from_type_v2(func, new_type, args, state):
 
 
 def _slots(cls):
-    return [n for n in copyreg._slotnames(cls) if n not in Tensor.__slots__]
+    return [n for n in copyreg._slotnames(cls) if n not in Tensor.__slots__]  # type: ignore[attr-defined]
 
 
 def _get_obj_state(obj):
@@ -684,7 +699,7 @@ def _reduce_plain(t):
         if _serialization_tls.skip_data:
             raise RuntimeError("Cannot serialize tensors on backends with no storage under skip_data context manager")
         return _rebuild_device_tensor_from_cpu_tensor, (t.detach().cpu(), t.dtype, str(t.device), t.requires_grad)
-    place = (t.storage_offset(), tuple(t.shape), t.stride(), t.requires_grad, OrderedDict())
+    place: tuple = (t.storage_offset(), tuple(t.shape), t.stride(), t.requires_grad, OrderedDict())
     metadata = get_tensor_metadata(t)
     if t.dtype in STORAGE_OF:
         return _rebuild_tensor_v2, (t._typed_storage(), *place, *([metadata] if metadata else []))
@@ -731,10 +746,10 @@ def deepcopy(self, memo):
         new = alias(self).clone()
     if cls is not Tensor:
         if type(self.new_empty([])) is not cls:
-            raise RuntimeError("The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
-                               "implement new_empty() and for which that function returns another instance of the same subclass. You should "
-                               "either properly implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior "
-                               "for new_empty() to return an instance of a different type.")
+            raise RuntimeError("The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
+                               "that implement new_empty() and for which that function returns another instance of the same subclass. "
+                               "You should either properly implement new_empty() for your subclass or override __deepcopy__() if it is "
+                               "intended behavior for new_empty() to return an instance of a different type.")
         new = alias(new, cls)
         for name in _slots(cls):
             if hasattr(self, name):
@@ -761,10 +776,11 @@ def reduce_storage(self):
     return _load_from_bytes, (b.getvalue(),)
 
 
-for _name, _function in (("__reduce_ex__", reduce_ex), ("__setstate__", setstate), ("__deepcopy__", deepcopy)):
-    _function.__name__ = _name
-    setattr(Tensor, _name, _function)
-UntypedStorage.__reduce__ = TypedStorage.__reduce__ = reduce_storage
+for _cls, _method, _function in ((Tensor, "__reduce_ex__", reduce_ex), (Tensor, "__setstate__", setstate),
+                                 (Tensor, "__deepcopy__", deepcopy), (UntypedStorage, "__reduce__", reduce_storage),
+                                 (TypedStorage, "__reduce__", reduce_storage)):
+    _function.__name__ = _method
+    setattr(_cls, _method, _function)
 safe.allow(Size, _device, Tensor)
 safe.ALLOWED.update({str(d): d for d in dt.ALL.values()}, **{"torch." + n: StorageType(n) for n in STORAGE_NAMES},
                     **{str(q): q for q in QSCHEMES.values()}, **{"torch.storage.UntypedStorage": UntypedStorage,

@@ -7,12 +7,13 @@ from _codecs import encode
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from pickle import UnpicklingError
+from typing import Any
 
 BLOCKED = frozenset(("sys", "os", "posix", "nt"))  # never allowed, whatever the user says
-ALLOWED = {"collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "_codecs.encode": encode, "builtins.bytearray": bytearray,
-           "builtins.set": set, "builtins.complex": complex}
-LATE = {}  # more of ALLOWED, by functions that are called when a pickle names them: for classes not imported otherwise
-_user = {}      # what the user allowed, in order
+ALLOWED: dict = {"collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "_codecs.encode": encode, "builtins.set": set,
+                 "builtins.bytearray": bytearray, "builtins.complex": complex}
+LATE: dict = {}  # more of ALLOWED, by functions that are called when a pickle names them: for classes not imported otherwise
+_user: dict = {}  # what the user allowed, in order
 
 
 def allow(*objects):
@@ -77,15 +78,22 @@ class _Opcodes(dict):
         raise UnpicklingError(f"Unsupported operand {code}")
 
 
-_base = pickle._Unpickler
+_base: Any = pickle._Unpickler  # type: ignore[attr-defined]
 _PLAIN = ("GLOBAL MARK TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWFALSE NEWTRUE EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET BININT BININT1 BININT2 "
           "BINFLOAT BINUNICODE SHORT_BINSTRING BINGET LONG_BINGET BINPUT LONG_BINPUT LONG1 STOP").split()
+
+
+_dispatch = _Opcodes((getattr(pickle, name)[0], _base.dispatch[getattr(pickle, name)[0]]) for name in _PLAIN)
+
+
+def _on(code):
+    return lambda f: _dispatch.__setitem__(code[0], f)
 
 
 class Unpickler(_base):
     """Tensors, numbers, strings, plain containers and allowed globals; anything else is an UnpicklingError."""
 
-    dispatch = _Opcodes((getattr(pickle, name)[0], _base.dispatch[getattr(pickle, name)[0]]) for name in _PLAIN)
+    dispatch = _dispatch
 
     def __init__(self, file, *, encoding="bytes", **ignored):
         super().__init__(file, encoding=encoding)
@@ -110,11 +118,9 @@ class Unpickler(_base):
             return self.allowed[path]
         path = path.removeprefix("builtins.")
         raise UnpicklingError(f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
-                              f"Please use `torch.serialization.add_safe_globals([{path}])` or the `torch.serialization.safe_globals([{path}])` "
-                              "context manager to allowlist this global if you trust this class/function.")
-
-    def _on(code, dispatch=dispatch):  # noqa: N805 - a decorator of this class body
-        return lambda f: dispatch.__setitem__(code[0], f)
+                              f"Please use `torch.serialization.add_safe_globals([{path}])` or the "
+                              f"`torch.serialization.safe_globals([{path}])` context manager to allowlist this global if you trust this "
+                              "class/function.")
 
     @_on(pickle.PROTO)
     def _proto(self):
@@ -136,7 +142,8 @@ class Unpickler(_base):
     def _newobj(self):
         args, cls = self.stack.pop(), self.stack.pop()
         if id(cls) not in self.known or not isinstance(cls, type):
-            raise UnpicklingError(f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}")
+            raise UnpicklingError("Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` "
+                                  f"but got {cls}")
         self.append(cls.__new__(cls, *args))
 
     @_on(pickle.BUILD)
@@ -190,8 +197,6 @@ class Unpickler(_base):
             raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {type(pid[0])}")
         self.append(self.persistent_load(pid))
 
-    del _on
-
 
 def globals_in(data):
     """The full paths that a pickle names; an UnpicklingError where it does more than Unpickler can."""
@@ -199,7 +204,7 @@ def globals_in(data):
     try:
         for op, arg, _ in pickletools.genops(data):
             Unpickler.dispatch[ord(op.code)]
-            if op.name == "GLOBAL":
+            if op.name == "GLOBAL" and arg:
                 found.add(".".join(_today(*arg.split(" ", 1))))
     except ValueError as e:
         raise UnpicklingError(str(e)) from e

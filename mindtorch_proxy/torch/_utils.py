@@ -105,7 +105,8 @@ def cpu_count():
 
 
 def _get_available_device_type():
-    return next((n for n in ("cuda", "npu", "mps", "xpu", "mtia") if getattr(torch, n, None) is not None and getattr(torch, n).is_available()), None)
+    modules = ((n, getattr(torch, n, None)) for n in ("cuda", "npu", "mps", "xpu", "mtia"))
+    return next((n for n, m in modules if m is not None and m.is_available()), None)
 
 
 def _get_device_attr(get_member):

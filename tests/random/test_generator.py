@@ -16,7 +16,8 @@ from mindtorch_proxy.runtime.mt19937 import MT19937
 
 ORACLE = os.environ.get("MINDTORCH_ORACLE_PYTHON", "")
 N = (0, 1, 3, 15, 16, 17, 24, 31, 100, 1000, 70001)
-NP = {n: np.dtype(n) for n in ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64", "bool")}
+NP = {n: np.dtype(n) for n in ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64",
+                               "bool")}
 NP["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
@@ -66,9 +67,11 @@ def cases():
             yield from fill(True, 70001, d, "random_", "random_from_to", 3, 100)
         if d != "uint64":
             yield from fill(True, 1001, d, "random_", "random_from_to", 1, None)
-    for d, lo, hi in (("int64", -5, 2**40), ("int64", 0, 2**28), ("int64", 0, 2**28 - 1), ("int64", -2**63, 2**63 - 1), ("int64", -2**63, None),
+    for d, lo, hi in (("int64", -5, 2**40), ("int64", 0, 2**28), ("int64", 0, 2**28 - 1), ("int64", -2**63, 2**63 - 1),
+                      ("int64", -2**63, None),
                       ("int64", 7, None), ("int32", -2**31, 2**31 - 1), ("float64", -2**63, None), ("float32", -2**63, None),
-                      ("float32", 0, 2**30), ("float64", 0, 2**60), ("bfloat16", 0, 3000), ("float16", -2000, 65504), ("float32", -2**31, 2**31),
+                      ("float32", 0, 2**30), ("float64", 0, 2**60), ("bfloat16", 0, 3000), ("float16", -2000, 65504),
+                      ("float32", -2**31, 2**31),
                       ("int8", -128, 127), ("bfloat16", -2**63, None)):
         yield from fill(True, 1001, d, "random_", "random_from_to", lo, hi)
     for n in (0, 1, 2, 10, 255, 256, 257, 2000, 100003):

@@ -8,10 +8,12 @@ import torch
 
 shared = torch.arange(12.)
 OBJECTS = {
-    "numbers": lambda: {"i": 1, "big": 2**100, "neg": -3, "f": 1.5, "s": "ü", "none": None, "t": (1, [2, {"x": True}]), "c": 1 + 2j, "b": b"ab\xff",
+    "numbers": lambda: {"i": 1, "big": 2**100, "neg": -3, "f": 1.5, "s": "ü", "none": None, "t": (1, [2, {"x": True}]),
+                        "c": 1 + 2j, "b": b"ab\xff",
                         "set": {1, 2}, "bytearray": bytearray(b"xyz"), "counter": collections.Counter("aab")},
     "torch_things": lambda: [torch.float32, torch.bfloat16, torch.strided, torch.Size([1, 2]), torch.device("cpu"), torch.device("cuda:1")],
-    "views": lambda: {"base": shared, "row": shared.view(3, 4)[1], "t": shared.view(3, 4).t(), "step": shared[1::3], "expand": shared[:1].expand(4)},
+    "views": lambda: {"base": shared, "row": shared.view(3, 4)[1], "t": shared.view(3, 4).t(), "step": shared[1::3],
+                      "expand": shared[:1].expand(4)},
     "tied": lambda: collections.OrderedDict((k, shared) for k in "ab"),
     "empty": lambda: [torch.empty(0), torch.empty(2, 0, 3), torch.tensor(5), torch.empty(0, dtype=torch.int16)],
     "grad": lambda: torch.ones(3, requires_grad=True),
@@ -25,7 +27,8 @@ OBJECTS = {
     "state_dict": lambda: torch.nn.Linear(3, 2).state_dict(),
     **{d: lambda d=d: torch.arange(6).to(getattr(torch, d)).view(2, 3)[:, 1:] for d in
        "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()},
-    **{d: lambda d=d: torch.tensor([.5, 1., -2.]).to(getattr(torch, d)) for d in "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()},
+    **{d: lambda d=d: torch.tensor([.5, 1., -2.]).to(getattr(torch, d)) for d in
+       "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()},
 }
 
 
@@ -43,8 +46,8 @@ def describe(obj, seen=None):
             s = obj.untyped_storage()
             raw = bytes(s.tolist()) if s.nbytes() < 1000 else obj.tolist()
             group = seen.setdefault(s.data_ptr(), len(seen)) if s.nbytes() else None
-        return ("tensor", type(obj).__name__, str(obj.dtype), tuple(obj.shape), obj.stride(), obj.storage_offset(), obj.requires_grad, str(obj.device),
-                raw, group, obj.__dict__)
+        return ("tensor", type(obj).__name__, str(obj.dtype), tuple(obj.shape), obj.stride(), obj.storage_offset(), obj.requires_grad,
+                str(obj.device), raw, group, obj.__dict__)
     if isinstance(obj, torch.storage.TypedStorage):
         return ("typed", str(obj.dtype), bytes(obj.untyped().tolist()))
     if isinstance(obj, torch.UntypedStorage):
@@ -90,7 +93,8 @@ def read(folder):
         def pickled():
             with open(f"{folder}/{name}.pkl", "rb") as f:
                 return pickle.load(f)
-        ways = {"zip": lambda: torch.load(new), "zip free": lambda: torch.load(new, weights_only=False), "mmap": lambda: torch.load(new, mmap=True),
+        ways = {"zip": lambda: torch.load(new), "zip free": lambda: torch.load(new, weights_only=False),
+                "mmap": lambda: torch.load(new, mmap=True),
                 "offsets": computed_offsets, "zip memory": lambda: memory(new), "old": lambda: torch.load(old), "pickle": pickled,
                 "old free": lambda: torch.load(old, weights_only=False), "old memory": lambda: memory(old)}
         for way, f in ways.items():
