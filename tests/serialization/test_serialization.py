@@ -358,8 +358,9 @@ def test_torchscript_archives_are_refused():
 def test_pickled_names():
     data = saved([torch.ones(2), torch.ones(2, dtype=torch.uint16), torch.Size([1]), torch.device("cpu"), torch.strided])
     globals_ = unpickler.globals_in(zipfile.ZipFile(data).read("archive/data.pkl"))
-    assert globals_ == {"torch._utils._rebuild_tensor_v2", "torch.FloatStorage", "collections.OrderedDict",
-                        "torch._utils._rebuild_tensor_v3", "torch.storage.UntypedStorage", "torch.uint16", "torch.Size", "torch.device", "torch.serialization._get_layout"}
+    assert globals_ == {"torch._utils._rebuild_tensor_v2", "torch.FloatStorage", "collections.OrderedDict", "torch.uint16", "torch.Size",
+                        "torch._utils._rebuild_tensor_v3", "torch.storage.UntypedStorage", "torch.device",
+                        "torch.serialization._get_layout"}
 
 
 def test_plain_pickles():
