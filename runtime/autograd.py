@@ -542,6 +542,7 @@ class _Task(threading.local):
     callbacks = None
     depth = 0
     current = None
+    restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints cannot know
 
 
 TASK = _Task()
@@ -578,8 +579,8 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
         if n not in queued and deps.get(n, 0) == 0:
             queued.add(n)
             heapq.heappush(ready, (-n.seq, id(n), n))
-    prev, prev_cb = MODE.grad, TASK.callbacks
-    MODE.grad = create_graph
+    prev, prev_cb, prev_restricted = MODE.grad, TASK.callbacks, TASK.restricted
+    MODE.grad, TASK.restricted = create_graph, inputs is not None
     if prev_cb is None:
         TASK.callbacks = []
     TASK.depth += 1
@@ -606,7 +607,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
                 i += 1
     finally:
         MODE.grad = prev
-        TASK.callbacks = prev_cb
+        TASK.callbacks, TASK.restricted = prev_cb, prev_restricted
         TASK.depth -= 1
     return captured
 
@@ -824,8 +825,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     result = []
     for i, (g, t) in enumerate(zip(got, ins)):
         if g is None and not allow_unused:
-            raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
-                               "the desired behavior.")
+            raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
+                               "is the desired behavior.")
         if g is None and materialize_grads:
             g = t.new_zeros(t._shape)
         result.append(g)
