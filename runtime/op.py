@@ -629,7 +629,7 @@ def inplace(o, self, args):
         check_inplace(self)
     record = MODE.grad and o.fn is None and o.derivative is not None and requires_grad(o, args)
     if o.fn is not None:
-        r = o.fn(*args)
+        r = o.fn(*(_past(self), *args[1:]) if MODE.grad and requires_grad(o, args) else args)
         _check_result(o, self, r)
         if MODE.grad and (r._requires_grad or self._requires_grad):
             return REGISTRY_FN("copy_", "Tensor")(self, r)
@@ -654,11 +654,10 @@ def inplace(o, self, args):
         MODE.grad = prev
     _check_result(o, self, r)
     if record:
-        old_self = clone_if_saved(o, args[0])
+        old_self = _before(o, args[0])
         if o.prepare is not None:
             args = o.prepare(*args)
         args = (old_self, *args[1:])
-        # what formulas read of self is its value before; a version mismatch is found at backward as in PyTorch
         node = o.record(r, args)
         write(self, r)
         if node.outs:
@@ -671,10 +670,15 @@ def inplace(o, self, args):
     return self
 
 
-def clone_if_saved(o, self):
-    """What formulas read of an in-place operator's self is its value before: a copy, where they read it."""
-    old = alias(self) if not any(0 in reads for _, reads, _ in o.formulas.reads) else REGISTRY_FN("clone")(self.detach())
-    old._requires_grad, old._grad_fn, old._output_nr, old._view = self._requires_grad, self._get_grad_fn(), self._output_nr, self._view
+def _before(o, self):
+    """What an in-place operator saves of self: a copy where a formula reads it."""
+    return _past(self) if any(0 in reads for _, reads, _ in o.formulas.reads) else self
+
+
+def _past(self):
+    """A copy of self with its history: the value before an in-place operator."""
+    old = REGISTRY_FN("clone")(self.detach())
+    old._requires_grad, old._grad_fn, old._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
     return old
 
 

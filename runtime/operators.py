@@ -20,35 +20,17 @@ def _swapped(name):
         return method(_BINARY[name])
     if name == "sub":
         return method("rsub")
-    if name == "truediv":
-        return lambda self, other: T._div(other, self)
-    if name == "floordiv":
-        return lambda self, other: T.floor_divide(_number(other, self), self)
-    if name == "mod":
-        return lambda self, other: T.remainder(other, self)
-    if name == "matmul":
-        return lambda self, other: T.matmul(other, self)
-    if name == "pow":
-        return lambda self, other: T.pow(other, self)
-    if name == "lshift":
-        return lambda self, other: T.bitwise_left_shift(_number(other, self), self)
-    return lambda self, other: T.bitwise_right_shift(_number(other, self), self)
-
-
-def _number(x, like):
-    """A Python number as a 0-d tensor that promotes as PyTorch's wrapped numbers do."""
-    from .ops.common import T
-    if isinstance(x, Tensor):
-        return x
-    if not isinstance(x, (int, float, complex)):
-        raise TypeError(f"unsupported operand type '{type(x).__name__}'")
-    return T.scalar(x) if False else T._wrapped(x, like)
+    function = getattr(T, "_div" if name == "truediv" else _BINARY[name])
+    return lambda self, other: function(other, self)
 
 
 def _direct(public):
     """The recorded call below the public wrapper, where it is one operator."""
     op = public.__globals__.get("_op") if hasattr(public, "__globals__") else None
-    return (op.call, True) if op is not None and public.__globals__.get("_run") is not None and not op.options.get("varargs") and op.fn is None else (public, False)
+    if op is None or public.__globals__.get("_run") is None or op.options.get("varargs"):
+        return public, False
+    two = op.fn is None or op.fn.__code__.co_argcount - len(op.fn.__defaults__ or ()) == 2
+    return (op.call, True) if two else (public, False)
 
 
 def _make(dunder, name, reflected):
@@ -77,8 +59,6 @@ def _make(dunder, name, reflected):
 
 def _make_inplace(dunder, name):
     def operator(self, other):
-        if name == "truediv" and False:
-            return NotImplemented
         m = method(_BINARY[name] + "_")
         try:
             return m(self, other)

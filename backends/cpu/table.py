@@ -110,12 +110,12 @@ def kernels(op):
 _switch = {}
 
 
-def switches(op):
-    """The number of elements from which another kernel is chosen, or None."""
-    s = _switch.get(op, 0)
+def switches(op, dtype=None):
+    """The number of elements from which another kernel is chosen (for one dtype), or None."""
+    s = _switch.get((op, dtype), 0)
     if s == 0:
-        above = [k.above for k in kernels(op) if k.above]
-        s = _switch[op] = min(above) if above else None
+        above = [k.above for k in kernels(op) if k.above and (dtype is None or k.takes(dtype))]
+        s = _switch[op, dtype] = min(above) if above else None
     return s
 
 

@@ -1,10 +1,43 @@
 """Elementwise arithmetic, comparisons and mathematical functions."""
-from ..op import ALWAYS_BOOL, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, composite, op
-from .common import T, Tensor, conj, dt
+import math
+
+from ..op import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, composite, op, promoted, result_dtype
+from .common import T, Tensor, conj, dt, numel
+
+LN2, LN10 = math.log(2), math.log(10)
+_SAME = lambda common, *args: (common, common)  # noqa: E731
 
 
+def dtype_of(x):
+    return x.dtype if isinstance(x, Tensor) else dt.scalar_dtype(x)
+
+
+def zero(g):
+    """The gradient of what is constant almost everywhere."""
+    return T.zeros_like(g)
+
+
+def no_derivative(message, error=NotImplementedError):
+    """A formula for what PyTorch records and cannot differentiate."""
+    def formula(g):
+        raise error(message)
+    return formula
+
+
+def refuse(kind, error=NotImplementedError, **messages):
+    """Promotion of one kind that refuses categories of dtypes: refuse(DEFAULT, complex="...", bool="...")."""
+    barred = {("bool", "int", "float", "complex").index(k): m for k, m in messages.items()}
+
+    def promote(common, *args):
+        if common.category in barred:
+            raise error(barred[common.category].replace("DTYPE", f"'{dt.scalar_name(common)}'"))
+        return promoted(kind, common)
+    return promote
+
+
+# ------------------------------------------------------------------------------------------------ arithmetic
 def _no_bool_sub(common, self, other, *rest):
-    if all((x.dtype if isinstance(x, Tensor) else dt.scalar_dtype(x)) is dt.bool_ for x in (self, other)):
+    if all(dtype_of(x) is dt.bool_ for x in (self, other)):
         raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
     if any(isinstance(x, Tensor) and x.dtype is dt.bool_ or x.__class__ is bool for x in (self, other)):
         raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
@@ -16,9 +49,7 @@ def _fold_alpha(self, other, alpha):
     """other * alpha, so that the kernel and the formulas see alpha=1."""
     if alpha == 1 and not isinstance(alpha, bool):
         return self, other, 1
-    d = self.dtype if isinstance(self, Tensor) else dt.scalar_dtype(self)
-    if isinstance(other, Tensor):
-        d = dt.promote_types(d, other.dtype)
+    d = dt.promote_types(dtype_of(self), dtype_of(other)) if isinstance(other, Tensor) else dtype_of(self)
     if isinstance(alpha, bool) and d is not dt.bool_:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and d.category < dt.FLOAT:
@@ -43,11 +74,450 @@ def rsub(self, other, alpha):
 
 op("mul(Tensor self, Tensor|Scalar other) -> Tensor", "Mul", promote=DEFAULT, alias=("multiply",),
    derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)})
-_div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", promote=INT_TO_FLOAT, method=False,
+_div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", promote=INT_TO_FLOAT,
           derivative={"self": lambda g, other: g / conj(other), "other": lambda g, other, out: -g * conj(out / other)})
-op("exp(Tensor self) -> Tensor", "Exp", promote=INT_TO_FLOAT, derivative=lambda g, out: g * conj(out))
-op("neg(Tensor self) -> Tensor", "Neg", promote=lambda common, self: (common, common), derivative=lambda g: -g, alias=("negative",))
+_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", promote=DEFAULT, derivative={
+    k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")})
+_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", promote=DEFAULT, method=False,
+                inplace=False, derivative={"self": zero, "other": zero})
+
+
+@composite("div(Tensor self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True)
+def div(self, other, rounding_mode=None):
+    if rounding_mode is None:
+        return _div.call(self, other)
+    if rounding_mode not in ("floor", "trunc"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    return _div_round.call(self, other, rounding_mode)
+
+
+@composite("true_divide(Tensor self, Tensor|Scalar other) -> Tensor", inplace=True)
+def true_divide(self, other):
+    return _div.call(self, other)
+
+
+op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=DEFAULT,
+   derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")})
+op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", promote=DEFAULT,
+   derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "trunc")})
+op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=DEFAULT)
+op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=DEFAULT)
+
+op("neg(Tensor self) -> Tensor", "Neg", derivative=lambda g: -g, alias=("negative",), promote=refuse(
+    DEFAULT, RuntimeError, bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."))
+
+
+@composite("positive(Tensor self) -> Tensor")
+def positive(self):
+    if self.dtype is dt.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
 op("abs(Tensor self) -> Tensor", "Abs", promote=COMPLEX_TO_FLOAT, derivative=lambda g, self: g * T.sgn(self), alias=("absolute",))
-for _name, _prim in {"eq": "Equal", "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}.items():
-    op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL,
-       alias={"eq": (), "ne": ("not_equal",), "lt": ("less",), "le": ("less_equal",), "gt": ("greater",), "ge": ("greater_equal",)}[_name])
+op("reciprocal(Tensor self) -> Tensor", "Reciprocal", promote=INT_TO_FLOAT, derivative=lambda g, out: -g * conj(out * out))
+op("square(Tensor self) -> Tensor", "Square", promote=BOOL_TO_LONG, derivative=lambda g, self: g * conj(self * 2))
+op("sqrt(Tensor self) -> Tensor", "Sqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g / conj(out * 2))
+op("rsqrt(Tensor self) -> Tensor", "Rsqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g * conj(out * out * out * -0.5))
+
+
+# ------------------------------------------------------------------------------------------------ pow
+def _pow_promote(common, self, exponent):
+    if common.category == dt.INT and isinstance(exponent, int) and exponent < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return common, common
+
+
+_pow_scalar = op("_pow_scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", method=False, inplace=False,
+                 promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
+                 derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(
+                     self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent))
+_pow = op("_pow(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=DEFAULT, method=False, inplace=False, derivative={
+    "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
+    "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out)})
+
+
+def _grad_exponent(g, self, exponent, out):
+    if not isinstance(self, Tensor):
+        grad = g * conj(out * (T.log(T.scalar_tensor(self, dtype=out.dtype)) if isinstance(self, complex) or self < 0
+                               else math.log(self) if self else -math.inf))
+        return T.where(exponent >= 0, 0, grad) if self == 0 else grad
+    at_zero = self == 0 if out.dtype.is_complex else (self == 0) & (exponent >= 0)
+    return T.where(at_zero, 0, g * conj(out * self.log()))
+
+
+@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True)
+def pow_(self, exponent):
+    if exponent.__class__ in (int, float, bool, complex):
+        return _pow_scalar.call(self, exponent)
+    return _pow.call(self, exponent)
+
+
+@composite("float_power(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True)
+def float_power(self, exponent):
+    d = dt.complex128 if any(dtype_of(x).is_complex for x in (self, exponent)) else dt.float64
+    return T.pow(*[x.to(d) if isinstance(x, Tensor) else complex(x) if d.is_complex else float(x) for x in (self, exponent)])
+
+
+@composite("ldexp(Tensor self, Tensor other) -> Tensor", inplace=True)
+def ldexp(self, other):
+    return self * T.pow(2.0, other)
+
+
+# ------------------------------------------------------------------------------------------------ comparison, logic, bits
+for _name, (_prim, *_alias) in {"eq": ("Equal",), "ne": ("NotEqual", "not_equal"), "lt": ("Less", "less"), "le": ("LessEqual", "less_equal"),
+                                "gt": ("Greater", "greater"), "ge": ("GreaterEqual", "greater_equal")}.items():
+    op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL, alias=tuple(_alias))
+for _name in ("and", "or", "xor"):
+    op(f"logical_{_name}(Tensor self, Tensor other) -> Tensor", f"Logical{_name.title()}", promote=ALWAYS_BOOL)
+    op(f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", f"Bitwise{_name.title()}Tensor", promote=DEFAULT)
+op("logical_not(Tensor self) -> Tensor", "LogicalNot", promote=ALWAYS_BOOL)
+op("bitwise_not(Tensor self) -> Tensor", "BitwiseNot", promote=DEFAULT)
+op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift", promote=DEFAULT)
+op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift", promote=DEFAULT)
+op("isnan(Tensor self) -> Tensor", "IsNan", promote=ALWAYS_BOOL, inplace=False, out=False)
+op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False)
+op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
+op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False,
+   promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs."))
+op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False,
+   promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs."))
+op("signbit(Tensor self) -> Tensor", None, inplace=False,
+   promote=refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors."))
+
+
+def _same_dtype(common, self, other, *rest):
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"{dt.scalar_name(self.dtype)} did not match {dt.scalar_name(other.dtype)}")
+    return common, dt.bool_
+
+
+op("_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor", "IsClose", promote=_same_dtype, method=False, inplace=False)
+
+
+@composite("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", out=False)
+def isclose(self, other, rtol, atol, equal_nan):
+    for k, v in (("rtol", rtol), ("atol", atol)):
+        if v < 0:
+            raise RuntimeError(f"{k} must be greater than or equal to zero, but got {v}")
+    return T._isclose(self, other, rtol, atol, equal_nan)
+
+
+@composite("allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool")
+def allclose(self, other, rtol, atol, equal_nan):
+    return T.isclose(self, other, rtol, atol, equal_nan).all().item()
+
+
+@composite("equal(Tensor self, Tensor other) -> bool")
+def equal(self, other):
+    if self.device is not other.device:
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                           f"{self.device} and {other.device}! (when checking argument in method torch.equal)")
+    return self._shape == other._shape and (self.dtype is other.dtype or dt.promote_types(self.dtype, other.dtype) is not None) \
+        and (numel(self._shape) == 0 or T.eq(self, other).all().item())
+
+
+@composite("isreal(Tensor self) -> Tensor", out=False)
+def isreal(self):
+    return T.imag(self) == 0 if self.dtype.is_complex else T.ones_like(self, dtype=dt.bool_)
+
+
+# ------------------------------------------------------------------------------------------------ rounding, signs
+for _name in ("floor", "ceil", "trunc"):
+    op(f"{_name}(Tensor self) -> Tensor", _name.title(), promote=refuse(
+        DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE'),
+        derivative=zero, alias=("fix",) if _name == "trunc" else ())
+op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=refuse(
+    DEFAULT, **{k: '"frac_cpu" not implemented for DTYPE' for k in ("bool", "int", "complex")}))
+_round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, method=False, inplace=False, promote=refuse(
+    DEFAULT, **{k: '"round_vml_cpu" not implemented for DTYPE' for k in ("bool", "complex")}))
+
+
+@composite("round(Tensor self, *, int decimals=0) -> Tensor", alias=("special.round",), inplace=True)
+def round_(self, decimals):
+    if decimals == 0 or self.dtype.category < dt.FLOAT:
+        if decimals:
+            raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
+        return _round.call(self)
+    return _round_decimals.call(self, decimals)
+
+
+_round_decimals = op("_round_decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, method=False, inplace=False)
+op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=refuse(
+    DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."))
+
+
+def _sgn_backward(g, self, out):
+    if not self.dtype.is_complex:
+        return zero(g)
+    size = T.abs(self)
+    return T.where(size == 0, 0, (g - out * T.real(T.conj(out) * g)) / size)
+
+
+op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward)
+op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative={
+    "self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero})
+op("heaviside(Tensor self, Tensor values) -> Tensor", None, promote=lambda common, self, values: _heaviside_check(common, self, values), derivative={
+    k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")})
+
+
+def _heaviside_check(common, self, values):
+    if common.is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if self.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return common, common
+
+
+# ------------------------------------------------------------------------------------------------ extrema
+def _tie(keeps):
+    """The gradient of a maximum or minimum: halved between equal operands. keeps(a, b): whether a is not chosen."""
+    return {"self": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(self, other), 0),
+            "other": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(other, self), 0)}
+
+
+def _first_wins(wins):
+    """The gradient of fmax and fmin: the first operand where it wins or the other is NaN."""
+    return {"self": lambda g, self, other: T.where(wins(self, other) | other.isnan(), g, 0),
+            "other": lambda g, self, other: T.where(wins(self, other) | other.isnan(), 0, g)}
+
+
+for _name, _prim, _derivative in (("maximum", "Maximum", _tie(lambda a, b: a < b)), ("minimum", "Minimum", _tie(lambda a, b: a > b)),
+                                  ("fmax", "Fmax", _first_wins(lambda a, b: a >= b)), ("fmin", "Fmin", _first_wins(lambda a, b: a <= b))):
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", _prim, derivative=_derivative, inplace=False,
+       promote=refuse(DEFAULT, RuntimeError, complex=f"{_name} not implemented for complex tensors."))
+
+_no_complex_clamp = refuse(DEFAULT, complex="clamp is not supported for complex types")
+_clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_no_complex_clamp, method=False, inplace=False, derivative={
+    "self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)})
+_clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_no_complex_clamp, method=False, inplace=False, derivative={
+    "self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)})
+
+
+@composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True)
+def clamp(self, min, max):
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if min.__class__ is float and min != min or max.__class__ is float and max != max:
+        return self * math.nan
+    if min is not None:
+        self = _clamp_min.call(self, min)
+    return self if max is None else _clamp_max.call(self, max)
+
+
+@composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", inplace=True)
+def clamp_min(self, min):
+    return clamp(self, min, None)
+
+
+@composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", inplace=True)
+def clamp_max(self, max):
+    return clamp(self, None, max)
+
+
+# ------------------------------------------------------------------------------------------------ selection
+_where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", method=False, inplace=False, keep=(0,),
+            promote=_SAME, derivative={"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g, condition: T.where(condition, 0, g)})
+
+
+@composite("where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor", method=False)
+def where(condition, input, other):
+    if input is None or other is None:
+        if input is not other:
+            raise TypeError("where() received an invalid combination of arguments")
+        return T.nonzero(condition, as_tuple=True)
+    if condition.dtype is not dt.bool_:
+        if condition.dtype is not dt.uint8:
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dt.scalar_name(condition.dtype)}")
+        condition = condition.to(dt.bool_)
+    return _where.call(condition, input, other)
+
+
+@composite("Tensor.where(Tensor self, Tensor condition, Tensor|Scalar other) -> Tensor")
+def where_method(self, condition, other):
+    return where(condition, self, other)
+
+
+def _mask_prepare(self, mask, value):
+    if mask.dtype is not dt.bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if isinstance(value, Tensor) and value._shape:
+        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
+    check_number(value, self.dtype)
+    return self, mask, value
+
+
+def check_number(value, dtype):
+    """PyTorch's errors for a number that does not fit a dtype."""
+    if value.__class__ is float and dtype.category == dt.INT and value == value and abs(value) != math.inf:
+        value = int(value)
+    if value.__class__ is int and dtype.category == dt.INT:
+        bits = 8 * dtype.itemsize
+        if not (-(1 << bits - dtype.is_signed) <= value < 1 << bits - dtype.is_signed):
+            raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow")
+    elif value.__class__ is complex and value.imag and not dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    elif value.__class__ is float and dtype.category == dt.FLOAT and dtype.itemsize < 8 and abs(value) != math.inf and abs(value) > dt.finfo(dtype).max:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
+op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", keep=(1,), prepare=_mask_prepare,
+   promote=lambda common, self, mask, value: (self.dtype, self.dtype), derivative={
+       "self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)})
+
+
+def _like_self(name):
+    def promote(common, self, *others):
+        for t in others:
+            if isinstance(t, Tensor) and t.dtype is not self.dtype:
+                raise RuntimeError(f"expected dtype {self.dtype.name} for `{name}` but got dtype {t.dtype.name}")
+        return self.dtype, self.dtype
+    return promote
+
+
+op("lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor", "Lerp", promote=_like_self("end"), derivative={
+    "self": lambda g, weight: g * (1 - conj(weight)), "end": lambda g, weight: g * conj(weight),
+    "weight": lambda g, self, end: g * conj(end - self)})
+op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcmulExt", promote=DEFAULT, derivative={
+    "self": lambda g: g, "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
+    "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value)})
+
+
+def _addcdiv_promote(common, self, tensor1, tensor2, value):
+    if tensor1.dtype.category < dt.FLOAT and tensor2.dtype.category < dt.FLOAT:
+        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+                           "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2))"
+                           ".to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs.")
+    return common, common
+
+
+op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", promote=_addcdiv_promote, derivative={
+    "self": lambda g: g, "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
+    "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})
+op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "NanToNum", promote=DEFAULT,
+   derivative=lambda g, self: T.where(T.isfinite(self), g, 0))
+
+
+# ------------------------------------------------------------------------------------------------ functions of one argument
+def tanh_backward(g, out):
+    return _tanh_backward.call(g, out)
+
+
+_tanh_backward = op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", "TanhGrad", promote=DEFAULT, function=False, method=False,
+                    inplace=False, call=lambda p, g, y: p(y, g), derivative={
+                        "grad_output": lambda g, output: tanh_backward(g, conj(output)),
+                        "output": lambda g, grad_output, output: conj(g * grad_output * output * -2)})
+_sigmoid_backward = op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidGrad", promote=DEFAULT, function=False, method=False,
+                       inplace=False, call=lambda p, g, y: p(y, g), derivative={
+                           "grad_output": lambda g, output: _sigmoid_backward.call(g, output),
+                           "output": lambda g, grad_output, output: conj(g * grad_output * (1 - output * 2))})
+
+
+def _one(name, prim, derivative, alias=(), promote=INT_TO_FLOAT):
+    op(f"{name}(Tensor self) -> Tensor", prim, promote=promote, derivative=derivative, alias=alias)
+
+
+_one("exp", "Exp", lambda g, out: g * conj(out))
+_one("exp2", "Exp2", lambda g, out: g * conj(out) * LN2, ("special.exp2",))
+_one("expm1", "Expm1", lambda g, out: g * conj(out + 1), ("special.expm1",))
+_one("log", "Log", lambda g, self: g / conj(self))
+_one("log2", "Log2", lambda g, self: g / conj(self * LN2))
+_one("log10", "Log10", lambda g, self: g / conj(self * LN10))
+_one("log1p", "Log1p", lambda g, self: g / conj(self + 1), ("special.log1p",))
+_one("sin", "Sin", lambda g, self: g * conj(self.cos()))
+_one("cos", "Cos", lambda g, self: -g * conj(self.sin()))
+_one("tan", "Tan", lambda g, out: g * conj(out * out + 1))
+_one("sinh", "Sinh", lambda g, self: g * conj(self.cosh()))
+_one("cosh", "Cosh", lambda g, self: g * conj(self.sinh()))
+_one("tanh", "Tanh", tanh_backward)
+_one("asin", "AsinExt", lambda g, self: g * conj((1 - self * self).rsqrt()), ("arcsin",))
+_one("acos", "AcosExt", lambda g, self: -g * conj((1 - self * self).rsqrt()), ("arccos",))
+_one("atan", "AtanExt", lambda g, self: g / conj(self * self + 1), ("arctan",))
+_one("asinh", "AsinhExt", lambda g, self: g * conj((self * self + 1).rsqrt()), ("arcsinh",))
+_one("acosh", "AcoshExt", lambda g, self: g * conj((self * self - 1).rsqrt()), ("arccosh",))
+_one("atanh", "Atanh", lambda g, self: g / conj(1 - self * self), ("arctanh",))
+_one("sigmoid", "Sigmoid", lambda g, out: _sigmoid_backward.call(g, conj(out)), ("special.expit",))
+
+
+def _sinc_backward(g, self):
+    x = self * math.pi
+    return T.where(self == 0, 0, g * conj((x * x.cos() - x.sin()) / (x * self)))
+
+
+_one("sinc", "Sinc", _sinc_backward, ("special.sinc",))
+
+
+@composite("deg2rad(Tensor self) -> Tensor", inplace=True)
+def deg2rad(self):
+    return _scaled("deg2rad", self, math.pi / 180)
+
+
+@composite("rad2deg(Tensor self) -> Tensor", inplace=True)
+def rad2deg(self):
+    return _scaled("rad2deg", self, 180 / math.pi)
+
+
+def _scaled(name, self, factor):
+    if self.dtype.is_complex:
+        raise RuntimeError(f"{name} is not supported for complex tensors.")
+    return self * factor
+
+
+def _logit_backward(g, self, eps):
+    inside = (self >= 0) & (self <= 1) if eps is None or eps < 0 else (self >= eps) & (self <= 1 - eps)
+    return T.where(inside, g / (self * (1 - self)), math.nan if eps is None or eps < 0 else 0)
+
+
+op("logit(Tensor self, float? eps=None) -> Tensor", "Logit", promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",))
+op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,),
+   meta=lambda self: _frexp_meta(self), derivative=lambda g0, out1: g0 / T.exp2(out1))
+
+
+def _frexp_meta(self):
+    if self.dtype.category != dt.FLOAT:
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return [(self._shape, self.dtype), (self._shape, dt.int32)]
+
+
+# ------------------------------------------------------------------------------------------------ functions of two arguments
+def _atan2_backward(g, self, other, needs):
+    scale = g / (self * self + other * other)
+    return other * scale if needs[0] else None, -self * scale if needs[1] else None
+
+
+op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward}, alias=("arctan2",))
+op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, derivative={
+    "self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)})
+op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, opmath=False, derivative={"self": lambda g: g, "other": zero})
+op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=DEFAULT, inplace=False, derivative={
+    "self": lambda g, self, out: g * conj(T.exp(self - out)), "other": lambda g, other, out: g * conj(T.exp(other - out))})
+op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=DEFAULT, inplace=False, derivative={
+    "self": lambda g, self, out: g * T.exp2(self - out), "other": lambda g, other, out: g * T.exp2(other - out)})
+op("xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Xlogy", promote=INT_TO_FLOAT, alias=("special.xlogy",), derivative={
+    "self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)})
+
+
+# ------------------------------------------------------------------------------------------------ complex numbers
+_conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), method=False, inplace=False)
+
+
+@composite("conj(Tensor self) -> Tensor", out=False)
+def conj_(self):
+    return _conj.call(self) if self.dtype.is_complex else self
+
+
+@composite("conj_physical(Tensor self) -> Tensor", inplace=True)
+def conj_physical(self):
+    return _conj.call(self) if self.dtype.is_complex else self
+
+
+def _angle_backward(g, self):
+    if not self.dtype.is_complex:
+        return zero(g)
+    size = self.abs()
+    return T.where(size == 0, 0, T.complex(-self.imag, self.real) * (g / (size * size)))
+
+
+op("angle(Tensor self) -> Tensor", "Angle", promote=lambda common, self: (promoted(INT_TO_FLOAT, common)[0], promoted(INT_TO_FLOAT, common)[0].to_real()),
+   inplace=False, derivative=_angle_backward)
