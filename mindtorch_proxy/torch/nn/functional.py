@@ -2,7 +2,7 @@
 import importlib as _importlib
 
 from mindtorch_proxy.runtime import op as _op
-from mindtorch_proxy.runtime.ops.nn import GRID_SAMPLE_INTERPOLATION_MODES, GRID_SAMPLE_PADDING_MODES, canonical_mask as _canonical_mask  # noqa: F401
+from mindtorch_proxy.runtime.ops import nn as _nn
 from mindtorch_proxy.runtime.tensor import Tensor
 
 from . import _reduction as _Reduction  # noqa: F401
@@ -24,6 +24,8 @@ def _none_or_dtype(input):
 def __getattr__(name):
     if name[:2] != "__":
         f = _op.function("nn.functional", name) or (_op.function("torch", name) if name in _ROOT else None)
+        if f is None and name in ("GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "_canonical_mask"):
+            f = getattr(_nn, name.removeprefix("_"))
         if f is None and name in _MODULES:
             f = _importlib.import_module(_MODULES[name])
         if f is not None:

@@ -21,7 +21,7 @@ def _check_range(self):
             warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=3)
             setattr(self, new, value)
     if self.max_val <= self.min_val:
-        raise AssertionError("max_val must be greater than min_val")
+        raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
 Threshold = _layer("Threshold(threshold, value, inplace=False)",

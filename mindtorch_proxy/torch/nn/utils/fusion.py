@@ -3,6 +3,8 @@ import copy
 
 import torch
 
+from ..parameter import Parameter
+
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 
@@ -21,7 +23,7 @@ def _fused_weights(w, b, mean, var, eps, bn_w, bn_b, shape):
     weight = (w * scale.reshape(shape)).to(w.dtype)
     bias = ((mean.new_zeros(()) if b is None else b) - mean) * scale + (0 if bn_b is None else bn_b)
     bias = bias.to(w.dtype if b is None else b.dtype)
-    return torch.nn.Parameter(weight, w.requires_grad), torch.nn.Parameter(bias, w.requires_grad if b is None else b.requires_grad)
+    return Parameter(weight, w.requires_grad), Parameter(bias, w.requires_grad if b is None else b.requires_grad)
 
 
 def fuse_conv_bn_eval(conv, bn, transpose=False):

@@ -43,7 +43,7 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
     if strict:
         known = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
         errors = [f"{what} key(s): {', '.join(map(repr, keys))}." for what, keys in (
-            ("Unexpected", [k for k in tensors if k not in known]), ("Missing", [k for k in known if k not in tensors])) if keys]
+            ("Unexpected", sorted(k for k in tensors if k not in known)), ("Missing", sorted(k for k in known if k not in tensors))) if keys]
         if errors:
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(errors))
     for name, value in tensors.items():
