@@ -869,7 +869,9 @@ def _build_one(o, name, ns, kind):
     schema = o.schema
     is_method_ = kind in ("method", "inplace")
     args = list(schema.args)
-    varargs = o.options.get("varargs") if (is_method_ or not schema.tensor_args) else None
+    varargs = o.options.get("varargs")
+    if not is_method_ and schema.tensor_args and args[schema.tensor_args[0]].name != varargs:  # torch.f(x, sizes): no star; torch.f(*tensors): one
+        varargs = None
     params, names, kw_started = [], [], False
     env = {"_op": o, "_run": None, "_plain": plain, "_over": OVERRIDES, "_overridden": run_overridden, "_fail": _fail, "_int": _int, "_ints": _ints,
            "_scalar": _scalar, "_inplace": inplace, "_with_out": with_out, "_plain_or_none": plain.with_none, "_plain_or_number": plain.with_numbers,

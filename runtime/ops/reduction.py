@@ -517,7 +517,7 @@ def _bincount_prepare(self, weights, minlength):
     return self, weights, minlength
 
 
-def _no_meta(name):
+def no_meta(name):
     def meta(self, *args):
         if self.device.type == "meta":
             raise NotImplementedError(f"{name}: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
@@ -527,7 +527,7 @@ def _no_meta(name):
 
 
 op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "BincountExt", prepare=_bincount_prepare, out=False, opmath=False,
-   meta=lambda self, weights, minlength: (_no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype))
+   meta=lambda self, weights, minlength: (no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype))
 
 
 def _histc_meta(self, bins, min, max):

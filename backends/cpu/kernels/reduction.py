@@ -7,17 +7,17 @@ from ..table import legacy, numpy, pyboost_, without
 SMALL = 2048  # elements from which NumPy wins by 3 and more
 
 
-def _either(names, why, fn):
+def either(names, why, fn):
     """NumPy for dtypes without a kernel, and from SMALL elements on for all."""
     numpy(names, why, fn)
     numpy(names, why, fn, above=SMALL)
 
 
-def _guarded(name, primitive, why, fn, dtypes, call=lambda prim, x, *args: prim(x, *args)):
+def guarded(name, primitive, why, fn, dtypes, call=lambda prim, x, *args: prim(x, *args)):
     """The primitive for small tensors that hold something, `fn` for all else."""
     without(name, why)
     pyboost_(name, primitive, why, lambda prim, x, *args: call(prim, x, *args) if x.shape and 0 not in x.shape else fn(x.asnumpy(), *args), dtypes)
-    _either(name, why, fn)
+    either(name, why, fn)
 
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
@@ -38,10 +38,10 @@ def _mean(x, dims, keepdim, dtype):
 
 
 LOOP = "one thread's index loop: 254 us against 19 at 64k elements; wrong for no elements"
-_guarded("sum", "SumExt", LOOP + "; integers go through double, inexact beyond 2**53", lambda x, dims, keepdim, dtype: _add(x, dims, dtype=dtype.np), "fd",
+guarded("sum", "SumExt", LOOP + "; integers go through double, inexact beyond 2**53", lambda x, dims, keepdim, dtype: _add(x, dims, dtype=dtype.np), "fd",
          lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None))
-_guarded("mean", "MeanExt", LOOP, _mean, "fd", lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None))
-_guarded("prod", "ProdExt", "435 us against 59 at 64k elements", lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=dtype.np), "fd",
+guarded("mean", "MeanExt", LOOP, _mean, "fd", lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None))
+guarded("prod", "ProdExt", "435 us against 59 at 64k elements", lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=dtype.np), "fd",
          lambda prim, x, dim, keepdim, dtype: prim(x, dim, keepdim, None))
 
 
@@ -51,8 +51,8 @@ def _test(name, primitive, ufunc):
 
     def prim_call(prim, x, dims=(), keepdim=False):
         return pyboost.primitive(primitive, keepdim)(x, dims)
-    _guarded(name, primitive, why, lambda x: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=None), "b", prim_call)
-    _guarded(name + ".dims", primitive, why, lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims), "b",
+    guarded(name, primitive, why, lambda x: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=None), "b", prim_call)
+    guarded(name + ".dims", primitive, why, lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims), "b",
              lambda prim, x, dims, keepdim: prim_call(prim, x, dims, keepdim) if dims else x)
 
 
@@ -82,10 +82,10 @@ def _extreme(name, ufunc, arg):
     without(name, NAN, "efd")
     without("a" + name, NAN, "efd")
     without(name + ".dim", NAN, "efd")
-    _either(name, f"{Cap} {NAN}; 3.2 ms against 0.07 at 1M elements", lambda x: ufunc.reduce(x, axis=None))
-    _either("a" + name, f"Reduce{Cap} {NAN}; 1.6 ms against 0.14 at 1M elements", lambda x, dims, keepdim: ufunc.reduce(x, axis=dims))
-    _either(name + ".dim", f"{Cap}Dim {NAN}; 71 us against 12 at 64k elements", along)
-    _either("arg" + name, f"Arg{Cap}WithValue {NAN}; 72 us against 12 at 64k elements", where)
+    either(name, f"{Cap} {NAN}; 3.2 ms against 0.07 at 1M elements", lambda x: ufunc.reduce(x, axis=None))
+    either("a" + name, f"Reduce{Cap} {NAN}; 1.6 ms against 0.14 at 1M elements", lambda x, dims, keepdim: ufunc.reduce(x, axis=dims))
+    either(name + ".dim", f"{Cap}Dim {NAN}; 71 us against 12 at 64k elements", along)
+    either("arg" + name, f"Arg{Cap}WithValue {NAN}; 72 us against 12 at 64k elements", where)
 
 
 _extreme("max", np.maximum, np.argmax)

@@ -1,0 +1,36 @@
+"""Random numbers: PyTorch's stream on host memory; no MindSpore kernel gives it."""
+import numpy as np
+
+from ....runtime import generator as g
+from ..table import numpy
+
+WHY = "no kernel draws PyTorch's numbers"
+F32 = np.dtype(np.float32)
+
+
+def _dropout(gen, n, dtype, p):
+    """What survives, scaled by 1 / (1 - p) in the tensor's own precision."""
+    keep = g.bernoulli(gen, n, F32 if dtype.itemsize < 4 else dtype, 1 - p)
+    keep /= keep.dtype.type(1 - p)
+    return keep.astype(dtype, copy=False)
+
+
+FILLERS = {"uniform": g.uniform, "normal": g.normal, "exponential": g.exponential, "geometric": g.geometric, "log_normal": g.log_normal,
+           "cauchy": g.cauchy, "random": g.random_, "integers": g.random_from_to, "bernoulli": g.bernoulli, "dropout": _dropout,
+           "permutation": g.randperm}
+
+
+@numpy("_draw", WHY)
+def draw(kind, size, params, generator, dtype, device):
+    n = 1
+    for s in size:
+        n *= s
+    return FILLERS[kind](generator, n, dtype.np, *params).reshape(size)
+
+
+numpy("_bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
+numpy("poisson", WHY, lambda rates, generator: g.poisson(generator, rates))
+numpy("binomial", WHY, lambda count, prob, generator: g.binomial(generator, count, prob))
+numpy("_standard_gamma", WHY, lambda alpha, generator: g.standard_gamma(generator, alpha))
+numpy("_sample_dirichlet", WHY, lambda alpha, generator: g.dirichlet(generator, alpha))
+numpy("multinomial", WHY, lambda p, n, replacement, generator: g.multinomial(generator, p, n, replacement))

@@ -1,0 +1,98 @@
+"""Sorting: Sort and TopK where there is no NaN, which PyTorch takes for the largest value and MindSpore for none."""
+import numpy as np
+
+from ....runtime import pyboost
+from ..table import legacy, numpy, pyboost_, without
+
+
+def _sort(x, dim, descending, stable):
+    if not x.ndim:
+        return x, np.zeros((), np.int64)
+    if not descending:
+        i = np.argsort(x, dim, kind="stable")
+    else:  # equal elements keep their order: sort the reversed, and reverse
+        i = np.flip(x.shape[dim] - 1 - np.argsort(np.flip(x, dim), dim, kind="stable"), dim)
+    return np.take_along_axis(x, i, dim), i
+
+
+def _topk(x, k, dim, largest, sorted):
+    if not x.ndim:
+        return (x, np.zeros((), np.int64))
+    i = np.take(_sort(x, dim, largest, True)[1], range(k), dim)
+    return np.take_along_axis(x, i, dim), i
+
+
+def _no_nan(a):
+    return a.dtype.kind not in "f" or not np.isnan(a).any()
+
+
+def _sort_primitive(prim, x, dim, descending, stable):
+    a = x.asnumpy()
+    if not a.ndim or not a.size or not _no_nan(a):
+        return _sort(a, dim, descending, stable)
+    return pyboost.primitive("Sort", dim, descending, legacy=True)(x)
+
+
+def _topk_primitive(prim, x, k, dim, largest, sorted):
+    a = x.asnumpy()
+    if not a.ndim or not k or dim != a.ndim - 1 or not largest or not _no_nan(a):
+        return _topk(a, k, dim, largest, sorted)
+    return pyboost.primitive("TopK", True, legacy=True)(x, k)
+
+
+legacy("sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, "fdaBsil")
+numpy("sort", "Sort lacks the dtype", _sort)
+legacy("topk", "TopK", "TopkExt has no CPU kernel", _topk_primitive, "fdaBsil")
+numpy("topk", "TopK lacks the dtype", _topk)
+
+
+# ------------------------------------------------------------------------------------------------ distinct values
+def _runs(new, order, shape):
+    """(first of each run, inverse, counts) from where a new run begins in sorted order."""
+    start = np.flatnonzero(new)
+    number = np.cumsum(new) - 1
+    inverse = np.empty(len(new), np.int64)
+    inverse[order] = number
+    return start, inverse.reshape(shape), np.diff(np.append(start, len(new)))
+
+
+@numpy("_distinct", "Unique2 has no CPU kernel; Sort and UniqueConsecutive take NaN for the smallest")
+def distinct(x, dim, sort):
+    """Distinct values (rows along dim), sorted or runs only; NaN differs from itself."""
+    shape = x.shape if dim is None else (x.shape[dim],)
+    rows = x.reshape(-1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
+    n = len(rows)
+    if not sort:
+        order = np.arange(n)
+    elif dim is None:
+        order = np.argsort(rows, kind="stable")
+    else:
+        order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(n)
+    s = rows[order]
+    differ = s[1:] != s[:-1]
+    new = np.concatenate([np.ones(min(n, 1), bool), differ if dim is None else differ.any(1)])
+    start, inverse, counts = _runs(new, order, shape)
+    values = s[start]
+    return values if dim is None else np.moveaxis(values.reshape((-1,) + tuple(v for d, v in enumerate(x.shape) if d != dim)), 0, dim), inverse, counts
+
+
+# ------------------------------------------------------------------------------------------------ searching
+def _search(a, v, out_int32, right, side, sorter):
+    how = "right" if right else "left"
+    if a.ndim == 1:
+        return np.searchsorted(a, v, how)
+    rows, values = a.reshape(-1, a.shape[-1]), v.reshape(-1, v.shape[-1])
+    return np.stack([np.searchsorted(r, x, how) for r, x in zip(rows, values)]).reshape(v.shape)
+
+
+def _search_primitive(prim, a, v, out_int32, right, side, sorter):
+    ms = pyboost.mindspore()
+    if not v.shape or 0 in a.shape:
+        return _search(a.asnumpy(), v.asnumpy(), out_int32, right, side, sorter)
+    return pyboost.primitive("SearchSorted", ms.int32 if out_int32 else ms.int64, right)(a, v)
+
+
+without("searchsorted", "dtype and side are attributes of SearchSorted")
+pyboost_("searchsorted", "SearchSorted", "dtype and side are attributes", _search_primitive, "fdaBsil")
+numpy("searchsorted", "SearchSorted lacks the dtype", _search)
+numpy("_isin", "no primitive; comparing all with all takes memory for both", lambda x, tests: np.isin(x, tests))

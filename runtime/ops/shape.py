@@ -1,0 +1,705 @@
+"""Joining, repeating, reordering, triangles and diagonals, masks, scatters into a copy."""
+import itertools
+import math
+
+from ..op import REGISTRY_FN, broadcast_shapes, composite, op, result_dtype
+from .common import M, T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
+from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
+from .memory import copy_
+from .reduction import reduced
+
+
+def _same_dtype(tensors):
+    d = result_dtype(tensors)
+    return [t if t.dtype is d else t.to(d) for t in tensors]
+
+
+# ------------------------------------------------------------------------------------------------ cat, stack
+def _cat_prepare(tensors, dim):
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    for i, t in enumerate(tensors):
+        if not t._shape:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    d = tensors[0].dtype
+    ts = list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors)
+    kept = [t for t in ts if tuple(t._shape) != (0,)]  # 1-d empty tensors join anything
+    if kept and len(kept) < len(ts) and len(kept[0]._shape) > 1:
+        ts = kept
+    dim = wrap_dim(dim, len(ts[0]._shape))
+    first = ts[0]._shape
+    for i, t in enumerate(ts[1:], 1):
+        if len(t._shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t._shape)}")
+        for k, (a, b) in enumerate(zip(first, t._shape)):
+            if a != b and k != dim:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor number {i} in the list.")
+    return ts, dim
+
+
+def _cat_meta(tensors, dim):
+    shape = tensors[0]._shape
+    return (*shape[:dim], sum(t._shape[dim] for t in tensors), *shape[dim + 1:]), tensors[0].dtype
+
+
+def _cat_grad(g, tensors_shape, dim):
+    out, start = [], 0
+    for s in tensors_shape:
+        out.append(g.narrow(dim, start, s[dim]))
+        start += s[dim]
+    return out
+
+
+op("cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", alias=("concat", "concatenate"), prepare=_cat_prepare, meta=_cat_meta, opmath=False,
+   derivative={"tensors": _cat_grad}, method=False)
+
+
+def _stack_prepare(tensors, dim):
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0]._shape
+    for i, t in enumerate(tensors):
+        if t._shape != first:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at entry {i}")
+    d = tensors[0].dtype
+    return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), wrap_dim(dim, len(first) + 1)
+
+
+op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", prepare=_stack_prepare, opmath=False, method=False,
+   meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype),
+   derivative={"tensors": lambda g, dim: g.unbind(dim)})
+
+
+def _at_least(n):
+    """x with dimensions added up to n, as NumPy adds them: in front for 1 and 2, on both sides for 3."""
+    def f(x):
+        k = len(x._shape)
+        if k >= n:
+            return x
+        if n == 3:
+            return x.reshape((1, 1, 1)) if k == 0 else x.unsqueeze(0).unsqueeze(2) if k == 1 else x.unsqueeze(2)
+        return x.reshape((1,) * (n - k) + tuple(x._shape))
+    return f
+
+
+def _atleast(n):
+    fit = _at_least(n)
+    name = f"atleast_{n}d"
+    composite(f"_{name}(Tensor self) -> Tensor", out=False, method=False)(fit)
+
+    def public(*tensors):
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return getattr(T, "_" + name)(tensors[0])
+        ts = tensors[0] if len(tensors) == 1 else tensors
+        return tuple(getattr(T, "_" + name)(t) for t in ts)
+    public.__name__ = public.__qualname__ = name
+    public.__module__ = "torch"
+    FUNCTIONS[name] = public
+    return fit
+
+
+_fit1, _fit2, _fit3 = map(_atleast, (1, 2, 3))
+
+
+def _stacker(names, fit, dim):
+    name, *alias = names.split()
+
+    @composite(f"{name}(Tensor[] tensors) -> Tensor", alias=tuple(alias), method=False)
+    def f(tensors):
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        ts = [fit(t) for t in tensors]
+        return T.cat(ts, dim(ts[0]))
+
+
+_stacker("hstack", _fit1, lambda t: 0 if len(t._shape) == 1 else 1)
+_stacker("vstack row_stack", _fit2, lambda t: 0)
+_stacker("dstack", _fit3, lambda t: 2)
+_stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._shape) <= 1 else t, lambda t: 1)
+
+
+# ------------------------------------------------------------------------------------------------ flip, roll, rot90
+op("flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", varargs="dims", opmath=False, prepare=lambda self, dims: (self, wrap_dims(dims, len(self._shape), False)),
+   meta=lambda self, dims: (self._shape, self.dtype), derivative=lambda g, dims: g.flip(dims), out=False)
+
+
+@composite("fliplr(Tensor self) -> Tensor", out=False)
+def fliplr(self):
+    if len(self._shape) < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return self.flip((1,))
+
+
+@composite("flipud(Tensor self) -> Tensor", out=False)
+def flipud(self):
+    if not self._shape:
+        raise RuntimeError("Input must be >= 1-d.")
+    return self.flip((0,))
+
+
+def _roll_prepare(self, shifts, dims):
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if not dims and len(shifts) == 1:
+        return self, shifts, ()
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    return self, shifts, tuple(wrap_dim(d, len(self._shape)) for d in dims)
+
+
+op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", prepare=_roll_prepare, meta=lambda self, shifts, dims: (self._shape, self.dtype),
+   derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims), opmath=False, out=False)
+
+
+@composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", out=False)
+def rot90(self, k, dims):
+    n = len(self._shape)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if n < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == n:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    a, b = (wrap_dim(d, n) for d in dims)
+    k %= 4
+    if k == 0:
+        return self.clone()
+    return self.flip((a, b)) if k == 2 else self.flip((b,)).transpose(a, b) if k == 1 else self.flip((a,)).transpose(a, b)
+
+
+# ------------------------------------------------------------------------------------------------ repeat
+def _repeat_prepare(self, repeats):
+    n = len(self._shape)
+    if len(repeats) < n:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if any(r < 0 for r in repeats):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(r * s for r, s in zip(repeats[len(repeats) - n:], self._shape))}")
+    return self if len(repeats) == n else self.reshape((1,) * (len(repeats) - n) + tuple(self._shape)), repeats
+
+
+def _repeat_grad(g, self_shape, repeats):
+    if 0 in repeats:
+        return T.zeros(self_shape, dtype=g.dtype, device=g.device)
+    split, dims = [], []
+    for r, s in zip(repeats, self_shape):
+        if r > 1:
+            dims.append(len(split))
+            split.append(r)
+        split.append(s)
+    return g.reshape(split).sum(dims) if dims else g
+
+
+op("Tensor.repeat(Tensor self, int[] repeats) -> Tensor", "Tile", varargs="repeats", prepare=_repeat_prepare, opmath=False,
+   meta=lambda self, repeats: (tuple(r * s for r, s in zip(repeats, self._shape)), self.dtype), derivative=_repeat_grad)
+
+
+@composite("tile(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
+def tile(self, dims):
+    return self.repeat((1,) * (len(self._shape) - len(dims)) + tuple(dims))
+
+
+op("_repeat_interleave(Tensor repeats) -> Tensor", "RepeatInterleaveTensor", opmath=False, method=False, meta=lambda repeats: (None, repeats.dtype))
+
+
+@composite("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor", method=False, out=False)
+def repeat_interleave_index(repeats, output_size):
+    if len(repeats._shape) != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats.dtype not in (dt.int32, dt.int64):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if repeats.device.type == "meta":
+        if output_size is None:
+            raise NotImplementedError("repeat_interleave: the shape of the result depends on values, which a tensor on device meta does not have")
+        return T.empty((output_size,), dtype=repeats.dtype, device="meta")
+    if (repeats < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    r = T._repeat_interleave(repeats)
+    if output_size is not None and output_size != r._shape[0]:
+        raise RuntimeError("allocated size does not match required size")
+    return r
+
+
+@composite("repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False, method=True)
+def repeat_interleave_int(self, repeats, dim, output_size):
+    if dim is None:
+        self, dim = self.reshape((-1,)), 0
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    d = wrap_dim(dim, len(self._shape))
+    if not self._shape:
+        return self.reshape((1,)).expand((repeats,)).clone()
+    if output_size is not None and output_size != repeats * self._shape[d]:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {repeats * self._shape[d]} but got {output_size}")
+    x = self.unsqueeze(d + 1)
+    shape = (*x._shape[:d + 1], repeats, *x._shape[d + 2:])
+    return x.expand(shape).clone(memory_format=_contiguous()).flatten(d, d + 1)
+
+
+def _contiguous():
+    from ..device import contiguous_format
+    return contiguous_format
+
+
+@composite("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False, method=True)
+def repeat_interleave(self, repeats, dim, output_size):
+    if dim is None:
+        self, dim = self.reshape((-1,)), 0
+    d = wrap_dim(dim, len(self._shape))
+    x = self if self._shape else self.reshape((1,))
+    n = x._shape[d]
+    if len(repeats._shape) == 0 or len(repeats._shape) == 1 and repeats._shape[0] == 1:
+        repeats = repeats.reshape((1,)).expand((n,))
+    elif len(repeats._shape) > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    elif repeats._shape[0] != n:
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and input.size({d}) = {n}")
+    return x.index_select(d, T.repeat_interleave(repeats, output_size=output_size))
+
+
+# ------------------------------------------------------------------------------------------------ triangles and diagonals
+def _triangle(name, prim):
+    def meta(self, diagonal):
+        if len(self._shape) < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return self._shape, self.dtype
+    op(f"{name}(Tensor self, int diagonal=0) -> Tensor", prim, meta=meta, inplace=True, opmath=False, derivative=lambda g, diagonal: getattr(T, name)(g, diagonal))
+
+    @composite(f"{name}_indices(int row, int col, int offset=0, *, {OPTS.replace('dtype=None', 'dtype=long')}) -> Tensor", out=False)
+    def f(row, col, offset, dtype, layout, device, requires_grad, pin_memory):
+        for what, n in (("row", row), ("col", col)):
+            if n < 0:
+                raise RuntimeError(f"{what} must be non-negative, got{n}")
+        d, dev = _options(dtype, layout, device)
+        ones = T.ones((row, col), dtype=dt.bool_, device="cpu")
+        r = getattr(T, name)(ones, offset).nonzero().t().contiguous().to(device=dev, dtype=d)
+        return _flag(r, requires_grad)
+
+
+_triangle("tril", "TrilExt")
+_triangle("triu", "Triu")
+
+
+@composite("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", out=False)
+def diag_embed(self, offset, dim1, dim2):
+    n = len(self._shape) + 1
+    a, b = wrap_dim(dim1, n), wrap_dim(dim2, n)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    side = self._shape[-1] + abs(offset)
+    shape = list(self._shape[:-1])
+    for d in sorted((a, b)):
+        shape.insert(d, side)
+    out = T.zeros(shape, dtype=self.dtype, device=self.device)
+    copy_(out.diagonal(offset, a, b), self)
+    return out
+
+
+@composite("diagflat(Tensor self, int offset=0) -> Tensor", out=False)
+def diagflat(self, offset):
+    return self.reshape((-1,)).diag_embed(offset)
+
+
+@composite("diag(Tensor self, int diagonal=0) -> Tensor")
+def diag(self, diagonal):
+    n = len(self._shape)
+    if n not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
+    return self.diag_embed(diagonal) if n == 1 else self.diagonal(diagonal).clone()
+
+
+@composite("trace(Tensor self) -> Tensor", out=False)
+def trace(self):
+    if len(self._shape) != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return self.diagonal().sum()
+
+
+def _into_copy(name, args, view):
+    """NAME_scatter: a copy of self with src in the place of one of its views."""
+    @composite(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor")
+    def scatter(self, src, *where):
+        out = self.clone()
+        dst = view(out, *where)
+        if dst._shape != src._shape:
+            raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = {list(dst._shape)}")
+        copy_(dst, src)
+        return out
+
+
+_into_copy("select", "int dim, int index", lambda x, dim, index: x.select(dim, index))
+_into_copy("slice", "int dim=0, int? start=None, int? end=None, int step=1", lambda x, dim, start, end, step: x._slice(dim, start, end, step))
+_into_copy("diagonal", "int offset=0, int dim1=0, int dim2=1", lambda x, offset, dim1, dim2: x.diagonal(offset, dim1, dim2))
+_into_copy("as_strided", "int[] size, int[] stride, int? storage_offset=None", lambda x, *where: x.as_strided(*where))
+
+
+# ------------------------------------------------------------------------------------------------ copies of views
+def _copies():
+    returns = {True: "Tensor[]", False: "Tensor"}
+    for name, args, many in (
+            ("alias", "", False), ("as_strided", "int[] size, int[] stride, int? storage_offset=None", False), ("detach", "", False),
+            ("diagonal", "int offset=0, int dim1=0, int dim2=1", False), ("expand", "int[] size, *, bool implicit=False", False),
+            ("permute", "int[] dims", False), ("select", "int dim, int index", False),
+            ("slice", "int dim=0, int? start=None, int? end=None, int step=1", False), ("split", "int split_size, int dim=0", True),
+            ("split_with_sizes", "int[] split_sizes, int dim=0", True), ("squeeze", "", False), ("squeeze", "int[1] dim", False), ("t", "", False),
+            ("transpose", "int dim0, int dim1", False), ("unbind", "int dim=0", True), ("unfold", "int dimension, int size, int step", False),
+            ("unsqueeze", "int dim", False), ("view", "int[] size", False), ("view", "ScalarType dtype", False), ("view_as_complex", "", False),
+            ("view_as_real", "", False), ("narrow", "int dim, int start, int length", False)):
+        overload = ".dim" if args == "int[1] dim" else ".dtype" if args == "ScalarType dtype" else ""
+
+        def f(self, *rest, _n={"alias": "_alias", "slice": "_slice"}.get(name, name), _a=args, _many=many):
+            kw = {}
+            if "implicit" in _a:
+                *rest, implicit = rest
+            view = getattr(T if _n.startswith("view_as") else M, _n)(self, *rest, **kw)
+            fmt = _contiguous()
+            return tuple(v.clone(memory_format=fmt) for v in view) if _many else view.clone(memory_format=fmt)
+        composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=name == "narrow", out=not many)(f)
+
+
+_copies()
+
+
+def _unsafe(name, args):
+    """unsafe_split and the like: views that may be written to without telling the others; here copies of none."""
+    composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)(lambda self, *rest: getattr(M, name)(self, *rest))
+
+
+_unsafe("split", "int split_size, int dim=0")
+_unsafe("split_with_sizes", "int[] split_sizes, int dim=0")
+_unsafe("chunk", "int chunks, int dim=0")
+
+
+# ------------------------------------------------------------------------------------------------ grids and products
+@composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", varargs="tensors", method=False, out=False)
+def broadcast_tensors(tensors):
+    if not tensors:
+        return ()
+    shape = broadcast_shapes(*[t._shape for t in tensors])
+    return tuple(t.expand(shape) for t in tensors)
+
+
+@composite("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", varargs="tensors", method=False, out=False)
+def meshgrid(tensors, indexing):
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing is None:
+        import warnings
+        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", UserWarning, stacklevel=3)
+    elif indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for t in tensors:
+        if len(t._shape) > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t._shape)}")
+        if t.dtype is not tensors[0].dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(tensors) >= 2
+    ts = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    shape = [numel(t._shape) for t in ts]
+    grids = [t.reshape([-1 if i == k else 1 for i in range(len(ts))]).expand(shape) for k, t in enumerate(ts)]
+    if swap:
+        grids = [g.transpose(0, 1) for g in grids]
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+@composite("cartesian_prod(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False)
+def cartesian_prod(tensors):
+    for t in tensors:
+        if len(t._shape) != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t._shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return T.stack([g.reshape((-1,)) for g in T.meshgrid(tensors, indexing="ij")], 1)
+
+
+@composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", out=False)
+def combinations(self, r, with_replacement):
+    if len(self._shape) != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(self._shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return T.empty((0,), dtype=self.dtype, device=self.device)
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    index = tensor(list(pick(range(self._shape[0]), r)), dtype=dt.int64, device=self.device).reshape((-1, r))
+    return self.take(index)
+
+
+@composite("block_diag(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False)
+def block_diag(tensors):
+    if not tensors:
+        return T.empty((1, 0))
+    ts = []
+    for i, t in enumerate(tensors):
+        if len(t._shape) > 2:
+            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(t._shape)} dimensions")
+        ts.append(_fit2(t))
+    ts = _same_dtype(ts)
+    out = T.zeros((sum(t._shape[0] for t in ts), sum(t._shape[1] for t in ts)), dtype=ts[0].dtype, device=ts[0].device)
+    i = j = 0
+    for t in ts:
+        m, n = t._shape
+        copy_(out[i:i + m, j:j + n], t)
+        i, j = i + m, j + n
+    return out
+
+
+@composite("kron(Tensor self, Tensor other) -> Tensor")
+def kron(self, other):
+    n = max(len(self._shape), len(other._shape))
+    a, b = ((1,) * (n - len(t._shape)) + tuple(t._shape) for t in (self, other))
+    left = self.reshape([x for s in a for x in (s, 1)])
+    right = other.reshape([x for s in b for x in (1, s)])
+    return (left * right).reshape([x * y for x, y in zip(a, b)])
+
+
+def _vander(x, n, increasing):
+    powers = T.ones((*x._shape, n), dtype=x.dtype, device=x.device)
+    if n > 1:
+        powers = T.cat([powers._slice(-1, 0, 1), x.unsqueeze(-1).expand((*x._shape, n - 1)).cumprod(-1, dtype=x.dtype)], -1)
+    return powers if increasing else powers.flip((-1,))
+
+
+@composite("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", method=False, out=False)
+def vander(x, N, increasing):
+    if len(x._shape) != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    if N is not None and N < 0:
+        raise RuntimeError("N must be non-negative.")
+    return _vander(x if x.dtype.category >= dt.FLOAT else x.to(dt.int64), x._shape[0] if N is None else N, increasing)
+
+
+@composite("linalg.vander(Tensor x, *, int? N=None) -> Tensor", out=False)
+def linalg_vander(x, N):
+    if N is not None and N <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    if not x._shape:
+        x = x.unsqueeze(-1)
+    return _vander(x if x.dtype.category >= dt.FLOAT else x.to(dt.int64), x._shape[-1] if N is None else N, True)
+
+
+@composite("unravel_index(Tensor indices, int[1] shape) -> Tensor[]", method=False, out=False)
+def unravel_index(indices, shape):
+    if indices.dtype.category != dt.INT:
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if any(s < 0 for s in shape):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
+    out = []
+    for s in reversed(shape):
+        out.append(indices % s)
+        indices = indices // s
+    return tuple(reversed(out))
+
+
+# ------------------------------------------------------------------------------------------------ masks
+def _mask(name, mask, self):
+    if mask.dtype is not dt.bool_:
+        raise RuntimeError(f"{name}: expected BoolTensor for mask" if name != "masked_scatter_" else
+                           f"masked_scatter_ only supports boolean masks, but got mask with dtype {dt.scalar_name(mask.dtype)}")
+    return mask
+
+
+def _masked_select_prepare(self, mask):
+    shape = broadcast_shapes(self._shape, _mask("masked_select", mask, self)._shape)
+    return self.expand(shape), mask.expand(shape)
+
+
+def _unknown(name):
+    def meta(self, *args):
+        if self.device.type == "meta":
+            raise NotImplementedError(f"{name}: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
+                                      f"{self.dtype}, shape {list(self._shape)})")
+        return None, self.dtype
+    return meta
+
+
+op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", prepare=_masked_select_prepare, meta=_unknown("masked_select"), opmath=False,
+   derivative={"self": lambda g, self_shape, mask: T.zeros(self_shape, dtype=g.dtype, device=g.device).masked_scatter(mask, g)})
+
+
+def _masked_scatter_prepare(self, mask, source):
+    if self.dtype is not source.dtype:
+        raise RuntimeError(f"masked_scatter_: expected self and source to have same dtypes but got {dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}")
+    shape = broadcast_shapes(self._shape, _mask("masked_scatter_", mask, self)._shape)
+    return self.expand(shape), mask.expand(shape), source
+
+
+def _masked_source_grad(g, mask, source_shape):
+    picked = g.masked_select(mask)
+    missing = numel(source_shape) - picked._shape[0]
+    if missing:
+        picked = T.cat([picked, T.zeros((missing,), dtype=g.dtype, device=g.device)])
+    return picked.reshape(source_shape)
+
+
+op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", prepare=_masked_scatter_prepare, inplace=True, opmath=False, out=False,
+   meta=lambda self, mask, source: (self._shape, self.dtype),
+   derivative={"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad})
+
+
+@composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, out=False)
+def put(self, index, source, accumulate):
+    if index.dtype is not dt.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
+    if self.dtype is not source.dtype:
+        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {dt.scalar_name(self.dtype)} and source.dtype = "
+                           f"{dt.scalar_name(source.dtype)}")
+    if numel(index._shape) != numel(source._shape):
+        raise RuntimeError(f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {numel(source._shape)}, "
+                           f"index.numel() = {numel(index._shape)}")
+    if not numel(index._shape):
+        return self.clone()
+    if not numel(self._shape):
+        raise IndexError("put_(): trying to put elements into an empty tensor")
+    return self.reshape((-1,)).index_put((index.reshape((-1,)),), source.reshape((-1,)), accumulate).reshape(self._shape)
+
+
+@composite("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor")
+def nonzero_static(self, size, fill_value):
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = self.nonzero()._slice(0, 0, size)
+    out = T.full((size, len(self._shape)), fill_value, dtype=dt.int64, device=self.device)
+    copy_(out._slice(0, 0, found._shape[0]), found)
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ reductions into a copy
+_REDUCE = ("sum", "prod", "mean", "amax", "amin")
+
+
+def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
+    if reduce not in _REDUCE:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+    if index.dtype not in (dt.int64, dt.int32):
+        raise RuntimeError("scatter_reduce(): Expected dtype int32/int64 for index")
+    if self.dtype is not src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    dim = wrap_dim(dim, len(self._shape))
+    if numel(index._shape):
+        n = max(len(self._shape), 1)
+        if max(len(index._shape), 1) != n or max(len(src._shape), 1) != n:
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {'self' if max(len(index._shape), 1) != n else 'src'} tensor")
+        for d in range(len(index._shape)):
+            if d != dim and index._shape[d] > self._shape[d] or index._shape[d] > src._shape[d]:
+                raise RuntimeError(f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no "
+                                   f"larger size than src {list(src._shape)}")
+    return self, dim, index, src, reduce, include_self
+
+
+def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole):
+    """Gradients of the copy's and the source's elements. gather reads a place for each source element, add sums source elements into
+    places, again repeats the reduction with other values, hole zeroes the places that were written."""
+    if reduce == "sum":
+        gx, gs = g, gather(g)
+    elif reduce == "mean":
+        n = add(T.ones_like(g) if include_self else T.zeros_like(g), T.ones_like(src))
+        g = g / n.masked_fill(n == 0, 1)
+        gx, gs = g, gather(g)
+    elif reduce == "prod":
+        x1 = x.masked_fill(x == 0, 1)
+        gx = g * again(x1, src) / x1
+        zero = src == 0
+        alone = zero & (gather(add(T.zeros_like(x), zero.to(x.dtype))) == 1)  # the only zero of its place: the others' product counts
+        gs = T.where(alone, gather(g * again(x, src.masked_fill(alone, 1))), gather(g * out) / src.masked_fill(zero, 1))
+    else:
+        own, hit = (x == out).to(g.dtype), (src == gather(out)).to(g.dtype)
+        share = g / add(own, hit)
+        gx, gs = own * share, hit * gather(share)
+    return (gx if include_self else hole(gx)), gs
+
+
+op("scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", prepare=_scatter_reduce_prepare,
+   meta=lambda self, *a: (self._shape, self.dtype), inplace=True, derivative={("self", "src"): lambda g, self, dim, index, src, reduce, include_self, out: _reduce_grads(
+       g, self, src, out, reduce, include_self, lambda x: x.gather(dim, index), lambda x, s: x.scatter_add(dim, index, s),
+       lambda x, s: x.scatter_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.scatter(dim, index, 0))})
+
+
+def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    dim = wrap_dim(dim, len(self._shape))
+    if index.dtype not in (dt.int64, dt.int32):
+        raise RuntimeError("index_reduce(): Expected dtype int32/int64 for index")
+    if len(index._shape) > 1:
+        raise IndexError("index_reduce(): Index is supposed to be a vector")
+    if self.dtype is not source.dtype:
+        raise RuntimeError(f"index_reduce(): self and source expected to have the same scalar type, but got {dt.scalar_name(self.dtype)} and "
+                           f"{dt.scalar_name(source.dtype)}")
+    have = source._shape[dim] if source._shape else 1
+    if numel(index._shape) != have:
+        raise IndexError(f"index_reduce(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+    return self, dim, index, source, reduce, include_self
+
+
+op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", prepare=_index_reduce_prepare,
+   meta=lambda self, *a: (self._shape, self.dtype), inplace=True, derivative={("self", "source"): lambda g, self, dim, index, source, reduce, include_self, out: (
+       _reduce_grads(g, self, source, out, reduce, include_self, lambda x: x.index_select(dim, index), lambda x, s: x.index_add(dim, index, s),
+                     lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.index_fill(dim, index, 0)))})
+
+
+def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
+    if reduce not in ("sum", "mean", "max", "min", "prod"):
+        raise RuntimeError(f"unsupported reduction given: {reduce}")
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    axis = wrap_dim(axis, len(data._shape))
+    if lengths is None:
+        if offsets.dtype not in (dt.int32, dt.int64) or axis != len(offsets._shape) - 1:
+            raise RuntimeError("segment_reduce(): Expected axis to be the last dimension of offsets.")
+        lengths = offsets.diff(dim=axis)
+    elif axis != len(lengths._shape) - 1:
+        raise RuntimeError("segment_reduce(): Expected axis to be the last dimension of lengths but got " + str(axis) + ".")
+    elif not unsafe and data.device.type != "meta":
+        if numel(lengths._shape) and (lengths < 0).any():
+            raise RuntimeError("lengths contains negative value!")
+        if not (lengths.sum(-1) == data._shape[axis]).all():
+            raise RuntimeError(f"segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
+    return data, reduce, lengths, None, None, axis, unsafe, initial
+
+
+def _segment_index(lengths, n):
+    """The number of its segment for each of n positions, row by row; positions past the end get the number of segments."""
+    ends = lengths.cumsum(-1)
+    at = T.arange(n, device=lengths.device).expand((*lengths._shape[:-1], n)).contiguous()
+    return T.searchsorted(ends, at, right=True)
+
+
+def _segment_grad(g, data, reduce, lengths, axis, initial, out):
+    """Each element's share in its segment's gradient; past the end none."""
+    n, k = data._shape[axis], lengths._shape[axis]
+    tail = len(data._shape) - axis - 1
+    index = _segment_index(lengths, n)
+    inside = (index < k).reshape((*index._shape, *(1,) * tail))
+    index = index.clamp(max=k - 1).reshape((*index._shape, *(1,) * tail)).expand(data._shape)
+
+    def gather(x):
+        return x.gather(axis, index)
+
+    def add(s):
+        return T.zeros(g._shape, dtype=g.dtype, device=g.device).scatter_add(axis, index, s * inside)
+    if reduce == "sum":
+        r = gather(g)
+    elif reduce == "mean":
+        count = add(T.ones_like(data))
+        r = gather(g / count.masked_fill(count == 0, 1))
+    elif reduce == "prod":
+        zero = data == 0
+        alone = zero & (gather(add(zero.to(g.dtype))) == 1)
+        rest = T.segment_reduce(data.masked_fill(alone, 1), "prod", lengths=lengths, axis=axis, unsafe=True, initial=initial)
+        r = T.where(alone, gather(g * rest), gather(g * out) / data.masked_fill(zero, 1))
+    else:
+        hit = (data == gather(out)).to(g.dtype)
+        count = add(hit)
+        r = hit * gather(g / count.masked_fill(count == 0, 1))
+    return r * inside
+
+
+op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, "
+   "Scalar? initial=None) -> Tensor", prepare=_segment_prepare, method=False, out=False,
+   meta=lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: ((*lengths._shape, *data._shape[axis + 1:]), data.dtype),
+   derivative={"data": lambda g, data, reduce, lengths, axis, initial, out: _segment_grad(g, data, reduce, lengths, axis, initial, out)})
+
+__all__ = ["REGISTRY_FN", "math", "reduced"]

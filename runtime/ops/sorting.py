@@ -1,0 +1,132 @@
+"""Sorting, searching, distinct values."""
+from ..op import composite, op
+from .common import T, Tensor, dt, numel, wrap_dim
+from .reduction import _chosen, no_meta
+
+
+# ------------------------------------------------------------------------------------------------ sort, topk
+def _sort_meta(self, dim, descending, stable):
+    if self.dtype.is_complex:
+        raise NotImplementedError(f'"sort" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+    return [(self._shape, self.dtype), (self._shape, dt.int64)]
+
+
+op("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)", "SortExt", opmath=False,
+   prepare=lambda self, dim, descending, stable: (self, wrap_dim(dim, len(self._shape)), descending, stable), meta=_sort_meta,
+   derivative=lambda g0, self_shape, dim, out1: _chosen(g0, self_shape, dim, out1, True))
+
+
+@composite("argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False) -> Tensor", out=False)
+def argsort(self, dim, descending, stable):
+    return T.sort(self.detach(), dim, descending, stable=stable)[1]
+
+
+@composite("msort(Tensor self) -> Tensor")
+def msort(self):
+    return T.sort(self, 0)[0]
+
+
+def _topk_meta(self, k, dim, largest, sorted):
+    if self.dtype.is_complex or self.dtype is dt.bool_:
+        raise NotImplementedError(f'"topk_cpu" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+    if not 0 <= k <= (self._shape[dim] if self._shape else 1):
+        raise RuntimeError("selected index k out of range")
+    shape = (*self._shape[:dim], k, *self._shape[dim + 1:]) if self._shape else ()
+    return [(shape, self.dtype), (shape, dt.int64)]
+
+
+op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", opmath=False,
+   prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted), meta=_topk_meta,
+   derivative=lambda g0, self_shape, dim, out1: _chosen(g0, self_shape, dim, out1, True))
+
+
+# ------------------------------------------------------------------------------------------------ distinct values
+_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", opmath=False, method=False,
+               meta=lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)])
+
+
+def _unique(self, dim, sort, return_inverse, return_counts):
+    if dim is not None:
+        dim = wrap_dim(dim, len(self._shape))
+        if self._shape[dim:dim + 1] == (0,):
+            raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied" if False else
+                               "Expected tensor to have size at least 1 along dim") if False else None
+        if 0 in self._shape[:dim] + self._shape[dim + 1:]:
+            raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    values, inverse, counts = _distinct.call(self.detach(), dim, sort)
+    out = [values, *[inverse] * return_inverse, *[counts] * return_counts]
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+@composite("unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False)
+def unique(self, sorted, return_inverse, return_counts, dim):
+    return _unique(self, dim, True, return_inverse, return_counts)
+
+
+@composite("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False)
+def unique_consecutive(self, return_inverse, return_counts, dim):
+    return _unique(self, dim, False, return_inverse, return_counts)
+
+
+# ------------------------------------------------------------------------------------------------ searching
+def _search_prepare(sorted_sequence, self, out_int32, right, side, sorter):
+    if side is not None:
+        if side not in ("left", "right"):
+            raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        if side == "left" and right:
+            raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+    if not isinstance(self, Tensor):
+        if len(sorted_sequence._shape) != 1:
+            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1 or when sorter is None")
+        d = dt.scalar_dtype(self)
+        self = T.full((), self, dtype=sorted_sequence.dtype if d.category <= sorted_sequence.dtype.category else d, device=sorted_sequence.device)
+    a, b = sorted_sequence._shape, self._shape
+    if not a:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
+    if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
+                           f"tensor must match, but we got boundaries tensor {list(a)} and input value tensor {list(b)}")
+    if sorter is not None:
+        if sorter._shape != a:
+            raise RuntimeError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter._shape)}")
+        if sorter.dtype is not dt.int64:
+            raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
+        if numel(sorter._shape) and sorter.device.type != "meta" and not ((sorter >= 0) & (sorter < a[-1])).all():
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    if sorted_sequence.dtype is not self.dtype:
+        raise RuntimeError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
+                           f"{dt.scalar_name(sorted_sequence.dtype)} and input value tensor dtype {dt.scalar_name(self.dtype)}")
+    if out_int32 and a[-1] >= 1 << 31:
+        raise RuntimeError("torch.searchsorted(): the size of boundaries' last dimension should be less than 2147483647")
+    return sorted_sequence.detach(), self.detach(), out_int32, right or side == "right", None, None
+
+
+op("searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+   "SearchSorted", prepare=_search_prepare, opmath=False, method=False,
+   meta=lambda sorted_sequence, self, out_int32, right, side, sorter: (self._shape, dt.int32 if out_int32 else dt.int64))
+
+
+@composite("bucketize(Tensor|Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False)
+def bucketize(self, boundaries, out_int32, right):
+    if len(boundaries._shape) != 1:
+        raise RuntimeError(f"torch.bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")
+    return T.searchsorted(boundaries, self, out_int32=out_int32, right=right)
+
+
+@composite("isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False)
+def isin(elements, test_elements, assume_unique, invert):
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise TypeError("isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor")
+    if not isinstance(test_elements, Tensor):
+        r = elements == test_elements
+    else:
+        tests = test_elements.reshape((-1,))
+        if not isinstance(elements, Tensor):
+            r = (tests == elements).any()
+        else:
+            r = T._isin(elements, tests)
+    return r.logical_not() if invert else r
+
+
+op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=lambda elements, tests: (elements._shape, dt.bool_), opmath=False, method=False)
