@@ -776,11 +776,6 @@ def reduce_storage(self):
     return _load_from_bytes, (b.getvalue(),)
 
 
-for _cls, _method, _function in ((Tensor, "__reduce_ex__", reduce_ex), (Tensor, "__setstate__", setstate),
-                                 (Tensor, "__deepcopy__", deepcopy), (UntypedStorage, "__reduce__", reduce_storage),
-                                 (TypedStorage, "__reduce__", reduce_storage)):
-    _function.__name__ = _method
-    setattr(_cls, _method, _function)
 safe.allow(Size, _device, Tensor)
 safe.ALLOWED.update({str(d): d for d in dt.ALL.values()}, **{"torch." + n: StorageType(n) for n in STORAGE_NAMES},
                     **{str(q): q for q in QSCHEMES.values()}, **{"torch.storage.UntypedStorage": UntypedStorage,

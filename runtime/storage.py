@@ -163,7 +163,8 @@ class UntypedStorage:
         return r
 
     def __reduce__(self):
-        return _load_untyped, (bytes(self._array()),)
+        from .serialization import reduce_storage
+        return reduce_storage(self)
 
     def __str__(self):
         head = "" if self._bytes is None else "".join(f" {b}\n" for b in self._bytes[:1000].tolist())
@@ -178,10 +179,6 @@ class UntypedStorage:
         if _device(device).type != self.device.type:
             raise NotImplementedError(f"UntypedStorage.to: copying from {self.device} to {device} is not supported")
         return self
-
-
-def _load_untyped(data):
-    return UntypedStorage._from_array(np.frombuffer(bytearray(data), np.uint8))
 
 
 class TypedStorage:
@@ -274,6 +271,8 @@ class TypedStorage:
 
     def cpu(self):
         return self
+
+    __reduce__ = UntypedStorage.__reduce__
 
     def pickle_storage_type(self):
         return dt.LEGACY[self.dtype] + "Storage"

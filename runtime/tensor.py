@@ -475,6 +475,18 @@ class Tensor(metaclass=TensorMeta):
             view_as_edge(t, self)
         return t
 
+    def __reduce_ex__(self, proto):
+        from .serialization import reduce_ex
+        return reduce_ex(self, proto)
+
+    def __setstate__(self, state):
+        from .serialization import setstate
+        return setstate(self, state)
+
+    def __deepcopy__(self, memo):
+        from .serialization import deepcopy
+        return deepcopy(self, memo)
+
     def __cuda_array_interface__(self):
         raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor type")
 

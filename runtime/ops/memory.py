@@ -397,36 +397,6 @@ def share_memory_(self):
 Tensor.share_memory_ = share_memory_
 
 
-def deepcopy(self, memo):
-    """copy.deepcopy of a leaf: shared storages stay shared."""
-    if id(self) in memo:
-        return memo[id(self)]
-    if self._get_grad_fn() is not None:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
-                           "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-                           "https://github.com/pytorch/pytorch/pull/103001")
-    import copy
-    if self.device is META:
-        new = meta_tensor(self._shape, self.dtype, self._stride)
-    else:
-        new = strided_view(self, self._shape, self._stride, self._offset)
-        new._storage = self._get_storage().__deepcopy__(memo)
-        new._vc = None
-    if type(self) is not Tensor:
-        new = new.as_subclass(type(self))
-        new._vc = None
-    new._requires_grad = self._requires_grad
-    memo[id(self)] = new
-    if self._grad is not None:
-        new._grad = copy.deepcopy(self._grad, memo)
-    if self.__dict__:
-        new.__dict__.update(copy.deepcopy({k: v for k, v in self.__dict__.items() if k != "_post_accumulate_grad_hooks"}, memo))
-    return new
-
-
-Tensor.__deepcopy__ = deepcopy
-
-
 @composite("Tensor.to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor")
 def to_dense(self, dtype, masked_grad):
     return self if dtype is None else self.to(dtype)
