@@ -63,7 +63,7 @@ class Schema:
         self.tensor_args = [i for i, a in enumerate(self.args) if a.is_tensor]
 
 
-_NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "nested", "masked", "Tensor", "_C", "_C._nn")
+_NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "nested", "masked", "Tensor", "_C._nn", "_C")
 
 
 def _split_name(full):
