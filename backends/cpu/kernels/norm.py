@@ -1,0 +1,178 @@
+"""Normalisations: legacy LayerNorm and BatchNorm and PyBoost's GroupNorm for small sizes, blocks of rows in NumPy for the rest."""
+import numpy as np
+
+from ....runtime import pyboost
+from ..table import legacy, numpy, pyboost_, without
+
+BLOCK = 32768   # elements of a block that stays in the cache
+
+
+def merged(shape, stats, params):
+    """Shape with neighbouring dimensions of the same role made one, and which of those are in stats and in params."""
+    roles = [(d in stats, d in params) for d in range(len(shape))]
+    sizes, kinds = [], []
+    for s, r in zip(shape, roles):
+        if kinds and kinds[-1] == r:
+            sizes[-1] *= s
+        else:
+            sizes.append(s)
+            kinds.append(r)
+    return sizes, tuple(i for i, k in enumerate(kinds) if k[0]), tuple(i for i, k in enumerate(kinds) if k[1])
+
+
+def _blocks(sizes, stats):
+    """Slices of the first dimension: one where the statistics run over it."""
+    rows = sizes[0] if not sizes or 0 in stats else max(BLOCK // max(int(np.prod(sizes[1:])), 1), 1)
+    return [slice(i, i + rows) for i in range(0, sizes[0], rows)]
+
+
+def _one_if(sizes, dims):
+    return [1 if i in dims else s for i, s in enumerate(sizes)]
+
+
+def _mean(a, dims, n):
+    return np.add.reduce(a, axis=dims, keepdims=True) * a.dtype.type(1 / n) if n else np.full(_one_if(a.shape, dims), np.nan, a.dtype)
+
+
+def standardise(x, weight, bias, stats, params, eps, center=True):
+    """((x - mean) * rstd * weight + bias, mean, rstd); without center no mean is taken."""
+    sizes, stats, params = merged(x.shape, stats, params)
+    x3, out = x.reshape(sizes), np.empty(sizes, x.dtype)
+    n = int(np.prod([sizes[i] for i in stats]))
+    stat, per = _one_if(sizes, stats), _one_if(sizes, params)
+    mean, rstd = np.empty(stat, x.dtype), np.empty(stat, x.dtype)
+    weight, bias = (None if p is None else np.asarray(p).reshape(per) for p in (weight, bias))
+    for b in _blocks(sizes, stats):
+        d = out[b]
+        if center:
+            mean[b] = _mean(x3[b], stats, n)
+            np.subtract(x3[b], mean[b], out=d)
+        else:
+            d[...] = x3[b]
+        rstd[b] = r = 1 / np.sqrt(_mean(d * d, stats, n) + x.dtype.type(eps))
+        d *= r
+        if weight is not None:
+            d *= weight if per[0] == 1 else weight[b]
+        if bias is not None:
+            d += bias if per[0] == 1 else bias[b]
+    return out.reshape(x.shape), mean, rstd
+
+
+@numpy("_C.norm_backward", "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one layout each")
+def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
+    shape = x.shape
+    sizes, stats, params = merged(shape, stats, params)
+    g, x, out = g.reshape(sizes), x.reshape(sizes), np.empty(sizes, x.dtype)
+    stat, per = _one_if(sizes, stats), _one_if(sizes, params)
+    n = int(np.prod([sizes[i] for i in stats]))
+    mean, rstd = (None if a is None else a.reshape(stat) for a in (mean, rstd))
+    weight = None if weight is None else weight.reshape(per)
+    gw, gb = (np.zeros(per, x.dtype) for _ in range(2))
+    for b in _blocks(sizes, stats):
+        at = b if per[0] != 1 else slice(None)
+        gx, xh = g[b], (x[b] if mean is None else x[b] - mean[b]) * rstd[b]
+        if affine:
+            gw[at] += np.add.reduce(gx * xh, axis=params, keepdims=True)
+            gb[at] += np.add.reduce(gx, axis=params, keepdims=True)
+        d = out[b]
+        np.multiply(gx, 1 if weight is None else weight[at], out=d)
+        if stats:
+            xh *= _mean(d * xh, stats, n)
+            if mean is not None:
+                d -= _mean(d, stats, n)
+            d -= xh
+        d *= rstd[b]
+    return (out.reshape(shape), gw, gb)[:1 + 2 * affine]
+
+
+# ------------------------------------------------------------------------------------------------ layer and rms
+def _layer(prim, x, shape, weight, bias, eps):
+    n, k = len(x.shape), len(shape)
+    if 0 in x.shape:
+        return standardise(x.asnumpy(), weight, bias, range(n - k, n), range(n - k), eps)
+    dtype = x.asnumpy().dtype
+    weight, bias = (pyboost.tensor_from_array(np.full(shape, fill, dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
+    out, mean, var = prim.of(n - k, n - k, eps)(x, weight, bias)
+    return out, mean, 1 / np.sqrt(var.asnumpy() + dtype.type(eps))
+
+
+without("native_layer_norm", "LayerNormExt ends the process where weight is None, and has no CPU kernel otherwise")
+legacy("native_layer_norm", "LayerNorm", "LayerNormExt has no CPU kernel", fn=_layer, dtypes="f")
+
+
+@numpy("native_layer_norm", "the legacy LayerNorm is 6 times slower at 61k elements", above=16384)
+def native_layer_norm(x, shape, weight, bias, eps):
+    n, k = x.ndim, len(shape)
+    return standardise(x, weight, bias, range(n - k, n), range(n - k), eps)
+
+
+numpy("native_layer_norm", "the legacy LayerNorm lacks the dtype", native_layer_norm)
+
+
+@numpy("_fused_rms_norm", "RmsNorm has no CPU kernel; six primitives take 10 times as long at 64k elements")
+def rms_norm(x, shape, weight, eps):
+    n, k = x.ndim, len(shape)
+    return standardise(x, weight, None, range(n - k, n), range(n - k), eps, center=False)[::2]
+
+
+# ------------------------------------------------------------------------------------------------ group and batch
+def group_norm(x, weight, bias, N, C, HxW, group, eps):
+    out, mean, rstd = standardise(x.reshape(N, group, C // group, HxW), weight, bias, (2, 3), (0, 3), eps)
+    return out.reshape(x.shape), mean, rstd
+
+
+def _group(prim, x, weight, bias, N, C, HxW, group, eps):
+    weight, bias = (pyboost.tensor_from_array(np.full(C, fill, x.asnumpy().dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
+    return prim(x, group, weight, bias, eps)
+
+
+without("native_group_norm", "GroupNorm needs weight and bias, and fails on empty inputs")
+pyboost_("native_group_norm", "GroupNorm", "weight and bias are filled in where absent", fn=_group, dtypes="f")
+numpy("native_group_norm", "GroupNorm is 3.7 times slower at 64k elements", group_norm, above=32768)
+numpy("native_group_norm", "GroupNorm needs float32 parameters of the input's dtype", group_norm)
+
+
+def _update(running, new, momentum):
+    if running is not None:
+        running *= running.dtype.type(1 - momentum)
+        running += (new * momentum).astype(running.dtype)
+
+
+def _running(x, mean, var, running_mean, running_var, momentum):
+    n = x.size // max(x.shape[1], 1)
+    _update(running_mean, mean, momentum)
+    _update(running_var, var * var.dtype.type(n / max(n - 1, 1)), momentum)
+
+
+def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum, eps):
+    c = x.shape[1]
+    given = [p is not None for p in (running_mean, running_var)]
+    w, b, m, v = (pyboost.tensor_from_array(np.full(c, fill, np.float32)) if p is None else p
+                  for p, fill in ((weight, 1), (bias, 0), (running_mean, 0), (running_var, 1)))
+    if training:
+        m, v = (pyboost.tensor_from_array(np.zeros(c, np.float32)) for _ in range(2))
+    out = prim.of(training, eps, 0.0)(x, w, b, m, v)
+    if not training:
+        none = np.empty(0, np.float32)
+        return out[0], none, none
+    mean, var = out[3].asnumpy(), out[4].asnumpy()
+    if any(given):
+        _running(x.asnumpy(), mean, var, running_mean.asnumpy(), running_var.asnumpy(), momentum)
+    return out[0], mean, 1 / np.sqrt(var + np.float32(eps))
+
+
+legacy("_C.native_batch_norm", "BatchNorm", "BatchNormExt has no CPU kernel", fn=_batch, dtypes="f")
+
+
+@numpy("_C.native_batch_norm", "the legacy BatchNorm lacks the dtype")
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps):
+    dims = (0, *range(2, x.ndim))
+    if training:
+        out, mean, rstd = standardise(x, weight, bias, dims, dims, eps)
+        mean, rstd = mean.reshape(-1), rstd.reshape(-1)
+        _running(x, mean, 1 / (rstd * rstd) - eps, running_mean, running_var, momentum)
+        return out, mean, rstd
+    per = (-1,) + (1,) * (x.ndim - 2)
+    scale = 1 / np.sqrt(running_var + x.dtype.type(eps))
+    out = (x - running_mean.reshape(per)) * (scale if weight is None else scale * weight).reshape(per)
+    return out if bias is None else out + bias.reshape(per), np.empty(0), np.empty(0)

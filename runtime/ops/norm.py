@@ -1,0 +1,283 @@
+"""Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a formula."""
+from ..autograd import MODE
+from ..op import composite, op
+from .common import F, T, dt, numel
+
+
+def _half_of(x, weight):
+    return weight.dtype if weight is not None else x.dtype
+
+
+def _shaped(p, shape):
+    return None if p is None else p.reshape(shape)
+
+
+# ------------------------------------------------------------------------------------------------ the shared derivative
+_fused = op("_C.norm_backward(Tensor g, Tensor x, Tensor? mean, Tensor rstd, Tensor? weight, int[] stats, int[] params, bool affine) -> Tensor[]",
+            meta=lambda g, x, mean, rstd, weight, stats, params, affine:
+            [(x._shape, x.dtype)] + [(tuple(1 if d in params else s for d, s in enumerate(x._shape)), x.dtype)] * 2 * affine)
+
+
+def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
+    """Gradients (x, weight, bias) of (x - mean) * rstd * weight + bias.
+
+    mean and rstd are taken over the dimensions `stats` (none: they are constants; no mean: rms), weight and bias vary over the dimensions
+    that are not in `params`; all are shaped to broadcast. gs: gradients of the result, and of mean and rstd where those were used.
+    """
+    g, gm, gr = (*gs, None, None)[:3]
+    n = 1
+    for d in stats:
+        n *= x._shape[d]
+    if not MODE.grad and gm is None and gr is None and g is not None:
+        out = _fused.call(g, x, mean, rstd, weight, tuple(stats), tuple(params), needs[1] or needs[2])
+        return (*out, None, None)[:3]
+    xh = (x if mean is None else x - mean) * rstd
+    gx = gw = gb = None
+    if g is not None:
+        d = g if weight is None else g * weight
+        gx = d * rstd
+        if stats:
+            gx = gx - xh * (rstd * (d * xh).mean(stats, True))
+            gx = gx if mean is None else gx - rstd * d.mean(stats, True)
+        gw = (g * xh).sum(params, True) if needs[1] else None
+        gb = g.sum(params, True) if needs[2] else None
+    for extra in (None if gm is None else gm / n, None if gr is None else gr * (-1 / n) * rstd * rstd * xh):
+        if extra is not None:
+            gx = extra.expand(x._shape) if gx is None else gx + extra
+    return gx, gw, gb
+
+
+# ------------------------------------------------------------------------------------------------ layer and rms
+def _check_layer(x, normalized_shape, weight, bias):
+    k = len(normalized_shape)
+    if k < 1:
+        raise RuntimeError(f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+                           f"normalized_shape = {list(normalized_shape)}")
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and p._shape != tuple(normalized_shape):
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(p._shape)} and "
+                               f"normalized_shape = {list(normalized_shape)}")
+    if tuple(x._shape[-k:]) != tuple(normalized_shape) or len(x._shape) < k:
+        raise RuntimeError(f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
+                           f"{', '.join(map(str, normalized_shape))}], but got input of size{list(x._shape)}")
+    return (*x._shape[:-k], *(1,) * k)
+
+
+def _layer_meta(x, normalized_shape, weight, bias, eps):
+    stat = _check_layer(x, normalized_shape, weight, bias)
+    d = _half_of(x, weight)
+    return [(x._shape, x.dtype), (stat, d), (stat, d)]
+
+
+def _layer_backward(gs, input, normalized_shape, weight, out1, out2, needs):
+    n, k = len(input._shape), len(normalized_shape)
+    gx, gw, gb = norm_backward(gs, input, out1, out2, weight, range(n - k, n), range(n - k), needs)
+    return gx, _shaped(gw, normalized_shape), _shaped(gb, normalized_shape)
+
+
+native_layer_norm = op("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+                       "LayerNormExt", meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False)
+
+
+@composite("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+           out=False)
+def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
+    return native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
+
+
+@composite("nn.functional.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", out=False)
+def f_layer_norm(input, normalized_shape, weight, bias, eps):
+    return native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
+
+
+def _rms_meta(x, normalized_shape, weight, eps):
+    return [(x._shape, x.dtype), (_check_layer(x, normalized_shape, weight, None), x.dtype)]
+
+
+def _rms_backward(gs, input, normalized_shape, weight, out1, needs):
+    n, k = len(input._shape), len(normalized_shape)
+    gx, gw, _ = norm_backward((gs[0], None, gs[1] if len(gs) > 1 else None), input, None, out1, weight, range(n - k, n), range(n - k), (*needs, False))
+    return gx, _shaped(gw, normalized_shape)
+
+
+_rms = op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", "RmsNorm", meta=_rms_meta,
+          call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight), derivative={("input", "weight"): _rms_backward}, out=False)
+
+
+@composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", out=False,
+           alias=("nn.functional.rms_norm",))
+def rms_norm(input, normalized_shape, weight, eps):
+    if eps is None:
+        eps = dt.finfo(dt.OPMATH.get(input.dtype, input.dtype)).eps
+    return _rms.call(input, normalized_shape, weight, eps)[0]
+
+
+# ------------------------------------------------------------------------------------------------ groups
+def _group_meta(x, weight, bias, N, C, HxW, group, eps):
+    if C % group:
+        raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(x._shape)} and "
+                           f"num_groups={group}")
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and (len(p._shape) != 1 or p._shape[0] != C):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                               f"{list(p._shape)} and input of shape {list(x._shape)}")
+    d = _half_of(x, weight)
+    return [(x._shape, x.dtype), ((N, group), d), ((N, group), d)]
+
+
+def _group_backward(gs, input, weight, N, C, HxW, group, out1, out2, needs):
+    shape, per = (N, group, C // group, HxW), (1, group, C // group, 1)
+    wide = [None if g is None else g.reshape(shape if k == 0 else (N, group, 1, 1)) for k, g in enumerate(gs)]
+    gx, gw, gb = norm_backward(wide, input.reshape(shape), out1.reshape(N, group, 1, 1), out2.reshape(N, group, 1, 1), _shaped(weight, per), (2, 3), (0, 3),
+                               needs)
+    return gx.reshape(input._shape), _shaped(gw, (C,)), _shaped(gb, (C,))
+
+
+native_group_norm = op("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) "
+                       "-> (Tensor, Tensor, Tensor)", "GroupNorm", meta=_group_meta, derivative={("input", "weight", "bias"): _group_backward}, out=False,
+                       call=lambda p, x, weight, bias, N, C, HxW, group, eps: p(x, group, weight, bias, eps))
+
+
+def _group_norm(input, num_groups, weight, bias, eps):
+    if len(input._shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    n, c = input._shape[:2]
+    return native_group_norm.call(input.contiguous(), weight, bias, n, c, numel(input._shape[2:]), num_groups, eps)[0]
+
+
+@composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+           out=False)
+def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
+    return _group_norm(input, num_groups, weight, bias, eps)
+
+
+@composite("nn.functional.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", out=False)
+def f_group_norm(input, num_groups, weight, bias, eps):
+    _check_batch((numel(input._shape[:2]) // max(num_groups, 1), num_groups, *input._shape[2:]))
+    return _group_norm(input, num_groups, weight, bias, eps)
+
+
+# ------------------------------------------------------------------------------------------------ batches
+def _batch_meta(x, weight, bias, running_mean, running_var, training, momentum, eps):
+    c = x._shape[1]
+    for name, p in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if p is not None and p._shape != (c,):
+            raise RuntimeError(f"{name} should contain {c} elements not {numel(p._shape)}")
+    if not training and (running_mean is None or running_var is None):
+        raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+    stat = (c,) if training else (0,)
+    d = dt.OPMATH.get(x.dtype, x.dtype) if _half_of(x, weight) is not x.dtype else x.dtype
+    return [(x._shape, x.dtype), (stat, d), (stat, d)]
+
+
+def _batch_backward(gs, input, weight, running_mean, running_var, training, eps, out1, out2, needs):
+    n = len(input._shape)
+    per, dims = (1, -1, *(1,) * (n - 2)), (0, *range(2, n))
+    mean, rstd = (out1, out2) if training else (running_mean, (running_var + eps).rsqrt())
+    wide = [None if g is None or k and not training else g if k == 0 else g.reshape(per) for k, g in enumerate(gs)]
+    gx, gw, gb = norm_backward(wide, input, mean.reshape(per), rstd.reshape(per), _shaped(weight, per), dims if training else (), dims, needs)
+    return gx, _shaped(gw, (-1,)), _shaped(gb, (-1,))
+
+
+_native_batch_norm = op("_C.native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
+                        "float momentum, float eps) -> (Tensor, Tensor, Tensor)", "BatchNormExt", meta=_batch_meta, out=False, empty_ok=True,
+                        derivative={("input", "weight", "bias"): _batch_backward})
+
+
+def _native(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    """The operator; its kernel updates the running statistics in place."""
+    if len(input._shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
+    stats = [running_mean, running_var]
+    if training and running_mean is not None and (running_mean.dtype in dt.OPMATH or running_mean._stride or running_var._stride):
+        stats = [s.detach().float().contiguous() for s in stats]
+    out = _native_batch_norm.call(input, weight, bias, *stats, training, momentum, eps)
+    if training and running_mean is not None:
+        for s, new in zip((running_mean, running_var), stats):
+            s._bump() if s is new else s.copy_(new)
+    return out
+
+
+@composite("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
+           "float eps) -> (Tensor, Tensor, Tensor)", out=False)
+def native_batch_norm(*args):
+    return _native(*args)
+
+
+@composite("_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, "
+           "float eps) -> (Tensor, Tensor, Tensor)", out=False)
+def _native_batch_norm_legit(*args):
+    return _native(*args)
+
+
+@composite("_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) "
+           "-> (Tensor, Tensor, Tensor)", out=False)
+def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
+    return _native(input, weight, bias, None, None, training, momentum, eps)
+
+
+@composite("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, "
+           "bool cudnn_enabled) -> Tensor", out=False)
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    return _native(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def _check_batch(size):
+    n = size[0] * numel(size[2:])
+    if n == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {_size(size)}")
+
+
+def _size(size):
+    return f"torch.Size({list(size)})"
+
+
+@composite("nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
+           "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", out=False)
+def f_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
+    if training:
+        _check_batch(input._shape)
+    return _native(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+# ------------------------------------------------------------------------------------------------ instances, neighbours
+@composite("instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, "
+           "float eps, bool cudnn_enabled) -> Tensor", out=False)
+def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+    """Batch normalisation in which every sample is a batch of its own."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    shape = input._shape
+    b, c = shape[:2]
+    each = [None if p is None else p.repeat(b) for p in (weight, bias, running_mean, running_var)]
+    out = _native(input.reshape((1, b * c, *shape[2:])), *each, use_input_stats, momentum, eps)[0]
+    for s, new in ((running_mean, each[2]), (running_var, each[3])):
+        if s is not None and use_input_stats:
+            s.detach().copy_(new.reshape(b, c).mean(0))
+    return out.reshape(shape)
+
+
+@composite("nn.functional.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, "
+           "bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", out=False)
+def f_instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
+    if use_input_stats and numel(input._shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {_size(input._shape)}")
+    return instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+
+
+@composite("nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", out=False)
+def local_response_norm(input, size, alpha, beta, k):
+    n = len(input._shape)
+    if n < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got {n} dimensions)")
+    if not numel(input._shape):
+        return input
+    square = input.mul(input)
+    padded = F.pad(square, (0, 0) * (n - 2) + (size // 2, (size - 1) // 2))
+    c = input._shape[1]
+    total = padded.narrow(1, 0, c)
+    for i in range(1, size):
+        total = total + padded.narrow(1, i, c)
+    return input / (total * (alpha / size) + k).pow(beta)
