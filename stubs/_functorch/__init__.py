@@ -1,0 +1,1 @@
+"""Function transforms: vmap by batching rules, derivatives by autograd."""

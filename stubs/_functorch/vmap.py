@@ -1,0 +1,528 @@
+"""vmap: functions of one sample run on a batch at once.
+
+A BatchedTensor has the shape of one sample and holds the values of all, batch first. Calls with one go to the rule of their name,
+which makes one call on the values; a function without a rule runs once for each sample. Levels nest: values may be batched themselves.
+"""
+import functools
+import math
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
+
+_LEVELS = []   # of the vmaps that run: (level, batch size, randomness)
+
+
+class BatchedTensor(torch.Tensor):
+    """One sample to look at; the values of all samples in ``_value``."""
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return _dispatch(func, args, kwargs or {})
+
+
+def _wrap(value, level):
+    base, depth = value, 1
+    with torch._C.DisableTorchFunction():
+        while isinstance(base, BatchedTensor):
+            base, depth = base._value, depth + 1
+        empty = 0 in base.shape[:depth]
+        sample = base.new_empty(base.shape[depth:]) if empty else base[(0,) * depth]
+        t = sample.as_subclass(BatchedTensor)
+    t._value, t._level = value, level
+    return t
+
+
+def _is_batched(x, level):
+    return isinstance(x, BatchedTensor) and x._level == level
+
+
+def _wrap_tree(result, level):
+    return tree_map(lambda x: _wrap(x, level) if isinstance(x, torch.Tensor) else x, result)
+
+
+class _VmapMode(TorchFunctionMode):
+    """Sees the calls that no batched argument shows: indexing a plain tensor, and random numbers."""
+    def __init__(self, level, size, randomness):
+        super().__init__()
+        self.level, self.size, self.randomness = level, size, randomness
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs, name = kwargs or {}, _name(func)[0]
+        if name in _RANDOM and not (name in _DROPOUT and not _argument(args, kwargs, 2, "training", True)):
+            if self.randomness == "error":
+                raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                                   "'different' randomness flags on vmap or perform the randomness operation out of vmap")
+            if self.randomness == "different":
+                return _each(func, args, kwargs, self.level, self.size)
+        return _dispatch(func, args, kwargs)
+
+
+_RANDOM = frozenset("rand randn randint randperm rand_like randn_like randint_like bernoulli multinomial normal poisson uniform random "
+                    "exponential cauchy geometric log_normal dropout alpha_dropout feature_alpha_dropout native_dropout rrelu".split())
+_DROPOUT = frozenset("dropout alpha_dropout feature_alpha_dropout native_dropout rrelu".split())
+
+
+def _name(func):
+    """The function's name without the marks of methods, and whether it works in place."""
+    name = getattr(func, "__name__", "")
+    if name == "__get__":   # a property: its getter may be a bound slot of the property or of a descriptor
+        owner = getattr(func, "__self__", None)
+        name = getattr(owner, "__name__", None) or getattr(getattr(owner, "fget", None), "__name__", "")
+    if name.startswith("__") and name.endswith("__"):
+        name = name[2:-2]
+        in_place = name in _IN_PLACE
+        return (name[1:] if in_place else name), in_place
+    return name.rstrip("_"), name.endswith("_") and not name.startswith("requires_grad")
+
+
+_IN_PLACE = frozenset("iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split())
+
+
+def _argument(args, kwargs, position, name, default=None):
+    return args[position] if len(args) > position else kwargs.get(name, default)
+
+
+def _dispatch(func, args, kwargs):
+    level = max((t._level for t in _leaves((args, kwargs)) if isinstance(t, BatchedTensor)), default=None)
+    if level is None:
+        return func(*args, **kwargs)
+    name, in_place = _name(func)
+    if name in _META:
+        with torch._C.DisableTorchFunction():
+            return func(*args, **kwargs)
+    rule = _POINTWISE_RULE if name in _POINTWISE else _RULES.get(name)
+    if in_place and not _is_batched(args[0], level):
+        raise RuntimeError(f"vmap: aten::{name}_(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
+                           "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
+                           "vmapped over in a vmap. Please try to use out-of-place operators instead of in-place operators.")
+    result = NotImplemented if rule is None or "out" in kwargs else rule(func, args, kwargs, level)
+    if result is NotImplemented:
+        result = _each(func, args, kwargs, level)
+    return args[0] if in_place or name == "setitem" else result
+
+
+def _leaves(tree):
+    """Leaves of the arguments, those inside slices too."""
+    for x in tree_iter(tree):
+        if isinstance(x, slice):
+            yield from (x.start, x.stop, x.step)
+        else:
+            yield x
+
+
+def _each(func, args, kwargs, level, size=None):
+    """Call for each sample and stack what comes."""
+    leaves, spec = tree_flatten((args, kwargs))
+    size = next(x._value.shape[0] for x in leaves if _is_batched(x, level)) if size is None else size
+    results = []
+    for i in range(size):
+        a, k = tree_unflatten([x._value[i] if _is_batched(x, level) else x for x in leaves], spec)
+        results.append(tree_flatten(func(*a, **k)))
+    if not results:
+        raise RuntimeError(f"vmap: {getattr(func, '__name__', func)} has no batching rule, and a batch of size 0 shows no shape")
+    stacked = []
+    for column in zip(*(r[0] for r in results)):
+        if isinstance(column[0], torch.Tensor):
+            stacked.append(_wrap(torch.stack(column), level))
+        elif any(c != column[0] for c in column):
+            raise RuntimeError(f"vmap: {getattr(func, '__name__', func)} gives different Python values for the samples: {column}")
+        else:
+            stacked.append(column[0])
+    return tree_unflatten(stacked, results[0][1])
+
+
+# ----------------------------------------------------------------------------------------------------------------- rules
+_META = frozenset("shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size "
+                  "itemsize nbytes is_cuda is_cpu is_meta is_sparse is_contiguous requires_grad get_device len is_signed is_leaf is_quantized "
+                  "names grad_fn hash repr format new_zeros new_ones new_full new_empty new_tensor is_nested is_same_size".split())
+_POINTWISE = frozenset("""abs absolute acos acosh add addcdiv addcmul and angle arccos arcsin arctan arctan2 asin asinh atan atan2 atanh
+    bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip clone
+    conj conj_physical contiguous copysign cos cosh deg2rad detach digamma div divide elu eq equal_ erf erfc erfinv exp exp2 expm1 fill
+    fix float_power floor floor_divide floordiv fmax fmin fmod frac full_like gcd ge gelu greater greater_equal gt hardshrink hardsigmoid
+    hardswish hardtanh heaviside hypot i0 iadd igamma igammac imag invert isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le
+    leaky_relu lerp less less_equal lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit
+    logsigmoid lshift lt masked_fill maximum minimum mish mod mul multiply mvlgamma nan_to_num ne neg negative nextafter not_equal ones_like or
+    polygamma pos positive pow rad2deg radd rand rdiv real reciprocal relu relu6 remainder rfloordiv rmod rmul ror round rpow rshift rsqrt rsub
+    rtruediv rxor selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub subtract tan tanh tanhshrink
+    threshold to true_divide truediv trunc type type_as float double half bfloat16 int long short bool_ char byte where xlogy xor zero
+    zeros_like empty_like copy requires_grad_ cfloat cdouble float_ sub_ cpu""".split()) - {"rand"}
+_PASS = frozenset("tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split())
+
+
+def _align(x, n, level):
+    """The values with dimensions of 1 after the batch, so that a sample has n."""
+    if not _is_batched(x, level):
+        return x
+    v = x._value
+    for _ in range(n - x.dim()):
+        v = v.unsqueeze(1)
+    return v
+
+
+def _POINTWISE_RULE(func, args, kwargs, level):
+    tensors = [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
+    n, name = max(x.dim() for x in tensors), _name(func)[0]
+    if name in ("bool", "requires_grad"):
+        return NotImplemented
+    operands = tensors[1:] if name == "where" else tensors
+    dtype = None
+    if len(operands) > 1 and len({x.dtype for x in operands}) > 1 and min(x.dim() for x in operands) == 0 and name != "masked_fill":
+        with torch._C.DisableTorchFunction():
+            dtype = torch.result_type(*operands[:2])   # a sample without dimensions promotes otherwise than a batch of them
+
+    def value(x):
+        v = _align(x, n, level)
+        return v.to(dtype) if dtype is not None and any(x is o for o in operands) and v is not x and not _name(func)[1] else v
+    args, kwargs = tree_map(value, (args, kwargs))
+    return _wrap_tree(func(*args, **kwargs), level)
+
+
+def _shift(d, n):
+    """A dimension of a sample as one of the values."""
+    return d + 1 if d >= 0 else d + n + 1
+
+
+def _move(args, kwargs, position, name, value):
+    """The arguments with another value for one that may be given either way."""
+    if len(args) > position:
+        return (*args[:position], value, *args[position + 1:]), kwargs
+    return args, kwargs | {name: value}
+
+
+def _dims(*specs, extra=0, batched=1):
+    """A rule that shifts dimensions: pairs of position and name of the arguments that hold them."""
+    def rule(func, args, kwargs, level):
+        x = args[0]
+        if any(_is_batched(t, level) for t in tree_iter((args[batched:], kwargs))) or not x.dim() + extra:
+            return NotImplemented
+        n, args = x.dim() + extra, (x._value, *args[1:])
+        for position, name, default in specs:
+            d = _argument(args, kwargs, position, name, default)
+            if d is None:
+                return NotImplemented
+            args, kwargs = _move(args, kwargs, position, name, tree_map(lambda k: _shift(k, n), d))
+        return _wrap_tree(func(*args, **kwargs), level)
+    return rule
+
+
+def _reduction(func, args, kwargs, level):
+    x, dim = args[0], _argument(args, kwargs, 1, "dim", kwargs.get("axis"))
+    if isinstance(dim, torch.Tensor):   # max and min of two
+        return _POINTWISE_RULE(func, args, kwargs, level)
+    if not _is_batched(x, level):
+        return NotImplemented
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        if len(args) > 1 or kwargs.keys() - {"dtype", "dim"}:
+            return NotImplemented
+        kwargs = {k: v for k, v in kwargs.items() if k != "dim"}
+        flat = x._value.flatten(1) if x.dim() else x._value.unsqueeze(1)
+        result = func(flat, 1, **kwargs)
+        return _wrap(result[0] if isinstance(result, tuple) else result, level)
+    if x.dim() == 0:
+        return NotImplemented
+    if "axis" in kwargs:
+        kwargs = {("dim" if k == "axis" else k): v for k, v in kwargs.items()}
+    args, kwargs = _move((x._value, *args[1:]), kwargs, 1, "dim", tree_map(lambda d: _shift(d, x.dim()), dim))
+    return _wrap_tree(func(*args, **kwargs), level)
+
+
+def _sizes(args):
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+
+
+def _reshape(func, args, kwargs, level):
+    x, sizes = args[0], _sizes(args[1:] or tuple(kwargs.values()))
+    if sizes and isinstance(sizes[0], torch.dtype):
+        return _wrap(x._value.view(*sizes), level) if x.dim() else NotImplemented
+    sizes = tuple(x.shape) if not sizes else tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
+    if -1 in sizes:   # which -1 is, the values of a whole batch could not tell if it is empty
+        known = math.prod(s for s in sizes if s != -1)
+        sizes = tuple(x.numel() // max(known, 1) if s == -1 else s for s in sizes)
+    return _wrap(x._value.reshape(x._value.shape[0], *sizes), level)
+
+
+def _expand(func, args, kwargs, level):
+    x, sizes = args[0], _sizes(args[1:] or tuple(kwargs.values()))
+    sizes = tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
+    return _wrap(_align(x, len(sizes), level).expand(x._value.shape[0], *sizes), level)
+
+
+def _permute(func, args, kwargs, level):
+    x = args[0]
+    return _wrap(x._value.permute(0, *(_shift(d, x.dim()) for d in _sizes(args[1:] or tuple(kwargs.values())))), level)
+
+
+def _repeat(func, args, kwargs, level):
+    sizes = _sizes(args[1:] or tuple(kwargs.values()))
+    return _wrap(_align(args[0], len(sizes), level).repeat(1, *sizes), level)
+
+
+def _squeeze(func, args, kwargs, level):
+    x, dim = args[0], _argument(args, kwargs, 1, "dim")
+    dims = range(x.dim()) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    drop = {d % x.dim() for d in dims if x.shape[d] == 1} if x.dim() else set()
+    return _wrap(x._value.reshape(x._value.shape[0], *(s for d, s in enumerate(x.shape) if d not in drop)), level)
+
+
+def _flatten(func, args, kwargs, level):
+    x = args[0]
+    start, end = _argument(args, kwargs, 1, "start_dim", 0), _argument(args, kwargs, 2, "end_dim", -1)
+    return _wrap(x._value.flatten(_shift(start, x.dim()), _shift(end, x.dim())) if x.dim() else x._value.unsqueeze(1), level)
+
+
+def _transpose_last(func, args, kwargs, level):
+    x = args[0]
+    return _wrap(x._value.transpose(1, 2) if x.dim() == 2 else x._value, level) if x.dim() <= 2 else NotImplemented
+
+
+def _join(func, args, kwargs, level):
+    """cat and stack."""
+    tensors, dim = args[0], _argument(args, kwargs, 1, "dim", 0)
+    size = next(t._value.shape[0] for t in tensors if _is_batched(t, level))
+    values = [t._value if _is_batched(t, level) else t.expand(size, *t.shape) for t in tensors]
+    n = max(t.dim() for t in tensors) + (_name(func)[0] == "stack")
+    return _wrap(func(values, _shift(dim, n)), level)
+
+
+def _matmul(func, args, kwargs, level):
+    if kwargs or len(args) != 2:
+        return NotImplemented
+    a, b = args[::-1] if _name(func)[0] == "rmatmul" else args
+    da, db = a.dim(), b.dim()
+    if not da or not db:
+        return NotImplemented
+    n = max(da, db, 2)
+
+    def value(x, column):
+        v = x._value if _is_batched(x, level) else x
+        if x.dim() == 1:
+            v = v.unsqueeze(-1 if column else -2)
+        for _ in range((n - max(x.dim(), 2)) if _is_batched(x, level) else 0):
+            v = v.unsqueeze(1)
+        return v
+    r = torch.matmul(value(a, False), value(b, True))
+    r = r.squeeze(-1) if db == 1 else r
+    return _wrap(r.squeeze(-1 if db == 1 else -2) if da == 1 else r, level)
+
+
+def _outer(func, args, kwargs, level):
+    a, b = args
+    a, b = (x._value if _is_batched(x, level) else x for x in (a, b))
+    return _wrap(a.unsqueeze(-1) * b.unsqueeze(-2), level)
+
+
+def _linear(func, args, kwargs, level):
+    x, w, bias = _argument(args, kwargs, 0, "input"), _argument(args, kwargs, 1, "weight"), _argument(args, kwargs, 2, "bias")
+    if not _is_batched(w, level) and not _is_batched(bias, level):
+        return _wrap(func(x._value, w, bias), level)
+    y = torch.matmul(x, w.mT if w.dim() == 2 else w)
+    return y if bias is None else y + bias
+
+
+def _pass(func, args, kwargs, level):
+    """Only the first argument is batched, and the function takes leading dimensions as they come."""
+    if any(_is_batched(t, level) for t in tree_iter((args[1:], kwargs))):
+        return NotImplemented
+    return _wrap_tree(func(args[0]._value, *args[1:], **kwargs), level)
+
+
+def _norm_over_last(func, args, kwargs, level):
+    """layer_norm and rms_norm: weights are multiplied afterwards, which lets them be batched."""
+    if any(_is_batched(t, level) for t in tree_iter((args[1:2], kwargs.get("normalized_shape")))):
+        return NotImplemented
+    x, shape = args[0], _argument(args, kwargs, 1, "normalized_shape")
+    weight, bias = _argument(args, kwargs, 2, "weight"), None
+    if _name(func)[0] == "layer_norm":
+        bias, eps = _argument(args, kwargs, 3, "bias"), _argument(args, kwargs, 4, "eps", 1e-5)
+    else:
+        eps = _argument(args, kwargs, 3, "eps")
+    if not _is_batched(x, level):
+        return NotImplemented
+    y = _wrap(func(x._value, shape, eps=eps), level)
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+def _softmax(func, args, kwargs, level):
+    x, dim = args[0], _argument(args, kwargs, 1, "dim")
+    if dim is None or not x.dim():
+        return NotImplemented
+    args, kwargs = _move((x._value, *args[1:]), kwargs, 1, "dim", _shift(dim, x.dim()))
+    return _wrap(func(*args, **kwargs), level)
+
+
+def _gather(func, args, kwargs, level):
+    x, dim, index = args[0], _argument(args, kwargs, 1, "dim"), _argument(args, kwargs, 2, "index")
+    if not x.dim() or not isinstance(index, torch.Tensor) or x.dim() != index.dim():
+        return NotImplemented
+    size = (x if _is_batched(x, level) else index)._value.shape[0]
+    x, index = (t._value if _is_batched(t, level) else t.expand(size, *t.shape) for t in (x, index))
+    return _wrap(torch.gather(x, _shift(dim, x.dim() - 1), index), level)
+
+
+def _getitem(func, args, kwargs, level):
+    x, index = args
+    index = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(i, (list, bool)) or (isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8)) for i in index):
+        return NotImplemented
+    taken = sum(i is not None and i is not Ellipsis for i in index)
+    dots = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
+    index = index[:dots] + (slice(None),) * (x.dim() - taken) + index[dots + 1:]
+    advanced = [k for k, i in enumerate(index) if isinstance(i, torch.Tensor)]
+    if not advanced:
+        return _wrap(x._value[(slice(None), *index)], level)
+    if any(isinstance(i, int) for i in index):   # integers take part in advanced indexing: as tensors
+        index = tuple(torch.tensor(i) if isinstance(i, int) else i for i in index)
+        advanced = [k for k, i in enumerate(index) if isinstance(i, torch.Tensor)]
+    # first the plain part of the index, then the indexed dimensions to the front, then one call, then the result's dimensions in place
+    batched, v = _is_batched(x, level), x._value if _is_batched(x, level) else x
+    lead = int(batched)
+    v = v[(slice(None),) * lead + tuple(slice(None) if k in advanced else i for k, i in enumerate(index))]
+    rest = [k for k in range(len(index)) if k not in advanced]
+    v = v.permute(*range(lead), *(k + lead for k in advanced), *(k + lead for k in rest))
+    tensors = [index[k] for k in advanced]
+    n = max(i.dim() for i in tensors)
+    picks = [_align(i, n, level) for i in tensors]
+    if batched:
+        batch = torch.arange(v.shape[0], device=v.device)
+        picks.insert(0, batch.reshape(-1, *(1,) * n))
+        v = v[tuple(picks)]
+    else:
+        v = v[tuple(picks)]
+    adjacent = advanced == list(range(advanced[0], advanced[0] + len(advanced)))
+    if adjacent and advanced[0] and n:
+        at = advanced[0]
+        v = v.movedim(tuple(range(1, 1 + n)), tuple(range(1 + at, 1 + at + n)))
+    return _wrap(v, level)
+
+
+def _setitem(func, args, kwargs, level):
+    x, index, value = args
+    if not _is_batched(x, level):
+        raise RuntimeError("vmap: aten::index_put_(self, *extra_args) is not possible because a Tensor in extra_args is being vmapped over "
+                           "but `self` is not. Please use out-of-place operators instead.")
+    index = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(i, (torch.Tensor, list, bool)) for i in index):
+        return NotImplemented
+    n = x[index].dim()
+    x._value[(slice(None), *index)] = _align(value, n, level) if isinstance(value, torch.Tensor) else value
+    return None
+
+
+def _no_python_value(func, args, kwargs, level):
+    if _name(func)[0] == "bool":
+        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+                           "yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")
+    raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+                       "please try to rewrite what you're doing with other operations.")
+
+
+_D = ("dim", None)
+_RULES = {name: rule for names, rule in (
+    ("sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero norm median mode cumsum cumprod "
+     "logcumsumexp cummax cummin std_mean var_mean aminmax", _reduction),
+    ("sort argsort", _dims((1, "dim", -1))), ("topk kthvalue", _dims((2, "dim", -1))), ("softmax log_softmax softmin", _softmax),
+    ("transpose swapaxes swapdims", _dims((1, "dim0", None), (2, "dim1", None))), ("unsqueeze", _dims((1, *_D), extra=1)),
+    ("select narrow unflatten unbind flip index_select diff", _dims((1, "dim", 0))), ("chunk split tensor_split", _dims((2, "dim", 0))),
+    ("roll", _dims((2, "dims", None))), ("diagonal", _dims((2, "dim1", 0), (3, "dim2", 1))),
+    ("movedim moveaxis", _dims((1, "source", None), (2, "destination", None))), ("squeeze", _squeeze), ("flatten", _flatten),
+    ("reshape view view_as reshape_as", _reshape), ("expand expand_as broadcast_to", _expand), ("permute", _permute), ("repeat", _repeat),
+    ("t T", _transpose_last), ("cat concat concatenate stack", _join), ("matmul rmatmul mm mv dot bmm vdot", _matmul), ("outer", _outer),
+    ("linear", _linear), ("layer_norm rms_norm", _norm_over_last), ("gather", _gather), ("getitem", _getitem), ("setitem", _setitem),
+    ("item bool int float index tolist numpy", _no_python_value), (" ".join(_PASS), _pass)) for name in names.split()}
+
+
+# ------------------------------------------------------------------------------------------------------------------ vmap
+def _label(func):
+    return getattr(func, "__name__", repr(func))
+
+
+def _batch_inputs(in_dims, args, func):
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
+                         f"matching the structure of inputs, got: {type(in_dims)}.")
+    if not args:
+        raise ValueError(f"vmap({_label(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+                         "function with no inputs. The latter is unsupported.")
+    leaves, spec = tree_flatten(args)
+    dims = _broadcast_to_and_flatten(in_dims, spec)
+    if dims is None:
+        raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
+                         f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
+    sizes = []
+    for i, (x, d) in enumerate(zip(leaves, dims)):
+        where = f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for an input"
+        if d is None:
+            continue
+        if not isinstance(d, int):
+            raise ValueError(f"{where} but in_dim must be either an integer dimension or None.")
+        if not isinstance(x, torch.Tensor):
+            raise ValueError(f"{where} but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as the "
+                             "respective in_dim")
+        if not -x.dim() <= d < x.dim():
+            raise ValueError(f"{where} but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy "
+                             f"-{x.dim()} <= in_dim < {x.dim()}.")
+        dims[i] = d % x.dim()
+        sizes.append(x.shape[d])
+    if not sizes:
+        raise ValueError("vmap: at least one input must have a dimension to map over (an in_dim that is not None)")
+    if len(set(sizes)) > 1:
+        raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                         f"{sizes} for the mapped dimension")
+    return sizes[0], leaves, dims, spec
+
+
+def _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs):
+    level = len(_LEVELS) + 1
+    args = tree_unflatten([_wrap(x.movedim(d, 0), level) if d is not None else x for x, d in zip(leaves, dims)], spec)
+    _LEVELS.append((level, size))
+    try:
+        with _VmapMode(level, size, randomness):
+            out = func(*args, **kwargs)
+    finally:
+        _LEVELS.pop()
+    outs, out_spec = tree_flatten(out)
+    for o in outs:
+        if not isinstance(o, torch.Tensor):
+            raise ValueError(f"vmap({_label(func)}, ...): `{_label(func)}` must only return Tensors, got type {type(o)}. Did you mean to set "
+                             "out_dims= to None for output?")
+    flat = _broadcast_to_and_flatten(out_dims, out_spec)
+    if flat is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf():
+        flat = list(out_dims)
+    if flat is None:
+        raise ValueError(f"vmap({_label(func)}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of `outputs`. "
+                         f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}.")
+    results = []
+    for o, d in zip(outs, flat):
+        if d is None:
+            if _is_batched(o, level):
+                raise ValueError(f"vmap({_label(func)}, ...): `{_label(func)}` can not return a BatchedTensor when out_dim is None")
+            results.append(o)
+        else:
+            v = o._value if _is_batched(o, level) else o.expand(size, *o.shape)
+            results.append(v.movedim(0, d))
+    return tree_unflatten(results, out_spec)
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """``func`` made to work on batches along ``in_dims``; ``chunk_size`` samples at a time, if given."""
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def wrapped(*args, **kwargs):
+        size, leaves, dims, spec = _batch_inputs(in_dims, args, func)
+        if chunk_size is None or size <= chunk_size:
+            return _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs)
+        parts = []
+        for start in range(0, size, chunk_size):
+            n = min(chunk_size, size - start)
+            part = [x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, dims)]
+            parts.append(tree_flatten(_run(func, part, dims, spec, n, out_dims, randomness, kwargs)))
+        out_spec = parts[0][1]
+        at = _broadcast_to_and_flatten(out_dims, out_spec) or list(out_dims)
+        return tree_unflatten([torch.cat(column, d) for column, d in zip(zip(*(p[0] for p in parts)), at)], out_spec)
+    return wrapped
