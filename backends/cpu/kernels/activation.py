@@ -1,0 +1,165 @@
+"""Activations on CPU: sequences of PyBoost primitives where the one that is declared has no CPU kernel, NumPy where large tensors need it."""
+import math
+
+import numpy as np
+
+from ....runtime import pyboost
+from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
+from .. import CPU_BACKEND, _ms_out
+from ..table import composite, legacy, numpy, pyboost_, without
+from .pointwise import _prim, _slower
+
+
+def _s(x, value):
+    """A number as a 0-d tensor of x's dtype."""
+    return CPU_BACKEND.scalar(value, _ms_out(x))
+
+
+def _do(name, x, *others):
+    """A PyBoost primitive on x and other tensors or numbers."""
+    return _prim(name)(x, *[o if hasattr(o, "asnumpy") else _s(x, o) for o in others])
+
+
+def _select(condition, a, b):
+    """Select; numbers take the other branch's dtype."""
+    return _prim("Select")(condition, a if hasattr(a, "asnumpy") else _s(b, a), b if hasattr(b, "asnumpy") else _s(a, b))
+
+
+def _kernel(name, primitive, why, dtypes="fd", above=0):
+    """The decorated function (x, *args) computes the operator by primitives; `primitive` is the one that weighs most."""
+    def deco(fn):
+        pyboost_(name, primitive, why, lambda prim, *args: fn(*args), dtypes=dtypes, above=above)
+    return deco
+
+
+# Maximum(a, b) returns b unless a is greater: a NaN in b stays, so b must be the tensor that is clamped
+pyboost_("relu", "Maximum", "ReLU turns NaN into 0", lambda p, x: p(_s(x, 0), x), dtypes="fd")
+without("relu", "turns NaN into 0", "efd")
+without("relu_backward", "takes NaN for negative")
+_kernel("relu_backward", "Select", "ReluGrad takes NaN for negative")(lambda g, y: _select(_do("LessEqual", y, 0), 0, g))
+pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel", lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)),
+         dtypes="fdilasB")
+pyboost_("_C._nn.leaky_relu", "Maximum", "LeakyReLUExt has no CPU kernel",
+         lambda p, x, slope: (p if slope <= 1 else _prim("Minimum"))(_do("Mul", x, slope), x), dtypes="fd")
+_kernel("threshold", "Select", "Threshold has no CPU kernel", "fdilasB")(lambda x, t, v: _select(_do("LessEqual", x, t), v, x))
+without("hardshrink nn.functional.softshrink", "turns NaN into 0")
+_kernel("hardshrink", "Select", "HShrink turns NaN into 0")(lambda x, l: _select(_do("LessEqual", _prim("Abs")(x), l), 0, x))
+_kernel("nn.functional.softshrink", "Minimum", "SoftShrink turns NaN into 0")(
+    lambda x, l: _do("Sub", x, _prim("Minimum")(_s(x, l), _prim("Maximum")(_s(x, -l), x))))
+_kernel("prelu_kernel", "Select", "PReLU takes one weight for each channel only")(lambda x, w: _select(_do("Greater", x, 0), x, _do("Mul", x, w)))
+
+_kernel("_C._nn.elu", "Expm1", "EluExt has no CPU kernel, the legacy Elu takes alpha=1 only", "d")(
+    lambda x, a: _select(_do("Greater", x, 0), x, _do("Mul", _prim("Expm1")(x), a)))
+_kernel("selu", "Expm1", "SeLUExt has no CPU kernel, the legacy SeLU is wrong", "d")(
+    lambda x: _do("Mul", _select(_do("Greater", x, 0), x, _do("Mul", _prim("Expm1")(x), SELU_ALPHA)), SELU_SCALE))
+_kernel("celu", "Expm1", "no PyBoost primitive", "d")(
+    lambda x, a: _select(_do("Greater", x, 0), x, _do("Mul", _prim("Expm1")(_do("Mul", x, 1 / a)), a)))
+
+
+def _np_elu(x, alpha, scale, inner):
+    return np.where(x > 0, x * x.dtype.type(scale), np.expm1(x * x.dtype.type(inner)) * x.dtype.type(alpha))
+
+
+_np_elus = {"_C._nn.elu": lambda x, a: _np_elu(x, a, 1, 1), "selu": lambda x: _np_elu(x, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1),
+            "celu": lambda x, a: _np_elu(x, a, 1, 1 / a)}
+for _name, _fn in _np_elus.items():
+    numpy(_name, _slower(8), _fn, dtypes="fd", above=4096)
+
+
+# ------------------------------------------------------------------------------------------------ gelu
+_TANH = 2 * math.sqrt(2 / math.pi)
+
+
+def _cdf(x):
+    return _do("Mul", _do("Add", _prim("Erf")(_do("Mul", x, math.sqrt(0.5))), 1), 0.5)
+
+
+def _tanh_gate(x):
+    """sigmoid(2u), which is (1 + tanh u) / 2."""
+    return _prim("Sigmoid")(_do("Mul", x, _do("Add", _do("Mul", _prim("Square")(x), 0.044715 * _TANH), _TANH)))
+
+
+@_kernel("nn.functional.gelu", "Erf", "GeluExt has no CPU kernel; GeLU is the tanh form, 12 times slower at 1M elements than by Sigmoid")
+def _gelu(x, approximate):
+    return _prim("Mul")(x, _tanh_gate(x) if approximate == "tanh" else _cdf(x))
+
+
+@_kernel("gelu_backward", "Erf", "GeluGradExt has no CPU kernel; GeLUGrad is the tanh form, 11 times slower at 1M elements")
+def _gelu_backward(g, x, approximate):
+    if approximate == "tanh":
+        s = _tanh_gate(x)
+        slope = _do("Add", _do("Mul", _prim("Square")(x), 3 * 0.044715 * _TANH), _TANH)
+        inner = _do("Mul", _prim("SigmoidGrad")(s, x), slope)
+        return _do("Mul", g, _do("Add", s, inner))
+    pdf = _do("Mul", _prim("Exp")(_do("Mul", _prim("Square")(x), -0.5)), 1 / math.sqrt(2 * math.pi))
+    return _do("Mul", g, _do("Add", _cdf(x), _do("Mul", x, pdf)))
+
+
+# ------------------------------------------------------------------------------------------------ the other smooth ones
+numpy("_C._nn.silu", "SiLU lacks the dtype", lambda x: x / (1 + np.exp(-x)), dtypes="D")
+numpy("silu_backward", "SiLUGrad lacks the dtype", lambda g, x: np.conj((s := 1 / (1 + np.exp(-x))) * (1 + x * (1 - s))) * g, dtypes="FD")
+numpy("sigmoid_backward", "SigmoidGrad lacks the dtype", lambda g, y: g * np.conj(1 - y) * np.conj(y), dtypes="FD")
+numpy("tanh_backward", "TanhGrad lacks the dtype", lambda g, y: g * np.conj(1 - y * y), dtypes="FD")
+legacy("_C._nn.mish", "Mish", "MishExt has no CPU kernel; Mish gives NaN for infinity", lambda p, x: _select(_do("LessEqual", x, 20), p(x), x), dtypes="f")
+numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="d")
+
+
+def _softplus(prim, x, beta, threshold):
+    y = x if beta == 1 else _do("Mul", x, beta)
+    r = prim(y) if threshold <= 20 and beta == 1 else None
+    if r is None:
+        r = _do("Mul", prim(y), 1 / beta)
+    return _select(_do("LessEqual", y, threshold), r, x)
+
+
+without("nn.functional.softplus", "2.7.2 has no CPU kernel, 2.10 is wrong for NaN")
+legacy("nn.functional.softplus", "Softplus", "SoftplusExt has no CPU kernel; Softplus gives infinity for NaN", _softplus, dtypes="f")
+_kernel("nn.functional.softplus", "Log1p", "SoftplusExt has no CPU kernel; Softplus is inexact in float64", "d")(
+    lambda x, beta, t: _select(_do("LessEqual", _do("Mul", x, beta), t),
+                               _do("Mul", _prim("Log1p")(_prim("Exp")(_do("Mul", x, beta))), 1 / beta), x))
+_kernel("nn.functional.logsigmoid", "Log1p", "LogSigmoid has no CPU kernel", "d")(
+    lambda x: _do("Sub", _prim("Minimum")(_s(x, 0), x), _prim("Log1p")(_prim("Exp")(_prim("Neg")(_prim("Abs")(x))))))
+numpy("nn.functional.logsigmoid", _slower(9), lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))), dtypes="fd", above=4096)
+pyboost_("_C._nn.glu", "GLU", "the axis is an attribute", lambda p, x, dim: pyboost.primitive("GLU", dim)(x), dtypes="fd")
+without("_C._nn.glu", "the axis is an attribute")
+
+
+# ------------------------------------------------------------------------------------------------ softmax
+def _rows_are_finite(x, dim):
+    """Whether each row has a finite maximum: Softmax stops at a row of -inf and leaves what follows unwritten."""
+    a = x.asnumpy()
+    return np.isfinite(a.min()) and np.isfinite(a.max()) or np.isfinite(a.max(dim)).all()
+
+
+def _softmax_of(primitive):
+    def kernel(prim, x, dim):
+        if not x.shape:
+            return _do("Sub", x, x) if primitive == "LogSoftmax" else _do("Add", _do("Sub", x, x), 1)
+        if str(x.dtype) != "Float64" and not _rows_are_finite(x, dim):
+            x = pyboost.tensor_from_array(x.asnumpy().astype(np.float64))
+        return pyboost.primitive(primitive, dim)(x)
+    return kernel
+
+
+for _name in ("Softmax", "LogSoftmax"):
+    _op = {"Softmax": "_softmax", "LogSoftmax": "_log_softmax"}[_name]
+    without(_op, "rows of -inf, NaN or inf are wrong in float32 (computed in float64), and the axis is an attribute")
+    pyboost_(_op, _name, "rows of -inf, NaN or inf are wrong in float32 (computed in float64), and the axis is an attribute", _softmax_of(_name), dtypes="fd")
+
+
+@composite("_softmax_backward_data", why="SoftmaxBackward has no CPU kernel")
+def _softmax_backward(g, out, dim, dtype):
+    gy = g * out
+    return gy - out * gy.sum(dim, keepdim=True)
+
+
+@numpy("_softmax_backward_data", "composed of primitives 2 to 10 times slower at 1M elements", above=4096, dtypes="fd")
+def _np_softmax_backward(g, out, dim, dtype):
+    gy = g * out
+    gy -= out * gy.sum(axis=dim, keepdims=True) if gy.ndim else out * gy
+    return gy
+
+
+without("_log_softmax_backward_data", "the axis is an attribute")
+pyboost_("_log_softmax_backward_data", "LogSoftmaxGrad", "the axis is an attribute",
+         lambda p, g, out, dim, dtype: pyboost.primitive("LogSoftmaxGrad", dim)(out, g) if g.shape else _do("Sub", g, g), dtypes="fd")

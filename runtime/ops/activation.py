@@ -1,0 +1,306 @@
+"""Activations: torch.relu and its kin, and nn.functional's forms with `inplace`."""
+import math
+import warnings
+
+from ..op import DEFAULT, composite, inplace as run_inplace, op
+from .common import F, T, dt, wrap_dim
+from .pointwise import refuse, zero
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def _floats(name):
+    return refuse(DEFAULT, **{k: f'"{name}_cpu" not implemented for DTYPE' for k in ("bool", "int")})
+
+
+def _reals(name):
+    return refuse(DEFAULT, **{k: f'"{name}_cpu" not implemented for DTYPE' for k in ("bool", "int", "complex")})
+
+
+def _hidden(schema, prim, **kw):
+    """An operator that only formulas and composites call."""
+    return op(schema, prim, function=False, method=False, inplace=False, **{"promote": DEFAULT, **kw})
+
+
+def _functional(schema, o, **options):
+    """nn.functional.NAME(input, ..., inplace=False) over an operator."""
+    @composite(f"nn.functional.{schema}", out=False, **options)
+    def call(input, *args):
+        return run_inplace(o, input, (input, *args[:-1])) if args[-1] else o.call(input, *args[:-1])
+
+
+# ------------------------------------------------------------------------------------------------ relu and what is piecewise linear
+def _no_bool_relu(common, self):
+    if common is dt.bool_:
+        raise RuntimeError("Boolean inputs not supported for relu")
+    if common.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+    return common, common
+
+
+_relu_backward = _hidden("relu_backward(Tensor grad_output, Tensor result) -> Tensor", "ReluGrad", derivative={
+    "grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero})
+_relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out))
+_functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
+_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=refuse(
+    DEFAULT, RuntimeError, bool="Bool inputs not supported for hardtanh"), derivative=lambda g, self, min_val, max_val: T.where(
+        (self <= min_val) | (self >= max_val), 0, g))
+_functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, inplace=True)
+
+
+@composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)
+def relu6(input, inplace):
+    return F.hardtanh(input, 0.0, 6.0, inplace)
+
+
+_leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", promote=_reals("leaky_relu"),
+                 derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope))
+_functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
+_threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", promote=DEFAULT, method=False,
+                derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g))
+_functional("threshold(Tensor input, float threshold, float value, bool inplace=False) -> Tensor", _threshold, inplace=True)
+op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"), alias=("nn.functional.hardshrink",), inplace=False,
+   derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
+
+
+def _softshrink_promote(common, self, lambd):
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    return _reals("softshrink")(common)
+
+
+op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", promote=_softshrink_promote, inplace=False,
+   derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
+
+
+@composite("prelu(Tensor self, Tensor weight) -> Tensor", out=False)
+def prelu(self, weight):
+    if self.dtype is not weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype.name} and {weight.dtype.name}")
+    n, k = len(self._shape), weight.numel()
+    if k != 1:
+        if n == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = self._shape[1] if n > 1 else 1
+        if channels != k:
+            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {k} and channel size = {channels}.")
+    if len(weight._shape) > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight._shape)}")
+    return _prelu.call(self, weight.reshape((k, *(1,) * (n - 2)) if n > 1 else (1,) * n))
+
+
+_prelu = _hidden("prelu_kernel(Tensor self, Tensor weight) -> Tensor", None, promote=_reals("prelu"), derivative={
+    "self": lambda g, self, weight: T.where(self > 0, g, g * weight), "weight": lambda g, self: T.where(self > 0, 0, g * self)})
+
+
+# ------------------------------------------------------------------------------------------------ exponential
+_elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"),
+          derivative=lambda g, self, out, alpha: T.where(self <= 0, g * (out + alpha), g))
+_functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
+_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False,
+           derivative=lambda g, self, out: T.where(self <= 0, g * (out + SELU_ALPHA * SELU_SCALE), g * SELU_SCALE))
+_functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
+_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=lambda common, self, alpha: _celu_promote(common, alpha),
+           derivative=lambda g, self, out, alpha: T.where(self <= 0, g * (out / alpha + 1), g))
+_functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
+
+
+def _celu_promote(common, alpha):
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _reals("elu")(common)
+
+
+# ------------------------------------------------------------------------------------------------ smooth
+def _gelu_backward_backward(g, grad_output, self, approximate):
+    if approximate == "tanh":
+        k = math.sqrt(2 / math.pi)
+        t = T.tanh(k * (self + 0.044715 * self ** 3))
+        du, sech2 = k * (1 + 3 * 0.044715 * self * self), 1 - t * t
+        second = sech2 * du - self * t * sech2 * du * du + 0.5 * self * sech2 * k * 6 * 0.044715 * self
+    else:
+        second = T.exp(self * self * -0.5) * ((2 - self * self) / math.sqrt(2 * math.pi))
+    return g * grad_output * second
+
+
+_gelu_backward = _hidden("gelu_backward(Tensor grad_output, Tensor self, str approximate) -> Tensor", "GeluGradExt", derivative={
+    "grad_output": lambda g, self, approximate: _gelu_backward.call(g, self, approximate), "self": _gelu_backward_backward})
+
+
+def _gelu_promote(common, self, approximate):
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return _reals("GeluKernelImpl")(common)
+
+
+op("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor", "GeluExt", promote=_gelu_promote, inplace=False,
+   derivative=lambda g, self, approximate: _gelu_backward.call(g, self, approximate))
+
+
+def _silu_backward_backward(g, grad_output, self):
+    s = T.sigmoid(self)
+    return g * grad_output * (s * (1 - s) * (2 + self * (1 - s * 2)))
+
+
+_silu_backward = _hidden("silu_backward(Tensor grad_output, Tensor self) -> Tensor", "SiLUGrad", derivative={
+    "grad_output": lambda g, self: _silu_backward.call(g, self), "self": _silu_backward_backward})
+_silu = op("_C._nn.silu(Tensor self) -> Tensor", "SiLU", promote=_floats("silu"), derivative=lambda g, self: _silu_backward.call(g, self))
+_functional("silu(Tensor input, bool inplace=False) -> Tensor", _silu)
+
+
+def _mish_backward(g, self):
+    s, t = T.sigmoid(self), T.tanh(F.softplus(self))
+    return g * (t + self * s * (1 - t * t))
+
+
+_mish = op("_C._nn.mish(Tensor self) -> Tensor", "MishExt", promote=_reals("mish"), derivative=_mish_backward)
+_functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
+op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", promote=_reals("softplus"), inplace=False,
+   derivative=lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta)))
+op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", promote=_reals("log_sigmoid"), inplace=False,
+   derivative=lambda g, self: g * T.sigmoid(-self))
+_hardswish_backward = _hidden("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", "HSwishGrad", derivative={
+    "grad_output": lambda g, self: _hardswish_backward.call(g, self),
+    "self": lambda g, grad_output, self: T.where(T.abs(self) < 3, g * grad_output / 3, 0)})
+_hardswish = op("_C._nn.hardswish(Tensor self) -> Tensor", "HSwish", promote=_reals("hardswish"),
+                derivative=lambda g, self: _hardswish_backward.call(g, self))
+_functional("hardswish(Tensor input, bool inplace=False) -> Tensor", _hardswish)
+_hardsigmoid = op("_C._nn.hardsigmoid(Tensor self) -> Tensor", "HSigmoid", promote=_reals("hardsigmoid"),
+                  derivative=lambda g, self: T.where(T.abs(self) < 3, g / 6, 0))
+_functional("hardsigmoid(Tensor input, bool inplace=False) -> Tensor", _hardsigmoid)
+
+
+@composite("nn.functional.sigmoid(Tensor input) -> Tensor", out=False)
+def sigmoid(input):
+    return T.sigmoid(input)
+
+
+@composite("nn.functional.tanh(Tensor input) -> Tensor", out=False)
+def tanh(input):
+    return T.tanh(input)
+
+
+@composite("nn.functional.tanhshrink(Tensor input) -> Tensor", out=False)
+def tanhshrink(input):
+    return input - T.tanh(input)
+
+
+@composite("nn.functional.softsign(Tensor input) -> Tensor", out=False)
+def softsign(input):
+    return input / (T.abs(input) + 1)
+
+
+def _glu_meta(self, dim):
+    if not self._shape:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    n = self._shape[dim]
+    if n % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
+    return (*self._shape[:dim], n // 2, *self._shape[dim + 1:]), self.dtype
+
+
+def _glu_backward(g, self, dim):
+    a, b = self.chunk(2, dim)
+    s = T.sigmoid(b)
+    gs = g * s
+    return T.cat([gs, gs * (1 - s) * a], dim)
+
+
+_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))), meta=_glu_meta,
+          derivative=_glu_backward)
+
+
+@composite("nn.functional.glu(Tensor input, int dim=-1) -> Tensor", out=False)
+def glu(input, dim):
+    if not input._shape:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    return _glu.call(input, dim)
+
+
+# ------------------------------------------------------------------------------------------------ randomised
+@composite("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+           method=False, inplace=True)
+def rrelu(self, lower, upper, training, generator):
+    if not training:
+        return _leaky_relu.call(self, (lower + upper) / 2)
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+    below = self <= 0
+    slope = T.ones_like(self)
+    slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper, generator=generator).to(self.dtype)
+    return self * slope
+
+
+@composite("nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False) -> Tensor",
+           out=False, inplace=True)
+def rrelu_functional(input, lower, upper, training, inplace):
+    return (T.rrelu_ if inplace else T.rrelu)(input, lower, upper, training)
+
+
+@composite("nn.functional.gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1) -> Tensor", out=False)
+def gumbel_softmax(logits, tau, hard, eps, dim):
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.")
+    gumbels = -T.empty_like(logits).exponential_().log()
+    soft = F.softmax((logits + gumbels) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return T.zeros_like(logits).scatter_(dim, index, 1.0) - soft.detach() + soft
+
+
+# ------------------------------------------------------------------------------------------------ softmax
+def _softmax_prepare(self, dim):
+    return self, wrap_dim(dim, len(self._shape))
+
+
+def _softmax_meta(name):
+    def meta(self, dim):
+        if self.dtype.category < dt.FLOAT or self.dtype.is_complex:
+            raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{dt.scalar_name(self.dtype)}'")
+        return self._shape, self.dtype
+    return meta
+
+
+def _like_grad(grad_output, output, dim, input_dtype):
+    return grad_output._shape, input_dtype
+
+
+_softmax_grad = op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "SoftmaxBackward",
+                   meta=_like_grad, method=False, call=lambda p, g, out, dim, dtype: p(g, out, dim), derivative={
+                       "grad_output": lambda g, output, dim, input_dtype: _softmax_grad.call(g, output, dim, input_dtype),
+                       "output": lambda g, grad_output, output, dim: g * grad_output - g * (output * grad_output).sum(dim, keepdim=True)
+                       - grad_output * (g * output).sum(dim, keepdim=True)})
+_log_softmax_grad = op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "LogSoftmaxGrad",
+                       meta=_like_grad, method=False, call=lambda p, g, out, dim, dtype: p(out, g, dim), derivative={
+                           "grad_output": lambda g, output, dim: g - (g * T.exp(output)).sum(dim, keepdim=True),
+                           "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True)})
+_softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", prepare=_softmax_prepare, meta=_softmax_meta("softmax"), method=False,
+              call=lambda p, x, dim: p(x, (dim,)), derivative=lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype))
+_log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", prepare=_softmax_prepare, meta=_softmax_meta("log_softmax"), method=False,
+                  call=lambda p, x, dim: p(x, dim), derivative=lambda g, out, dim, self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype))
+
+
+def _implicit_dim(name, n):
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=5)
+    return 0 if n in (0, 1, 3) else 1
+
+
+def _softmaxes(name, o):
+    def typed(self, dim, dtype):
+        return o.call(self if dtype is None or dtype is self.dtype else self.to(dtype), dim)
+
+    def functional(input, dim, _stacklevel, dtype):
+        return typed(input, _implicit_dim(name, len(input._shape)) if dim is None else dim, dtype)
+    composite(f"{name}(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")(typed)
+    composite(f"special.{name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out=False)(typed)
+    composite(f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False)(functional)
+
+
+_softmaxes("softmax", _softmax)
+_softmaxes("log_softmax", _log_softmax)
+
+
+@composite("nn.functional.softmin(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False)
+def softmin(input, dim, _stacklevel, dtype):
+    return F.softmax(-input, _implicit_dim("softmin", len(input._shape)) if dim is None else dim, dtype=dtype)
