@@ -165,41 +165,41 @@ def is_inference_mode_enabled():
 # ------------------------------------------------------------------------------------------------ nodes
 class Node:
     """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
-    __slots__ = ("edges", "in_meta", "out_meta", "seq", "pre_hooks", "post_hooks", "tensor_hooks", "metadata", "__weakref__", "__dict__")
+    __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "_pre_hooks", "_post_hooks", "_tensor_hooks", "metadata", "__weakref__", "__dict__")
     __module__ = "torch.autograd.graph"
 
     def __init__(self):
-        self.seq = next(_seq)
-        self.pre_hooks = self.post_hooks = self.tensor_hooks = None
-        self.edges = self.in_meta = self.out_meta = ()
+        self._seq = next(_seq)
+        self._pre_hooks = self._post_hooks = self._tensor_hooks = None
+        self._edges = self._in_meta = self._out_meta = ()
 
     def name(self):
         return type(self).__name__
 
     @property
     def next_functions(self):
-        return tuple((None, 0) if e is None else e for e in self.edges)
+        return tuple((None, 0) if e is None else e for e in self._edges)
 
     def _sequence_nr(self):
-        return self.seq
+        return self._seq
 
     def register_hook(self, fn):
-        if self.post_hooks is None:
-            self.post_hooks = {}
-        return RemovableHandle(self.post_hooks, fn)
+        if self._post_hooks is None:
+            self._post_hooks = {}
+        return RemovableHandle(self._post_hooks, fn)
 
     def register_prehook(self, fn):
-        if self.pre_hooks is None:
-            self.pre_hooks = {}
-        return RemovableHandle(self.pre_hooks, fn)
+        if self._pre_hooks is None:
+            self._pre_hooks = {}
+        return RemovableHandle(self._pre_hooks, fn)
 
     def __call__(self, *grads):
         return self.run(list(grads))
 
     def add_tensor_hook(self, nr, hooks):
-        if self.tensor_hooks is None:
-            self.tensor_hooks = {}
-        self.tensor_hooks[nr] = hooks
+        if self._tensor_hooks is None:
+            self._tensor_hooks = {}
+        self._tensor_hooks[nr] = hooks
 
     def release(self):
         pass
@@ -307,8 +307,8 @@ class AccumulateGrad(Node):
     def __init__(self, variable):
         super().__init__()
         self.variable = variable
-        self.seq = 1 << 62
-        self.out_meta = ((variable._shape, variable.dtype, variable.device),)
+        self._seq = 1 << 62
+        self._out_meta = ((variable._shape, variable.dtype, variable.device),)
 
     def name(self):
         return "torch::autograd::AccumulateGrad"
@@ -427,7 +427,7 @@ class FunctionNode(Node):
     def __init__(self, label, fn, edges, in_meta, out_meta):
         super().__init__()
         self.inner = None
-        self.fn, self.edges, self.in_meta, self.out_meta = fn, edges, in_meta, out_meta
+        self.fn, self._edges, self._in_meta, self._out_meta = fn, edges, in_meta, out_meta
 
     def run(self, grads):
         return self.fn(*grads)
@@ -520,12 +520,12 @@ def rebase(self, node, nr=0):
         gv = as_strided_of(g, bshape, bstride, boffset, shape, stride, offset)
         res = list(node.run([None] * nr + [gv]))
         # the first edge of an in-place node is the tensor it wrote to: its gradient goes into the base's
-        part = res[0] if node.edges and node.edges[0] is not None else None
+        part = res[0] if node._edges and node._edges[0] is not None else None
         if part is not None:
-            part = fit(part, node.in_meta[0], node)
+            part = fit(part, node._in_meta[0], node)
             res[0] = None
         return (as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset), *res)
-    copy = FunctionNode("CopySlices", backward, (base_edge, *node.edges), (base_meta, *node.in_meta), (base_meta,))
+    copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges), (base_meta, *node._in_meta), (base_meta,))
     copy.inner = node
     base._grad_fn, base._output_nr, base._requires_grad = copy, 0, True
     self._requires_grad = True
@@ -562,7 +562,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
         if n in seen:
             continue
         seen.add(n)
-        for e in n.edges:
+        for e in n._edges:
             if e is not None:
                 deps[e[0]] = deps.get(e[0], 0) + 1
                 stack.append(e[0])
@@ -578,7 +578,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
         b[nr] = _add(b.get(nr), g)
         if n not in queued and deps.get(n, 0) == 0:
             queued.add(n)
-            heapq.heappush(ready, (-n.seq, id(n), n))
+            heapq.heappush(ready, (-n._seq, id(n), n))
     prev, prev_cb, prev_restricted = MODE.grad, TASK.callbacks, TASK.restricted
     MODE.grad, TASK.restricted = create_graph, inputs is not None
     if prev_cb is None:
@@ -589,17 +589,17 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
             n = heapq.heappop(ready)[2]
             got = buffers.pop(n, None)
             if got is not None:
-                count = max(len(n.out_meta), max(got) + 1)
+                count = max(len(n._out_meta), max(got) + 1)
                 gs = [got.get(i) for i in range(count)]
                 got = None
                 _run_node(n, gs, captures, captured, needed, keep_graph, accumulate, buffers)
-            for e in n.edges:
+            for e in n._edges:
                 if e is not None:
                     m = e[0]
                     deps[m] -= 1
                     if deps[m] == 0 and m not in queued:
                         queued.add(m)
-                        heapq.heappush(ready, (-m.seq, id(m), m))
+                        heapq.heappush(ready, (-m._seq, id(m), m))
         if prev_cb is None:
             callbacks, i = TASK.callbacks, 0
             while i < len(callbacks):
@@ -616,7 +616,7 @@ def _reaching(seen, roots, targets):
     """Nodes from which a target can be reached."""
     result, state = set(targets), {}
     for root, _ in roots:
-        stack = [(root, iter(root.edges))]
+        stack = [(root, iter(root._edges))]
         state.setdefault(root, 0)
         while stack:
             n, it = stack[-1]
@@ -628,7 +628,7 @@ def _reaching(seen, roots, targets):
                     result.add(n)
                 elif m not in state:
                     state[m] = 0
-                    stack.append((m, iter(m.edges)))
+                    stack.append((m, iter(m._edges)))
                     break
             else:
                 stack.pop()
@@ -638,15 +638,15 @@ def _reaching(seen, roots, targets):
 
 
 def _run_node(n, gs, captures, captured, needed, keep_graph, accumulate, buffers):
-    if n.tensor_hooks:
-        for nr, hooks in n.tensor_hooks.items():
+    if n._tensor_hooks:
+        for nr, hooks in n._tensor_hooks.items():
             if gs[nr] is not None:
                 for h in list(hooks.values()):
                     r = h(gs[nr])
                     if r is not None:
                         gs[nr] = r
-    if n.pre_hooks:
-        for h in list(n.pre_hooks.values()):
+    if n._pre_hooks:
+        for h in list(n._pre_hooks.values()):
             r = h(tuple(gs))
             if r is not None:
                 gs = list(r) if isinstance(r, (tuple, list)) else [r]
@@ -663,9 +663,9 @@ def _run_node(n, gs, captures, captured, needed, keep_graph, accumulate, buffers
     if n.__class__ is AccumulateGrad:
         n.run(gs)
         return
-    if needed is not None and not any(e is not None and e[0] in needed for e in n.edges):
+    if needed is not None and not any(e is not None and e[0] in needed for e in n._edges):
         return
-    inputs_for_hooks = tuple(gs) if n.post_hooks else None
+    inputs_for_hooks = tuple(gs) if n._post_hooks else None
     TASK.current = n
     if MODE.anomaly:
         res = _run_anomaly(n, gs)
@@ -674,14 +674,14 @@ def _run_node(n, gs, captures, captured, needed, keep_graph, accumulate, buffers
     gs.clear()
     if not isinstance(res, tuple):
         res = (res,) if isinstance(res, Tensor) or res is None else tuple(res)
-    if n.post_hooks:
-        for h in list(n.post_hooks.values()):
+    if n._post_hooks:
+        for h in list(n._post_hooks.values()):
             r = h(res, inputs_for_hooks)
             if r is not None:
                 res = r if isinstance(r, tuple) else (r,)
     if not keep_graph:
         n.release()
-    edges, metas = n.edges, n.in_meta
+    edges, metas = n._edges, n._in_meta
     for i in range(len(edges)):
         e = edges[i]
         if e is None or i >= len(res):

@@ -65,7 +65,7 @@ class _Ctx(Node, FunctionCtx):
 
     def run(self, grads):
         if self.materialize_grads:
-            grads = [zeros_like_meta(*m) if g is None and m is not None else g for g, m in zip(grads + [None] * (len(self.out_meta) - len(grads)), self.out_meta)]
+            grads = [zeros_like_meta(*m) if g is None and m is not None else g for g, m in zip(grads + [None] * (len(self._out_meta) - len(grads)), self._out_meta)]
         cls = self._forward_cls
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
@@ -73,14 +73,14 @@ class _Ctx(Node, FunctionCtx):
         res = fn(self, *grads)
         if not isinstance(res, (tuple, list)):
             res = (res,)
-        n = len(self.positions)
+        n = len(self._positions)
         if len(res) > n:
             if any(r is not None for r in res[n:]):
                 raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(res)})")
         elif len(res) < n:
             raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(res)})")
         out = []
-        for r, is_tensor in zip(res, self.positions):
+        for r, is_tensor in zip(res, self._positions):
             if is_tensor:
                 if r is not None and not isinstance(r, Tensor):
                     raise TypeError(f"function {self.name()} returned an invalid gradient: expected Tensor or None, got {type(r).__name__}")
@@ -147,7 +147,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 needs.append(False)
             positions.append(isinstance(a, Tensor))
         recording = MODE.grad and any(e is not None for e in edges)
-        node.needs_input_grad, node.positions = tuple(needs), positions
+        node.needs_input_grad, node._positions = tuple(needs), positions
         prev, MODE.grad = MODE.grad, False
         try:
             if separate:
@@ -187,9 +187,9 @@ def _finish(node, args, out, recording, edges, metas):
         elif o._grad_fn is not None and id(o) not in dirty:
             o = alias(o)
         result.append(o)
-    node.out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
+    node._out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
     if recording:
-        node.edges, node.in_meta = tuple(edges), tuple(metas)
+        node._edges, node._in_meta = tuple(edges), tuple(metas)
         for k, o in enumerate(result):
             if isinstance(o, Tensor) and id(o) not in fixed and o.dtype.category >= dt.FLOAT:
                 if id(o) in dirty:
@@ -243,7 +243,7 @@ def once_differentiable(fn):
             if isinstance(o, Tensor):
                 o = alias(o)
                 node = _Once()
-                node.out_meta = (meta_of(o),)
+                node._out_meta = (meta_of(o),)
                 o._requires_grad, o._grad_fn = True, node
             result.append(o)
         return result[0] if single else tuple(result)

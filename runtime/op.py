@@ -89,20 +89,20 @@ class Op:
         plan = self.plans.get(key)
         if plan is None:
             plan = self.plans[key] = f.plan(key)
-        node.edges, node.in_meta, node.needs = tuple(edges), tuple(metas), key
+        node._edges, node._in_meta, node.needs = tuple(edges), tuple(metas), key
         save, save_outs = plan
         node.saved = [a if not s else Saved(a) if s == 1 and a.__class__ not in _NUMBERS and a is not None else save_list(a) if s == 2 else None if s == 3 else a
                       for s, a in zip(save, args)]
         if MODE.anomaly:
             node.trace = "".join(traceback.format_stack()[:-3])
         if out.__class__ is tuple or out.__class__ is list:
-            node.out_meta = [(t._shape, t.dtype, t.device) for t in out]
+            node._out_meta = [(t._shape, t.dtype, t.device) for t in out]
             node.outs = [Saved(t, node, k) if k in save_outs else None for k, t in enumerate(out)] if save_outs else None
             for k, t in enumerate(out):
                 if t.dtype.category >= 2 and k not in f.non_diff:
                     t._requires_grad, t._grad_fn, t._output_nr = True, node, k
         else:
-            node.out_meta = ((out._shape, out.dtype, out.device),)
+            node._out_meta = ((out._shape, out.dtype, out.device),)
             node.outs = [Saved(out, node, 0)] if save_outs else None
             if out.dtype.category >= 2:
                 out._requires_grad = True
@@ -111,7 +111,7 @@ class Op:
 
     def backward(self, node, grads, args, outs):
         f = self.formulas
-        result = [None] * len(node.edges)
+        result = [None] * len(node._edges)
         needs = node.needs
         for targets, fn, getters in f.steps:
             if not any(needs[t] for t in targets):
@@ -168,7 +168,7 @@ class _Formulas:
         n = 0
         for k in range(t):
             i, is_list = self.diff[k]
-            n += len(node.edges) - (len(self.diff) - 1) if is_list else 1
+            n += len(node._edges) - (len(self.diff) - 1) if is_list else 1
         return n
 
     def plan(self, key):
@@ -222,15 +222,15 @@ def _getter(p, index, order, schema, reads, outs, f, ks):
                 reads.add(i)
                 return (lambda node, gs, args, out: args[i]._shape) if k == 0 else (lambda node, gs, args, out: args[i].dtype)
             if schema.args[index[name]].list:
-                return lambda node, gs, args, out: [m[k] for m in node.in_meta[f.start(t, node):f.start(t, node) + len(node.in_meta) - len(f.diff) + 1]]
-            return lambda node, gs, args, out: node.in_meta[f.start(t, node)][k]
+                return lambda node, gs, args, out: [m[k] for m in node._in_meta[f.start(t, node):f.start(t, node) + len(node._in_meta) - len(f.diff) + 1]]
+            return lambda node, gs, args, out: node._in_meta[f.start(t, node)][k]
     raise TypeError(f"{schema.text}: a derivative names '{p}', which is neither an argument, nor g, out, needs")
 
 
 def _grad(node, gs, k):
     g = gs[k] if k < len(gs) else None
     if g is None:
-        shape, dtype, device = node.out_meta[k]
+        shape, dtype, device = node._out_meta[k]
         g = zeros_like_meta(shape, dtype, device)
     return g
 
@@ -991,6 +991,8 @@ def _fail(e, o, values, name, is_method_):
 
 def _varargs(star, given, name, o):
     """The ints of f(2, 3), f((2, 3)) and f(size=(2, 3))."""
+    if o.schema.tensor_args and name == o.schema.args[o.schema.tensor_args[0]].name:  # or the tensors of f(x, y) and f([x, y])
+        return given if given is not _REQ else star[0] if len(star) == 1 and isinstance(star[0], (tuple, list)) else star
     if given is not _REQ:
         return _ints(given)
     if len(star) == 1 and (star[0].__class__ in (tuple, list) or isinstance(star[0], (tuple, list)) or isinstance(star[0], Tensor) and star[0]._shape):

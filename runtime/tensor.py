@@ -75,7 +75,6 @@ class Tensor(metaclass=TensorMeta):
     __module__ = "torch"
     is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = is_cuda = is_xpu = is_mps = is_ipu = is_hpu = is_mtia = False
     is_maia = is_vulkan = is_xla = is_ort = False
-    names = property(lambda self: (None,) * len(self._shape))
     layout = strided
     __array_priority__ = 1000
 

@@ -44,6 +44,8 @@ def __getattr__(name):
             except ModuleNotFoundError as err:
                 if err.name != "torch." + name:
                     raise
+        if name.startswith("_foreach_"):
+            return getattr(_importlib.import_module("torch._foreach"), name[9:])
         home = _LAZY.get(name)
         if home is not None:
             value = getattr(_importlib.import_module("torch." + home), name)

@@ -68,7 +68,7 @@ def _copied(self, dtype, device, fmt):
 
 
 _to_copy = op("_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
-              derivative=lambda g, self_dtype, node: _grad_to(g, node.in_meta[0]), method=False, memory=True)
+              derivative=lambda g, self_dtype, node: _grad_to(g, node._in_meta[0]), method=False, memory=True)
 
 
 def _grad_to(g, meta):

@@ -2,7 +2,7 @@
 from ..autograd import FunctionNode  # noqa: F401  (documented here: views differentiate by formulas over dispatched operators)
 from ..op import composite, op, view
 from ..tensor import strided_view
-from .common import T, Tensor, contiguous_strides, dt, is_contiguous, numel, wrap_dim
+from .common import M, T, Tensor, contiguous_strides, dt, is_contiguous, numel, wrap_dim
 
 
 def _norm(shape, stride):
@@ -332,7 +332,7 @@ def _tensor_name(t):
     return f"torch.{dt.LEGACY.get(t.dtype, 'Float')}Tensor{{"[:-1]
 
 
-view("Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", _expand_geometry, derivative=lambda g, self_shape: T.sum_to_size(g, self_shape)
+view("Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", _expand_geometry, derivative=lambda g, self_shape: M.sum_to_size(g, self_shape)
      if g._shape != self_shape else g, varargs="size")
 
 
@@ -431,7 +431,7 @@ def _unbind_geometry(self, dim):
 
 def _zeros_for(gs, node):
     """Gradients of a list of outputs with zeros where none came."""
-    return [T.zeros(m[0], dtype=m[1], device=m[2]) if g is None else g for g, m in zip(list(gs) + [None] * (len(node.out_meta) - len(gs)), node.out_meta)]
+    return [T.zeros(m[0], dtype=m[1], device=m[2]) if g is None else g for g, m in zip(list(gs) + [None] * (len(node._out_meta) - len(gs)), node._out_meta)]
 
 
 view("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", _unbind_geometry, derivative=lambda gs, node, dim: T.stack(_zeros_for(gs, node), dim))
