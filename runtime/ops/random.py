@@ -1,7 +1,6 @@
 """Random numbers: PyTorch's own streams (runtime/generator.py), drawn in the memory order of the tensor that is filled."""
 import math
 
-from ..device import CPU, usable
 from ..op import composite, in_order, memory_order, op
 from .common import T, Tensor, dt, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
@@ -138,9 +137,7 @@ def randint_like_low(self, low, high, generator, dtype, layout, device, requires
 @composite(f"randperm(int n, *, {RANDOM}) -> Tensor")
 def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
     d, dev = _options(dtype, layout, device, dt.int64)
-    if n < 0:
-        raise RuntimeError(f"n must be non-negative, got {n}")
-    return _flag(draw("permutation", (n,), (), generator, d, dev), requires_grad)
+    return _flag(draw("permutation", _size((n,)), (), generator, d, dev), requires_grad)
 
 
 # ------------------------------------------------------------------------------------------------ from tensors of parameters
@@ -231,7 +228,7 @@ def normal_numbers(mean, std, size, generator, dtype, layout, device, requires_g
 # ------------------------------------------------------------------------------------------------ dropout
 def _check_p(p):
     if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
 
 
 def _dropout(x, p, train, features=False, alpha=False):
@@ -242,10 +239,13 @@ def _dropout(x, p, train, features=False, alpha=False):
         return x
     if p == 1:
         return x * T.zeros((), dtype=x.dtype, device=x.device)
-    like = T.empty((*x._shape[:2], *(1,) * (len(x._shape) - 2)), dtype=x.dtype, device="meta") if features else x
+    kind, params = ("bernoulli", (1 - p,)) if alpha else ("dropout", (p,))
+    if features:
+        noise = draw(kind, (*x._shape[:2], *(1,) * (len(x._shape) - 2)), params, None, x.dtype, x.device)
+    else:
+        noise = _draw_as(kind, x, params, None)
     if not alpha:
-        return x * (_draw_as("dropout", like, (p,), None) if not features else draw("dropout", like._shape, (p,), None, x.dtype, x.device))
-    noise = draw("bernoulli", like._shape, (1 - p,), None, x.dtype, x.device) if features else _draw_as("bernoulli", x, (1 - p,), None)
+        return x * noise
     k = 1.7580993408473766
     a = 1 / math.sqrt((k * k * p + 1) * (1 - p))
     return x * (noise * a) + ((noise - 1) * (k * a) + k * a * p)
@@ -314,5 +314,3 @@ def native_dropout(input, p, train):
 def native_dropout_backward(grad_output, mask, scale):
     return grad_output * mask * scale
 
-
-__all__ = ["CPU", "usable"]

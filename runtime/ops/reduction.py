@@ -2,8 +2,7 @@
 import math
 import warnings
 
-from ..op import broadcast_shapes, composite, op
-from ..overrides import plain
+from ..op import composite, op
 from .common import T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
 
 
@@ -31,16 +30,26 @@ def _count(shape, dims):
     return numel([shape[d] for d in dims])
 
 
-def _require_elements(name, self, dims):
-    """IndexError for a reduction without identity over no elements."""
-    for d in dims:
-        if self._shape[d] == 0:
+def _not_implemented(kernel, self, bool_too=False):
+    if self.dtype.is_complex or bool_too and self.dtype is dt.bool_:
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+
+
+def _unsupported(name, self, bool_too=False):
+    if self.dtype.is_complex or bool_too and self.dtype is dt.bool_:
+        raise RuntimeError(f"{name}(): does not support {'complex' if self.dtype.is_complex else 'bool'} input")
+
+
+def _nonempty(name, self, dims, error=IndexError, hint=""):
+    """The error of a reduction without identity over no elements; dims None: over all."""
+    if dims is None and 0 in self._shape:
+        raise error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.{hint}")
+    for d in dims or ():
+        if self._shape and self._shape[d] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-def _require_real(name, self):
-    if self.dtype.is_complex:
-        raise NotImplementedError(f'"{name}" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+HINT = " Specify the reduction dim with the 'dim' argument."
 
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
@@ -82,7 +91,7 @@ op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype
 @composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 def nansum(self, dim, keepdim, dtype):
     if self.dtype.is_complex:
-        raise RuntimeError("nansum does not support complex inputs")
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     return (self.masked_fill(self.isnan(), 0) if self.dtype.is_floating_point else self).sum(dim, keepdim, dtype=dtype)
 
 
@@ -178,69 +187,67 @@ def _chosen(g, shape, dim, index, keepdim):
     return T.zeros(shape, dtype=g.dtype, device=g.device).scatter(dim, index, g)
 
 
-def _extreme_meta(name):
-    def meta(self, dim, keepdim):
-        _require_real(name, self)
-        _require_elements(name, self, dim)
-        return reduced(self._shape, dim, keepdim), self.dtype
-    return meta
+def _chosen_grad(g0, self_shape, dim, out1, keepdim):
+    return _chosen(g0, self_shape, dim, out1, keepdim)
 
 
-def _full_meta(name):
-    def meta(self):
-        _require_real(name, self)
-        if 0 in self._shape:
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+def _along(self, dim, *rest):
+    return self, wrap_dim(dim, len(self._shape)), *rest
+
+
+def _pair(self, dim, keepdim):
+    """Specs of values and int64 indices along one dimension."""
+    shape = reduced(self._shape, (dim,), keepdim)
+    return [(shape, self.dtype), (shape, dt.int64)]
+
+
+def _extremes(name):
+    cap, arg = name.capitalize(), "arg" + name
+
+    def full(self):
+        _not_implemented(name + "_all", self)
+        _nonempty(name, self, None, RuntimeError, HINT)
         return (), self.dtype
-    return meta
 
+    def along(self, dim, keepdim):
+        _unsupported(name, self)
+        _nonempty(name, self, (dim,))
+        return _pair(self, dim, keepdim)
 
-def _along(name):
-    def prepare(self, dim, *rest):
-        return self, wrap_dim(dim, len(self._shape)), *rest
-    return prepare
+    def values(self, dim, keepdim):
+        _not_implemented(name + "_values_cpu", self)
+        _nonempty("a" + name, self, dim)
+        return reduced(self._shape, dim, keepdim), self.dtype
 
+    def prepare(self, dim, keepdim):
+        if not dim:
+            _nonempty("a" + name, self, None, RuntimeError, HINT)
+        return self, _dims(self, dim), keepdim
 
-def _pair_meta(name):
-    """Values and int64 indices along one dimension."""
-    def meta(self, dim, keepdim):
-        _require_real(name, self)
-        if self._shape and self._shape[dim] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-        shape = reduced(self._shape, (dim,), keepdim)
-        return [(shape, self.dtype), (shape, dt.int64)]
-    return meta
-
-
-for _name in ("max", "min"):
-    _Cap = _name.capitalize()
-    op(f"{_name}(Tensor self) -> Tensor", _Cap, meta=_full_meta(_name), derivative=_equal_share, opmath=False)
-    composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other, _f=_name + "imum": getattr(T, _f)(self, other))
-    op(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", _Cap + "Dim", prepare=_along(_name),
-       meta=_pair_meta(_name), opmath=False, derivative=lambda g0, self_shape, dim, out1, keepdim: _chosen(g0, self_shape, dim, out1, keepdim))
-    op(f"a{_name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{_Cap}", prepare=lambda self, dim, keepdim: (self, _dims(self, dim), keepdim),
-       meta=_extreme_meta("a" + _name), derivative=_share, opmath=False)
-
-    def _arg_meta(self, dim, keepdim, _n="arg" + _name):
-        _require_real(_n, self)
-        if self.dtype is dt.bool_:
-            raise NotImplementedError(f"\"{_n}_cpu\" not implemented for 'Bool'")
-        if dim is None:
-            if 0 in self._shape:
-                raise IndexError(f"{_n}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
-            return (1,) * len(self._shape) if keepdim else (), dt.int64
-        if self._shape and self._shape[dim] == 0:
-            raise IndexError(f"{_n}(): Expected reduction dim {dim} to have non-zero size.")
-        return reduced(self._shape, (dim,), keepdim), dt.int64
-    op(f"arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{_Cap}Ext", meta=_arg_meta, opmath=False,
+    def position(self, dim, keepdim):
+        _unsupported(arg, self, True)
+        _nonempty(arg, self, None if dim is None else (dim,))
+        return reduced(self._shape, range(len(self._shape)) if dim is None else (dim,), keepdim), dt.int64
+    op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False)
+    composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", prepare=_along, meta=along, opmath=False,
+       derivative=_chosen_grad)
+    op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", prepare=prepare, meta=values, derivative=_share, opmath=False)
+    op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False,
        prepare=lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim))
+
+
+_extremes("max")
+_extremes("min")
 
 
 @composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)")
 def aminmax(self, dim, keepdim):
-    dims = () if dim is None else (dim,)
+    _not_implemented("aminmax_cpu", self)
     if dim is None and 0 in self._shape:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    dims = () if dim is None else (wrap_dim(dim, len(self._shape)),)
+    _nonempty("aminmax", self, dims)
     return T.amin(self, dims, keepdim), T.amax(self, dims, keepdim)
 
 
@@ -272,7 +279,7 @@ _std = op("_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Te
 
 def _variances():
     for name, prim, both in (("var", _var, False), ("std", _std, False), ("var_mean", _var, True), ("std_mean", _std, True)):
-        ret = f"(Tensor {name[:3]}, Tensor mean)" if False else "(Tensor, Tensor)" if both else "Tensor"
+        ret = "(Tensor, Tensor)" if both else "Tensor"
 
         def compute(self, dim, correction, keepdim, _p=prim, _both=both):
             v = _p.call(self, dim, correction, keepdim)
@@ -333,16 +340,16 @@ op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "Cumpro
    meta=lambda self, dim, dtype: (self._shape, dtype), derivative=_cumprod_grad)
 
 
-def _pick_scan(name):
+def _pick_scan(name, prim):
     def meta(self, dim):
-        _require_real(name + "_cpu", self)
+        _not_implemented(name + "_cpu", self)
         return [(self._shape, self.dtype), (self._shape, dt.int64)]
-    op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", name.capitalize(), prepare=_along(name), meta=meta, opmath=False,
+    op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, prepare=_along, meta=meta, opmath=False,
        derivative=lambda g0, self_shape, dim, out1: T.zeros(self_shape, dtype=g0.dtype, device=g0.device).scatter_add(dim, out1, g0) if self_shape else g0)
 
 
-_pick_scan("cummax")
-_pick_scan("cummin")
+_pick_scan("cummax", "Cummax")
+_pick_scan("cummin", "CumminExt")
 
 
 def _lcse_grad(g, self, out, dim):
@@ -364,49 +371,51 @@ def _lcse_meta(self, dim):
     return self._shape, self.dtype
 
 
-op("logcumsumexp(Tensor self, int dim) -> Tensor", "CumulativeLogsumexp", prepare=_along("logcumsumexp"), meta=_lcse_meta, derivative=_lcse_grad)
+op("logcumsumexp(Tensor self, int dim) -> Tensor", "CumulativeLogsumexp", prepare=_along, meta=_lcse_meta, derivative=_lcse_grad)
 
 
 # ------------------------------------------------------------------------------------------------ order statistics
-def _order_prepare(self, dim, *rest):
-    return self, wrap_dim(dim, len(self._shape)), *rest
+def _medians(name, full, along):
+    def all_meta(self):
+        _not_implemented("median_cpu", self, True)
+        return (), self.dtype
+
+    def dim_meta(self, dim, keepdim):
+        _not_implemented("median_out", self, True)
+        _nonempty(name, self, (dim,))
+        return _pair(self, dim, keepdim)
+    inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False, opmath=False)
+
+    @composite(f"{name}(Tensor self) -> Tensor", out=False)
+    def median(self):
+        if 0 in self._shape:
+            return T.full((), math.nan if self.dtype.is_floating_point else -1 << 63, dtype=self.dtype, device=self.device)
+        return inner.call(self)
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, prepare=_along, meta=dim_meta, opmath=False,
+       derivative=_chosen_grad)
 
 
-def _order_meta(name):
-    def meta(self, *args):
-        k, dim, keepdim = (None, *args) if len(args) == 2 else args
-        _require_real(name, self)
-        if name != "mode" and self.dtype is dt.bool_:
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-        if self._shape and self._shape[dim] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-        if k is not None and not 1 <= k <= (self._shape[dim] if self._shape else 1):
-            raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
-        shape = reduced(self._shape, (dim,), keepdim)
-        return [(shape, self.dtype), (shape, dt.int64)]
-    return meta
+_medians("median", "MedianExt", "MedianDim")
+_medians("nanmedian", None, None)
 
 
-for _name, _prim in {"median": "MedianDim", "nanmedian": None, "mode": None}.items():
-    if _name != "mode":
-        def _all(self, _n=_name):
-            if 0 in self._shape:
-                return T.full((), math.nan if self.dtype.is_floating_point else -1 << 63, dtype=self.dtype, device=self.device)
-            return getattr(T, "_" + _n)(self)
-        composite(f"{_name}(Tensor self) -> Tensor", out=False)(_all)
+def _mode_meta(self, dim, keepdim):
+    _not_implemented("mode_cpu", self)
+    _nonempty("mode", self, (dim,))
+    return _pair(self, dim, keepdim)
 
-        def _all_meta(self, _n=_name):
-            _require_real(_n, self)
-            if self.dtype is dt.bool_:
-                raise NotImplementedError(f"\"{_n}_cpu\" not implemented for 'Bool'")
-            return (), self.dtype
-        op(f"_{_name}(Tensor self) -> Tensor", "MedianExt" if _name == "median" else None, meta=_all_meta, derivative=_equal_share, method=False, opmath=False)
-    op(f"{_name}.dim(Tensor self, int dim{'=-1' if _name == 'mode' else ''}, bool keepdim=False) -> (Tensor values, Tensor indices)", _prim,
-       prepare=_order_prepare, meta=_order_meta(_name), opmath=False,
-       derivative=lambda g0, self_shape, dim, out1, keepdim: _chosen(g0, self_shape, dim, out1, keepdim))
-op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue", meta=_order_meta("kthvalue"), opmath=False,
-   prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim),
-   derivative=lambda g0, self_shape, dim, out1, keepdim: _chosen(g0, self_shape, dim, out1, keepdim))
+
+def _kth_meta(self, k, dim, keepdim):
+    _not_implemented("kthvalue_cpu", self, True)
+    _nonempty("kthvalue", self, (dim,))
+    if not 1 <= k <= (self._shape[dim] if self._shape else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    return _pair(self, dim, keepdim)
+
+
+op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", prepare=_along, meta=_mode_meta, opmath=False, derivative=_chosen_grad)
+op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue", meta=_kth_meta, opmath=False,
+   prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), derivative=_chosen_grad)
 
 
 def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
@@ -416,7 +425,7 @@ def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
         raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
         q = T.full((), q, dtype=self.dtype, device=self.device)
     elif len(q._shape) > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
@@ -462,11 +471,11 @@ def diff(self, n, dim, prepend, append):
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     d = wrap_dim(dim, len(self._shape))
-    for what, t in (("prepend", prepend), ("append", append)):
+    for t in (prepend, append):
         if t is not None and len(t._shape) != len(self._shape):
-            raise RuntimeError(f"diff expects {what if False else 'prepend or append'} to be the same dimension as input")
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     if n == 0:
-        return self.clone() if prepend is None and append is None else self.clone()
+        return self.clone()
     x = T.cat([t for t in (prepend, self, append) if t is not None], d) if prepend is not None or append is not None else self
     for _ in range(min(n, x._shape[d])):
         a, b = x._slice(d, 1), x._slice(d, 0, -1 if x._shape[d] else 0)
@@ -503,13 +512,75 @@ for _name, _cumulative in {"trapezoid": False, "cumulative_trapezoid": True}.ite
         lambda y, dx, dim, _c=_cumulative: _trapezoid(y, None, dx, dim, _c))
 
 
+def _differences(x, d, h, edge_order):
+    """Central differences along d. h: a number, or a 1-d tensor of coordinates."""
+    n = x._shape[d]
+
+    def at(a, b=None):
+        return x._slice(d, a if a >= 0 else n + a, (a if a >= 0 else n + a) + 1 if b is None else n + b if b <= 0 else b)
+    if isinstance(h, Tensor):
+        steps = h.diff().reshape([-1 if i == d else 1 for i in range(len(x._shape))])
+        p, q = steps._slice(d, 0, n - 2), steps._slice(d, 1)
+
+        def step(i):
+            return steps._slice(d, i if i >= 0 else n - 1 + i, (i if i >= 0 else n - 1 + i) + 1)
+        middle = at(0, -2) * (-q / (p * (p + q))) + at(1, -1) * ((q - p) / (p * q)) + at(2, 0) * (p / (q * (p + q)))
+    else:
+        middle = (at(2, 0) - at(0, -2)) / (2 * h)
+
+        def step(i):
+            return h
+    if edge_order == 1:
+        first, last = (at(1) - at(0)) / step(0), (at(-1) - at(-2)) / step(-1)
+    else:
+        def edge(a, b, c, p, q):
+            return a * ((2 * p + q) / (p * (p + q))) - b * ((p + q) / (p * q)) + c * (p / (q * (p + q)))
+        first, last = -edge(at(0), at(1), at(2), step(0), step(1)), edge(at(-1), at(-2), at(-3), step(-1), step(-2))
+    return T.cat([first, middle, last], d)
+
+
+@composite("gradient(Tensor self, *, Any spacing=None, int[1]? dim=None, int edge_order=1) -> Tensor[]", method=False, out=False)
+def gradient(self, spacing, dim, edge_order):
+    n = len(self._shape)
+    if dim is not None:
+        dims = [wrap_dim(d, n) for d in dim]
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims")
+    else:
+        dims = list(range(n))
+    if spacing is None:
+        spacing = 1
+    h = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    if self.dtype is dt.uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    if len(h) != len(dims):
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {n}' if dim is not "
+                           f"given or the number of dims, but got a list of length {len(h)}" if dim is None else
+                           f"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got "
+                           f"a spacing argument of length {len(h)} and a dim argument of length {len(dims)}.")
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    for d, s in zip(dims, h):
+        if isinstance(s, Tensor):
+            if len(s._shape) != 1:
+                raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but got an element with {len(s._shape)} dimensions!")
+            if s.device is not self.device:
+                raise RuntimeError("torch.gradient expected each tensor to be on the same device, but got devices " + f"{self.device} and {s.device}!")
+            if s._shape[0] != self._shape[d]:
+                raise RuntimeError(f"torch.gradient expected each dimension size to match the length of its coordinates, but got {self._shape[d]} and {s._shape[0]}")
+        if self._shape[d] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple(_differences(self, d, s, edge_order) for d, s in zip(dims, h))
+
+
 # ------------------------------------------------------------------------------------------------ counting
 def _bincount_prepare(self, weights, minlength):
     if minlength < 0:
-        raise RuntimeError(f"minlength should be >= 0")
-    if self.dtype.category != dt.INT or len(self._shape) != 1:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs." if self.dtype.category == dt.INT else
-                           f"\"bincount_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
+        raise RuntimeError("minlength should be >= 0")
+    if self.dtype.category != dt.INT:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
+    if len(self._shape) != 1:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights._shape != self._shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     if weights is not None and weights.dtype not in (dt.float32, dt.float64):
@@ -531,12 +602,12 @@ op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "Bi
 
 
 def _histc_meta(self, bins, min, max):
-    if self.dtype.category == dt.BOOL or self.dtype.is_complex:
+    if self.dtype.category != dt.FLOAT:
         raise NotImplementedError(f'"histogram_cpu" not implemented for \'{dt.scalar_name(self.dtype)}\'')
     if bins <= 0:
-        raise RuntimeError("bins must be > 0")
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if max < min:
-        raise RuntimeError("max must be larger than min")
+        raise RuntimeError("torch.histc: max must be larger than min")
     return (bins,), self.dtype
 
 
@@ -608,7 +679,7 @@ def histogramdd(self, bins, range, weight, density):
     points = self.reshape((-1, n))
     bins = list(bins) if isinstance(bins, (tuple, list)) else [bins] * n
     if len(bins) != n:
-        raise RuntimeError(f"histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     edges = [_edges(points.select(-1, d), b, None if range is None else range[2 * d:2 * d + 2], d) for d, b in enumerate(bins)]
     return _histogramdd(points, edges, None if weight is None else weight.reshape((-1,)), density), tuple(edges)
 
@@ -646,7 +717,7 @@ def cov(self, correction, fweights, aweights):
     else:
         norm = total - correction * (w * aweights).sum() / total
     if isinstance(norm, Tensor):
-        norm = norm.clamp(min=0) if float(norm) > 0 else norm * 0
+        norm = norm if norm > 0 else T.zeros_like(norm)
     elif norm <= 0:
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", UserWarning, stacklevel=3)
         norm = 0
@@ -667,5 +738,3 @@ def corrcoef(self):
     c = c / s.unsqueeze(1) / s.unsqueeze(0)
     return T.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.dtype.is_complex else c.clamp(-1, 1)
 
-
-__all__ = ["broadcast_shapes", "plain"]

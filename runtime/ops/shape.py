@@ -1,12 +1,11 @@
 """Joining, repeating, reordering, triangles and diagonals, masks, scatters into a copy."""
 import itertools
-import math
 
-from ..op import REGISTRY_FN, broadcast_shapes, composite, op, result_dtype
+from ..autograd import MODE
+from ..op import broadcast_shapes, composite, op, result_dtype
 from .common import M, T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .memory import copy_
-from .reduction import reduced
 
 
 def _same_dtype(tensors):
@@ -16,9 +15,13 @@ def _same_dtype(tensors):
 
 # ------------------------------------------------------------------------------------------------ cat, stack
 def _cat_prepare(tensors, dim):
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(f"cat(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
         if not t._shape:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     d = tensors[0].dtype
@@ -144,6 +147,8 @@ def _roll_prepare(self, shifts, dims):
         return self, shifts, ()
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if not self._shape:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return self, shifts, tuple(wrap_dim(d, len(self._shape)) for d in dims)
 
 
@@ -173,7 +178,8 @@ def _repeat_prepare(self, repeats):
     if len(repeats) < n:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(r < 0 for r in repeats):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(r * s for r, s in zip(repeats[len(repeats) - n:], self._shape))}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(r * s for r, s in zip(repeats[len(repeats) - n:], self._shape))}: "
+                           f"{[r * s for r, s in zip(repeats, (1,) * (len(repeats) - n) + tuple(self._shape))]}")
     return self if len(repeats) == n else self.reshape((1,) * (len(repeats) - n) + tuple(self._shape)), repeats
 
 
@@ -314,22 +320,44 @@ def trace(self):
     return self.diagonal().sum()
 
 
-def _into_copy(name, args, view):
+def _into_copy(name, args, view, grad_self, grad_src):
     """NAME_scatter: a copy of self with src in the place of one of its views."""
-    @composite(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor")
-    def scatter(self, src, *where):
-        out = self.clone()
-        dst = view(out, *where)
-        if dst._shape != src._shape:
-            raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = {list(dst._shape)}")
-        copy_(dst, src)
+    o = op(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor", derivative={"self": grad_self, "src": grad_src})
+
+    def call(self, src, *where):
+        grad, MODE.grad = MODE.grad, False
+        try:
+            out = self.clone()
+            dst = view(out, *where)
+            if dst._shape != src._shape:
+                raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = {list(dst._shape)}")
+            copy_(dst, src)
+        finally:
+            MODE.grad = grad
+        if grad and (self._requires_grad or src._requires_grad):
+            out._vc = None
+            o.record(out, (self, src, *where))
         return out
+    o._call = call
 
 
-_into_copy("select", "int dim, int index", lambda x, dim, index: x.select(dim, index))
-_into_copy("slice", "int dim=0, int? start=None, int? end=None, int step=1", lambda x, dim, start, end, step: x._slice(dim, start, end, step))
-_into_copy("diagonal", "int offset=0, int dim1=0, int dim2=1", lambda x, offset, dim1, dim2: x.diagonal(offset, dim1, dim2))
-_into_copy("as_strided", "int[] size, int[] stride, int? storage_offset=None", lambda x, *where: x.as_strided(*where))
+def _hole(g, shape):
+    return T.zeros(shape, dtype=g.dtype, device=g.device)
+
+
+_into_copy("select", "int dim, int index", lambda x, dim, index: x.select(dim, index),
+           lambda g, src_shape, dim, index: g.select_scatter(_hole(g, src_shape), dim, index), lambda g, dim, index: g.select(dim, index))
+_into_copy("slice", "int dim=0, int? start=None, int? end=None, int step=1", lambda x, dim, start, end, step: x._slice(dim, start, end, step),
+           lambda g, src_shape, dim, start, end, step: g.slice_scatter(_hole(g, src_shape), dim, start, end, step),
+           lambda g, dim, start, end, step: g._slice(dim, start, end, step))
+_into_copy("diagonal", "int offset=0, int dim1=0, int dim2=1", lambda x, offset, dim1, dim2: x.diagonal(offset, dim1, dim2),
+           lambda g, src_shape, offset, dim1, dim2: g.diagonal_scatter(_hole(g, src_shape), offset, dim1, dim2),
+           lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
+# PyTorch's gradient of self holds the slice and not the rest
+_into_copy("as_strided", "int[] size, int[] stride, int? storage_offset=None", lambda x, *where: x.as_strided(*where),
+           lambda g, self_shape, size, stride, storage_offset: _hole(g, self_shape).as_strided_scatter(
+               g.contiguous().as_strided(size, stride, storage_offset), size, stride, storage_offset),
+           lambda g, size, stride, storage_offset: g.contiguous().as_strided(size, stride, storage_offset))
 
 
 # ------------------------------------------------------------------------------------------------ copies of views
@@ -492,7 +520,7 @@ def unravel_index(indices, shape):
 
 
 # ------------------------------------------------------------------------------------------------ masks
-def _mask(name, mask, self):
+def _mask(name, mask):
     if mask.dtype is not dt.bool_:
         raise RuntimeError(f"{name}: expected BoolTensor for mask" if name != "masked_scatter_" else
                            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dt.scalar_name(mask.dtype)}")
@@ -500,7 +528,7 @@ def _mask(name, mask, self):
 
 
 def _masked_select_prepare(self, mask):
-    shape = broadcast_shapes(self._shape, _mask("masked_select", mask, self)._shape)
+    shape = broadcast_shapes(_mask("masked_select", mask)._shape, self._shape)
     return self.expand(shape), mask.expand(shape)
 
 
@@ -519,8 +547,8 @@ op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", prepare=
 
 def _masked_scatter_prepare(self, mask, source):
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"masked_scatter_: expected self and source to have same dtypes but got {dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}")
-    shape = broadcast_shapes(self._shape, _mask("masked_scatter_", mask, self)._shape)
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}")
+    shape = broadcast_shapes(self._shape, _mask("masked_scatter_", mask)._shape)
     return self.expand(shape), mask.expand(shape), source
 
 
@@ -701,5 +729,3 @@ op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? ind
    "Scalar? initial=None) -> Tensor", prepare=_segment_prepare, method=False, out=False,
    meta=lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: ((*lengths._shape, *data._shape[axis + 1:]), data.dtype),
    derivative={"data": lambda g, data, reduce, lengths, axis, initial, out: _segment_grad(g, data, reduce, lengths, axis, initial, out)})
-
-__all__ = ["REGISTRY_FN", "math", "reduced"]

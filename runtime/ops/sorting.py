@@ -4,16 +4,20 @@ from .common import T, Tensor, dt, numel, wrap_dim
 from .reduction import _chosen, no_meta
 
 
+def _picked(g0, self_shape, dim, out1):
+    return _chosen(g0, self_shape, dim, out1, True)
+
+
 # ------------------------------------------------------------------------------------------------ sort, topk
 def _sort_meta(self, dim, descending, stable):
     if self.dtype.is_complex:
-        raise NotImplementedError(f'"sort" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
 op("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)", "SortExt", opmath=False,
    prepare=lambda self, dim, descending, stable: (self, wrap_dim(dim, len(self._shape)), descending, stable), meta=_sort_meta,
-   derivative=lambda g0, self_shape, dim, out1: _chosen(g0, self_shape, dim, out1, True))
+   derivative=_picked)
 
 
 @composite("argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False) -> Tensor", out=False)
@@ -28,7 +32,7 @@ def msort(self):
 
 def _topk_meta(self, k, dim, largest, sorted):
     if self.dtype.is_complex or self.dtype is dt.bool_:
-        raise NotImplementedError(f'"topk_cpu" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+        raise RuntimeError(f"topk does not support {'complex' if self.dtype.is_complex else 'bool'} dtypes on CPU")
     if not 0 <= k <= (self._shape[dim] if self._shape else 1):
         raise RuntimeError("selected index k out of range")
     shape = (*self._shape[:dim], k, *self._shape[dim + 1:]) if self._shape else ()
@@ -37,7 +41,7 @@ def _topk_meta(self, k, dim, largest, sorted):
 
 op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", opmath=False,
    prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted), meta=_topk_meta,
-   derivative=lambda g0, self_shape, dim, out1: _chosen(g0, self_shape, dim, out1, True))
+   derivative=_picked)
 
 
 # ------------------------------------------------------------------------------------------------ distinct values
@@ -46,11 +50,12 @@ _distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, 
 
 
 def _unique(self, dim, sort, return_inverse, return_counts):
+    if self.dtype.is_complex:
+        raise NotImplementedError(f'"unique" not implemented for \'{dt.scalar_name(self.dtype)}\'')
     if dim is not None:
         dim = wrap_dim(dim, len(self._shape))
-        if self._shape[dim:dim + 1] == (0,):
-            raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied" if False else
-                               "Expected tensor to have size at least 1 along dim") if False else None
+        if not self._shape:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         if 0 in self._shape[:dim] + self._shape[dim + 1:]:
             raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     values, inverse, counts = _distinct.call(self.detach(), dim, sort)
@@ -77,9 +82,10 @@ def _search_prepare(sorted_sequence, self, out_int32, right, side, sorter):
             raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
     if not isinstance(self, Tensor):
         if len(sorted_sequence._shape) != 1:
-            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1 or when sorter is None")
-        d = dt.scalar_dtype(self)
-        self = T.full((), self, dtype=sorted_sequence.dtype if d.category <= sorted_sequence.dtype.category else d, device=sorted_sequence.device)
+            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim("
+                               f"{len(sorted_sequence._shape)}) and input value's dim(0) numel(1)")
+        d = dt.promote_types(dt.scalar_dtype(self), sorted_sequence.dtype)
+        self, sorted_sequence = T.full((), self, dtype=d, device=sorted_sequence.device), sorted_sequence.to(d)
     a, b = sorted_sequence._shape, self._shape
     if not a:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")

@@ -3,7 +3,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ..table import legacy, numpy, pyboost_, without
-from .reduction import SMALL, guarded, either
+from .reduction import either, guarded
 
 # ------------------------------------------------------------------------------------------------ cat, stack
 without("cat", "the axis is an attribute of Concat")
@@ -22,7 +22,7 @@ pyboost_("stack", "Concat", "StackExt has no CPU kernel; the legacy Stack takes 
 either("stack", "Stack and Concat on the last dimension take 650 us against 41 at 64k elements", lambda tensors, dim: np.stack(tensors, dim))
 
 # ------------------------------------------------------------------------------------------------ flip, roll, repeat
-guarded("flip", "ReverseV2", "765 us against 22 at 64k elements", lambda x, dims: np.flip(x, dims), "fdaBsilb",
+guarded("flip", "ReverseV2", "765 us against 22 at 64k elements", lambda x, dims: np.flip(x, dims) if x.ndim else x, "fdaBsilb",
         lambda prim, x, dims: pyboost.primitive("ReverseV2", dims)(x) if dims else x.asnumpy())
 numpy("roll", "Roll has no CPU kernel; Concat of two views takes 20 ms against 0.36 at 3M elements",
       lambda x, shifts, dims: np.roll(x, shifts, dims) if dims else np.roll(x, shifts[0]))
@@ -51,8 +51,7 @@ numpy("masked_select", "MaskedSelect lacks the dtype", lambda x, mask: x[mask])
 def _masked_scatter(x, mask, source):
     n = int(np.count_nonzero(mask))
     if n > source.size:
-        raise RuntimeError("masked_scatter: expected self and source to have the same number of elements" if False else
-                           f"Number of elements of source < number of ones in mask")
+        raise RuntimeError("Number of elements of source < number of ones in mask")
     out = np.array(x, order="C")
     out[mask] = source.reshape(-1)[:n]
     return out
@@ -133,5 +132,3 @@ def segment_reduce(x, reduce, lengths, indices, offsets, axis, unsafe, initial):
             o[k] = v if reduce != "mean" else np.nan if a == b and initial is None else v / (b - a) if a != b else v
     return out.reshape(lengths.shape + x.shape[axis + 1:])
 
-
-__all__ = ["SMALL"]

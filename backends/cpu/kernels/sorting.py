@@ -87,7 +87,7 @@ def _search(a, v, out_int32, right, side, sorter):
 
 def _search_primitive(prim, a, v, out_int32, right, side, sorter):
     ms = pyboost.mindspore()
-    if not v.shape or 0 in a.shape:
+    if not v.shape or 0 in a.shape or len(a.shape) != len(v.shape):
         return _search(a.asnumpy(), v.asnumpy(), out_int32, right, side, sorter)
     return pyboost.primitive("SearchSorted", ms.int32 if out_int32 else ms.int64, right)(a, v)
 
