@@ -186,3 +186,52 @@ without("_pow", "computes integers in floating point", INTS)
 numpy("_where", "Select lacks the dtype", np.where, dtypes="Dtuv")
 numpy("masked_fill", "MaskedFill lacks the dtype", lambda x, m, v: np.where(m, v, x), dtypes="Dtuv")
 numpy("lerp", "Lerp lacks the dtype", lambda a, b, w: np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)), dtypes="dFD")
+legacy("angle", "Angle", "PyBoost has no CPU kernel", dtypes="F")
+numpy("angle", "Angle takes complex64 only", lambda x: np.angle(x) if x.dtype.kind == "c" else np.where(x != x, x, np.where(x < 0, x.dtype.type(np.pi), 0)),
+      dtypes="fdD")
+legacy("_conj", "Conj", "PyBoost has no CPU kernel", dtypes="F")
+numpy("_conj", "Conj lacks complex128", np.conj, dtypes="D")
+numpy("abs", "Abs lacks complex128", np.abs, dtypes="D")
+numpy("sgn", "Sign lacks the dtype", lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))) if x.dtype.kind == "c" else np.sign(x), dtypes="FDBas")
+numpy("sign", "Sign lacks the dtype", np.sign, dtypes="Bas")
+without("_isclose", "the tolerances are attributes")
+numpy("_isclose", "IsClose takes the tolerances as attributes: a primitive for each pair, and no integers", lambda a, b, rtol, atol, nan: _isclose(a, b, rtol, atol, nan))
+numpy("frexp", "no primitive", np.frexp, dtypes="fd")
+numpy("nan_to_num", "NanToNum takes no infinities and lacks float64", lambda x, nan, pos, neg: _nan_to_num(x, nan, pos, neg))
+without("nan_to_num", "the values are attributes")
+without("lerp", "Lerp lacks float64 and weights of other shapes", "d")
+numpy("logit", "Logit has no PyBoost kernel", lambda x, eps: _logit(x, eps), dtypes="fd")
+numpy("addcmul", "AddcmulExt has no CPU kernel; composed of three primitives it takes six times as long",
+      lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b))
+numpy("addcdiv", "AddcdivExt has no CPU kernel; composed of three primitives it takes six times as long",
+      lambda x, a, b, v: x + (a / b if v == 1 else np.asarray(v, x.dtype) * a / b))
+numpy("_round_decimals", "Round takes no decimals on CPU", lambda x, n: _round_decimals(x, n), dtypes="fd")
+
+
+def _isclose(a, b, rtol, atol, equal_nan):
+    close = a == b
+    if a.dtype.kind in "fc":
+        if equal_nan:
+            close |= (a != a) & (b != b)
+        if rtol == 0 and atol == 0:
+            return close
+        return close | np.isfinite(a - b) & (np.abs(a - b) <= atol + np.abs(rtol * b))
+    return close | (np.abs(a.astype(np.int64) - b.astype(np.int64)) <= atol + np.abs(rtol * b.astype(np.float64)))
+
+
+def _nan_to_num(x, nan, pos, neg):
+    if x.dtype.kind not in "fc":
+        return x.copy()
+    if x.dtype.kind == "c":
+        return (_nan_to_num(x.real, nan, pos, neg) + 1j * _nan_to_num(x.imag, nan, pos, neg)).astype(x.dtype)
+    return np.nan_to_num(x, nan=nan or 0.0, posinf=pos, neginf=neg)
+
+
+def _logit(x, eps):
+    p = x if eps is None or eps < 0 else np.clip(x, x.dtype.type(eps), x.dtype.type(1 - eps))
+    return np.log(p / (1 - p))
+
+
+def _round_decimals(x, n):
+    ten = x.dtype.type(10.0 ** abs(n))
+    return np.rint(x * ten) / ten if n > 0 else np.rint(x / ten) * ten

@@ -1,0 +1,52 @@
+"""Special functions on CPU: MindSpore's primitives where they are right, else SciPy, which MindSpore itself depends on."""
+import numpy as np
+import scipy.special as sp
+
+from ..table import legacy, numpy, without
+
+for _name, _prim in {"lgamma": "Lgamma", "i0": "BesselI0", "special.i0e": "BesselI0e", "special.i1": "BesselI1", "special.i1e": "BesselI1e"}.items():
+    legacy(_name, _prim, "PyBoost has no such primitive", dtypes="fd")
+without("erfinv", "wrong by up to 0.9")
+without("digamma", "relative error 0.1 near the root")
+MISSING = "no primitive, or one that is wrong at the edges"
+
+
+def _polygamma(x, n):
+    return sp.psi(x) if n == 0 else sp.polygamma(n, x)
+
+
+for _name, _fn in {
+        "erfinv": sp.erfinv, "digamma": sp.psi, "special.erfcx": sp.erfcx, "special.ndtri": sp.ndtri, "special.log_ndtr": sp.log_ndtr,
+        "_polygamma": _polygamma, "igamma": sp.gammainc, "igammac": sp.gammaincc, "special.zeta": sp.zeta, "special.entr": sp.entr,
+        "special.xlog1py": sp.xlog1py, "special.airy_ai": lambda x: sp.airy(x)[0], "special.bessel_j0": sp.j0, "special.bessel_j1": sp.j1,
+        "special.bessel_y0": sp.y0, "special.bessel_y1": sp.y1, "special.modified_bessel_i0": sp.i0, "special.modified_bessel_i1": sp.i1,
+        "special.modified_bessel_k0": sp.k0, "special.modified_bessel_k1": sp.k1, "special.scaled_modified_bessel_k0": sp.k0e,
+        "special.scaled_modified_bessel_k1": sp.k1e, "special.spherical_bessel_j0": lambda x: np.sinc(x / np.pi)}.items():
+    numpy(_name, MISSING, _fn, dtypes="fd")
+numpy("xlogy", "Xlogy gives NaN for 0 log 0", sp.xlogy, dtypes="fd")
+numpy("logaddexp", "LogAddExp has no CPU kernel; composed of eight primitives it is wrong between equal infinities", np.logaddexp, dtypes="fd")
+numpy("logaddexp2", "LogAddExp2 has no CPU kernel; composed of eight primitives it is wrong between equal infinities", np.logaddexp2, dtypes="fd")
+
+
+def _second_kinds(x, n, sign):
+    """Chebyshev polynomials of the third (-1) and fourth (+1) kind from those of the second."""
+    return sp.eval_chebyu(n, x) + sign * np.where(n > 0, sp.eval_chebyu(np.maximum(n - 1, 0), x), 0)
+
+
+_POLYNOMIALS = {"chebyshev_polynomial_t": lambda n, x: sp.eval_chebyt(n, x), "chebyshev_polynomial_u": lambda n, x: sp.eval_chebyu(n, x),
+                "chebyshev_polynomial_v": lambda n, x: _second_kinds(x, n, -1), "chebyshev_polynomial_w": lambda n, x: _second_kinds(x, n, 1),
+                "hermite_polynomial_h": sp.eval_hermite, "hermite_polynomial_he": sp.eval_hermitenorm, "laguerre_polynomial_l": sp.eval_laguerre,
+                "legendre_polynomial_p": sp.eval_legendre}
+
+
+def _polynomial(f, shifted=False):
+    def kernel(x, n):
+        wide, degree = x.astype(np.float64), n.astype(np.int64)
+        return np.where(degree < 0, 0, f(np.maximum(degree, 0), 2 * wide - 1 if shifted else wide))
+    return kernel
+
+
+for _name, _fn in _POLYNOMIALS.items():
+    numpy(f"special.{_name}", "no primitive", _polynomial(_fn), dtypes="fd")
+    if _name.startswith("chebyshev"):
+        numpy(f"special.shifted_{_name}", "no primitive", _polynomial(_fn, True), dtypes="fd")

@@ -1,0 +1,95 @@
+"""torch.special, and the special functions of the root namespace."""
+import math
+
+from ..op import DEFAULT, INT_TO_FLOAT, composite, op
+from .common import SPECIAL, T, dt
+from .pointwise import no_derivative, refuse
+
+_ROOT2, _ROOT_PI = math.sqrt(2), math.sqrt(math.pi)
+
+
+def _one(name, prim, derivative, *alias):
+    op(f"{name}(Tensor self) -> Tensor", prim, promote=INT_TO_FLOAT, derivative=derivative, alias=alias)
+
+
+# ------------------------------------------------------------------------------------------------ error function
+_one("erf", "Erf", lambda g, self: g * (T.exp(-(self * self)) * (2 / _ROOT_PI)), "special.erf")
+_one("erfc", "Erfc", lambda g, self: g * (T.exp(-(self * self)) * (-2 / _ROOT_PI)), "special.erfc")
+_one("erfinv", "Erfinv", lambda g, out: g * (T.exp(out * out) * (_ROOT_PI / 2)), "special.erfinv")
+_one("special.erfcx", None, lambda g, self, out: g * (self * out * 2 - 2 / _ROOT_PI))
+_one("special.ndtri", None, lambda g, out: g * (T.exp(out * out * 0.5) * math.sqrt(2 * math.pi)))
+_one("special.log_ndtr", None, lambda g, self: g / SPECIAL.erfcx(self / -_ROOT2) * math.sqrt(2 / math.pi))
+
+
+@composite("special.ndtr(Tensor self) -> Tensor")
+def ndtr(self):
+    return T.erfc(self * -math.sqrt(0.5)) * 0.5
+
+
+# ------------------------------------------------------------------------------------------------ gamma and zeta
+_one("lgamma", "Lgamma", lambda g, self: g * T.digamma(self), "special.gammaln")
+_one("digamma", "Digamma", lambda g, self: g * T.polygamma(1, self), "special.digamma", "special.psi")
+_polygamma = op("_polygamma(Tensor self, int n) -> Tensor", None, promote=INT_TO_FLOAT, method=False, inplace=False,
+                derivative=lambda g, self, n: g * T.polygamma(n + 1, self))
+
+
+@composite("polygamma(int n, Tensor self) -> Tensor", alias=("special.polygamma",), method=False)
+def polygamma(n, self):
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return _polygamma.call(self, n)
+
+
+@composite("Tensor.polygamma(Tensor self, int n) -> Tensor", inplace=True)
+def polygamma_method(self, n):
+    return polygamma(n, self)
+
+
+@composite("mvlgamma(Tensor self, int p) -> Tensor", alias=("special.multigammaln",), inplace=True)
+def mvlgamma(self, p):
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    d = self.dtype if self.dtype.category == dt.FLOAT else dt.get_default_dtype()
+    steps = T.arange(-p / 2 + 0.5, 0.5, 0.5, dtype=d, device=self.device)
+    return (self.unsqueeze(-1) + steps).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+def _igamma_grad(sign):
+    return lambda g, self, other: g * (T.exp((self - 1) * T.log(other) - other - T.lgamma(self)) * sign)
+
+
+for _name, _alias, _sign in (("igamma", "special.gammainc", 1), ("igammac", "special.gammaincc", -1)):
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, promote=refuse(DEFAULT, **{
+        k: f'"{_name}_cpu" not implemented for DTYPE' for k in ("bool", "int", "complex")}), alias=(_alias,), derivative={
+            "self": no_derivative(f"the derivative for '{_name}: input' is not implemented."), "other": _igamma_grad(_sign)})
+op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False, derivative={
+    "self": no_derivative("the derivative for 'zeta' is not implemented."),
+    "other": lambda g, self, other: g * -self * SPECIAL.zeta(self + 1, other)})
+_one("special.entr", None, lambda g, self: g * (-1 - T.log(self)))
+op("special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False, derivative={
+    "self": lambda g, self, other: T.where((self == 0) & (other <= -1), 0, SPECIAL.xlog1py(g, other)),
+    "other": lambda g, self, other: g * (self / (other + 1))})
+
+
+# ------------------------------------------------------------------------------------------------ Bessel functions
+_one("i0", "BesselI0", lambda g, self: g * SPECIAL.i1(self), "special.i0")
+_one("special.i0e", "BesselI0e", lambda g, self, out: g * (SPECIAL.i1e(self) - T.sgn(self) * out))
+_one("special.i1", "BesselI1", lambda g, self, out: g * _at_zero(self, lambda x: T.i0(self) - out / x))
+_one("special.i1e", "BesselI1e", lambda g, self, out: g * _at_zero(self, lambda x: SPECIAL.i0e(self) - out * (T.sgn(self) + 1 / x)))
+
+
+def _at_zero(self, f):
+    """f, but 0.5 where its argument is too small to divide by."""
+    small = T.abs(self) <= dt.finfo(self.dtype).eps
+    return T.where(small, 0.5, f(T.where(small, 1, self)))
+
+
+# functions that PyTorch does not differentiate either
+for _name in """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
+ scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0""".split():
+    arg = "x" if _name in ("airy_ai", "spherical_bessel_j0") or _name.startswith("scaled") else "self"
+    op(f"special.{_name}(Tensor {arg}) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False)
+for _name in """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w shifted_chebyshev_polynomial_t
+ shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
+ laguerre_polynomial_l legendre_polynomial_p""".split():
+    op(f"special.{_name}(Tensor|Scalar x, Tensor|Scalar n) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False)
