@@ -1,0 +1,133 @@
+"""Convolutions: the legacy oneDNN primitives for float32, windows and matrix products in NumPy for the rest."""
+from itertools import product
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ....runtime import pyboost
+from ..table import legacy, numpy
+
+
+# ------------------------------------------------------------------------------------------------ NumPy, any rank and dtype
+def windows(x, kernel, stride, padding, dilation):
+    """A view (N, C, *out, *kernel) of the zero-padded x."""
+    if any(padding):
+        x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
+    out = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
+    st = x.strides
+    return as_strided(x, (*x.shape[:2], *out, *kernel), (*st[:2], *(a * s for a, s in zip(st[2:], stride)), *(a * d for a, d in zip(st[2:], dilation))),
+                      writeable=False)
+
+
+def _columns(x, kernel, stride, padding, dilation, groups, size=None):
+    """(groups, channels * kernel, N * out): what a convolution multiplies its weight with."""
+    w = windows(x, kernel, stride, padding, dilation)
+    k = len(kernel)
+    if size is not None:
+        w = w[(slice(None), slice(None), *(slice(0, n) for n in size))]
+    n, c, out = w.shape[0], w.shape[1] // groups, w.shape[2:2 + k]
+    w = w.reshape(n, groups, c, *w.shape[2:]) if groups == 1 else as_strided(w, (n, groups, c, *w.shape[2:]), (w.strides[0], c * w.strides[1], *w.strides[1:]))
+    return w.transpose(1, 2, *range(3 + k, 3 + 2 * k), 0, *range(3, 3 + k)).reshape(groups, c * int(np.prod(kernel)), -1), (n, *out)
+
+
+def _channels(out, n, size):
+    """(groups, channels, N * out) as (N, C, *out)."""
+    return np.ascontiguousarray(np.moveaxis(out.reshape(-1, n, *size), 0, 1))
+
+
+def _ungrouped(x, groups):
+    """(N, C, ...) as (groups, C / groups, N * rest)."""
+    n, c = x.shape[:2]
+    return np.moveaxis(x.reshape(n, groups, c // groups, -1), 0, 2).reshape(groups, c // groups, -1)
+
+
+def forward(x, w, stride, padding, dilation, groups):
+    cols, (n, *size) = _columns(x, w.shape[2:], stride, padding, dilation, groups)
+    return _channels(np.matmul(w.reshape(groups, w.shape[0] // groups, -1), cols), n, size)
+
+
+def transposed(x, w, stride, padding, dilation, size, groups):
+    n, kernel = x.shape[0], w.shape[2:]
+    k = len(kernel)
+    wt = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
+    cols = np.matmul(wt, _ungrouped(x, groups)).reshape(groups, w.shape[1], *kernel, n, *x.shape[2:])
+    full = [max(d * (m - 1) + s * (i - 1) + 1, o + 2 * p) for d, m, s, i, o, p in zip(dilation, kernel, stride, x.shape[2:], size, padding)]
+    out = np.zeros((groups, w.shape[1], n, *full), x.dtype)
+    for at in product(*map(range, kernel)):
+        where = tuple(slice(a * d, a * d + s * (i - 1) + 1, s) for a, d, s, i in zip(at, dilation, stride, x.shape[2:]))
+        out[(..., *where)] += cols[(slice(None), slice(None), *at)]
+    out = out[(..., *(slice(p, p + o) for p, o in zip(padding, size)))]
+    return np.ascontiguousarray(out.reshape(-1, n, *out.shape[-k:]).swapaxes(0, 1))
+
+
+def for_weight(x, g, kernel, stride, padding, dilation, groups):
+    cols, _ = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
+    return np.matmul(_ungrouped(g, groups), cols.transpose(0, 2, 1)).reshape(g.shape[1], x.shape[1] // groups, *kernel)
+
+
+def _biased(out, bias):
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * (out.ndim - 2))
+    return out
+
+
+def _size(x, w, stride, padding, dilation, extra):
+    return [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, k, s, p, d, e in zip(x.shape[2:], w.shape[2:], stride, padding, dilation, extra)]
+
+
+WHY = "the legacy Conv2D lacks the dtype; a composite would copy the same windows, and MatMulExt is 2.7 times slower than np.matmul in float64"
+
+
+@numpy("convolution", WHY)
+def convolution(x, w, bias, stride, padding, dilation, is_transposed, extra, groups):
+    if is_transposed:
+        return _biased(transposed(x, w, stride, padding, dilation, _size(x, w, stride, padding, dilation, extra), groups), bias)
+    return _biased(forward(x, w, stride, padding, dilation, groups), bias)
+
+
+numpy("_C.convolution_weight", WHY, for_weight)
+
+
+# ------------------------------------------------------------------------------------------------ oneDNN, float32
+def _flat(t, a):
+    """A MindSpore tensor (N, C, L) as (N, C, 1, L)."""
+    return pyboost.tensor_from_array(np.ascontiguousarray(a)[:, :, None]) if a.ndim == 3 else t
+
+
+def _pads(padding):
+    return tuple(p for p in padding for _ in (0, 1))
+
+
+def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, groups):
+    xa, wa = x.asnumpy(), w.asnumpy()
+    bias = None if bias is None else bias.asnumpy()
+    k = wa.ndim - 2
+    if 0 in xa.shape or 0 in wa.shape or k > 3 or (k == 3 and (is_transposed or groups > 1)) or any(e >= s for e, s in zip(extra, stride)):
+        return convolution(xa, wa, bias, stride, padding, dilation, is_transposed, extra, groups)
+    if k == 3:
+        out = pyboost.primitive("Conv3D", legacy=True).of(wa.shape[0], wa.shape[2:], 1, "pad", _pads(padding), tuple(stride), tuple(dilation), groups)(x, w)
+        return _biased(out.asnumpy(), bias)
+    kernel, stride2, dilation2, padding2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, wa.shape[2:]), (1, stride), (1, dilation), (0, padding)))
+    x, w = _flat(x, xa), _flat(w, wa)
+    if is_transposed:
+        size = _size(xa, wa, stride, padding, dilation, extra)
+        out = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(
+            wa.shape[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups)(x, w, (xa.shape[0], wa.shape[1] * groups, *(1,) * (k == 1), *size))
+    else:
+        out = prim.of(wa.shape[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups)(x, w)
+    out = out.asnumpy()
+    return _biased(out.reshape(*out.shape[:2], out.shape[3]) if k == 1 else out, bias)
+
+
+def _conv_weight(prim, x, g, kernel, stride, padding, dilation, groups):
+    xa, ga, k = x.asnumpy(), g.asnumpy(), len(kernel)
+    count = [(n + 2 * p - d * (m - 1) - 1) // s + 1 for n, m, s, p, d in zip(xa.shape[2:], kernel, stride, padding, dilation)]
+    if k > 2 or 0 in xa.shape or 0 in ga.shape or count != list(ga.shape[2:]):
+        return for_weight(xa, ga, kernel, stride, padding, dilation, groups)
+    k2, s2, d2, p2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, kernel), (1, stride), (1, dilation), (0, padding)))
+    shape = (ga.shape[1], xa.shape[1] // groups, *k2)
+    return prim.of(ga.shape[1], k2, "pad", _pads(p2), _pads(p2), 1, s2, (1, 1, *d2), groups)(_flat(g, ga), _flat(x, xa), shape)
+
+
+legacy("convolution", "Conv2D", "Convolution has no CPU kernel", fn=_conv, dtypes="f")
+legacy("_C.convolution_weight", "Conv2DBackpropFilter", "ConvolutionGrad has no CPU kernel", fn=_conv_weight, dtypes="f")
