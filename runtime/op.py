@@ -828,9 +828,10 @@ def _result(o):
     names = o.schema.result_names
     if not names:
         return None
-    cls = _return_types.get(o.name)
+    name = o.name if o.namespace in ("torch", "Tensor") else f"{o.namespace.replace('.', '_')}_{o.name}"
+    cls = _return_types.get(name)
     if cls is None:
-        cls = _return_types[o.name] = _return_type(o.name, names)
+        cls = _return_types[name] = _return_type(name, names)
     return cls
 
 
@@ -854,8 +855,9 @@ def _return_type(name, fields):
 
 
 def return_type(name):
-    for ns in REGISTRY.values():
-        for o in ns.get(name, ()):
+    for ns, ops in REGISTRY.items():
+        prefix = "" if ns == "torch" else ns.replace(".", "_") + "_"
+        for o in ops.get(name[len(prefix):], ()) if name.startswith(prefix) else ():
             if o.schema.result_names:
                 return _result(o)
     return None

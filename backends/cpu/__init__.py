@@ -4,7 +4,7 @@ import numpy as np
 from ...runtime import backend, dtypes as dt, pyboost
 from ...runtime.device import CPU
 from ...runtime.autograd import MODE
-from ...runtime.tensor import Tensor, from_array, numel, wrap
+from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
 from . import table
 
 # elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower than equal shapes
@@ -219,7 +219,11 @@ class Cpu(backend.Backend):
             r = np.asarray(r)
             if r.dtype != dtype.np:
                 r = _astype(r, dtype)
-            return from_array(r.reshape(shape) if r.shape != tuple(shape) else r, dtype)
+            r = r.reshape(shape) if r.shape != tuple(shape) else r
+            if len(spec) > 2 and spec[2] is not None:
+                # columns in one piece, as LAPACK's results lie in PyTorch
+                return strided_view(from_array(np.ascontiguousarray(r.swapaxes(-1, -2)), dtype), tuple(shape), spec[2], 0)
+            return from_array(r, dtype)
         if _ms_out(r) is not dtype:
             return from_array(_astype(r.asnumpy(), dtype).reshape(shape), dtype)
         t = wrap(r, tuple(shape), dtype)
