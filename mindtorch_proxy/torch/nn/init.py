@@ -108,8 +108,7 @@ def eye_(tensor):
     """Make a matrix the identity."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    tensor.zero_().fill_diagonal_(1)
-    return tensor
+    return tensor.copy_(torch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 @torch.no_grad()

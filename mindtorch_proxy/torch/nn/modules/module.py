@@ -12,6 +12,7 @@ from torch import __future__ as _future
 from torch.utils.hooks import BackwardHook, RemovableHandle
 
 from ..parameter import Buffer, Parameter, is_lazy
+from .utils import _parse_to
 
 __all__ = ["register_module_forward_pre_hook", "register_module_forward_hook", "register_module_full_backward_pre_hook",
            "register_module_backward_hook", "register_module_full_backward_hook", "register_module_buffer_registration_hook",
@@ -440,7 +441,7 @@ class Module:
 
     def to(self, *args, **kwargs):
         """Move and cast the module in place: to(device, dtype), to(dtype), to(tensor), to(memory_format=...)."""
-        device, dtype, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")

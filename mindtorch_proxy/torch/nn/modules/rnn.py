@@ -7,7 +7,6 @@ import torch
 
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
 from .utils import _optional_parameters
@@ -19,7 +18,7 @@ __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell"
 
 def _step_rnn(activation):
     def step(x, states, w_hh, b_hh, w_hr=None):
-        return (activation(x + F.linear(states[0], w_hh, b_hh)),)
+        return (getattr(torch, activation)(x + F.linear(states[0], w_hh, b_hh)),)
 
     return step
 
@@ -44,7 +43,7 @@ def _step_gru(x, states, w_hh, b_hh, w_hr=None):
 
 
 # mode: (rows of the weights in hidden sizes, step)
-_MODES = {"RNN_TANH": (1, _step_rnn(torch.tanh)), "RNN_RELU": (1, _step_rnn(torch.relu)), "LSTM": (4, _step_lstm), "GRU": (3, _step_gru)}
+_MODES = {"RNN_TANH": (1, _step_rnn("tanh")), "RNN_RELU": (1, _step_rnn("relu")), "LSTM": (4, _step_lstm), "GRU": (3, _step_gru)}
 
 
 def _run_direction(step, x, sizes, states, weights, reverse):

@@ -45,6 +45,30 @@ def consume_prefix_in_state_dict_if_present(state_dict, prefix):
             metadata[key[len(prefix):]] = metadata.pop(key)
 
 
+def _parse_to(*args, **kwargs):
+    """(device, dtype, non_blocking, memory_format) from the arguments of `to`: (device, dtype, ...), (dtype, ...) or (tensor, ...)."""
+    import torch
+
+    def bind(device=None, dtype=None, non_blocking=False, copy=False, *, memory_format=None):
+        if dtype is not None and not isinstance(dtype, torch.dtype):
+            raise TypeError
+        if copy:
+            raise RuntimeError(".to() does not accept copy argument")
+        return None if device is None else torch.device(device), dtype, non_blocking, memory_format
+
+    tensor = kwargs.get("tensor", args[0] if args else None)
+    if isinstance(tensor, torch.Tensor):
+        kwargs.pop("tensor", None)
+        args = (tensor.device, tensor.dtype, *args[1:])
+    elif isinstance(tensor, torch.dtype):
+        args = (None, *args)
+    try:
+        return bind(*args, **kwargs)
+    except TypeError:
+        got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
+        raise TypeError(f"to() received an invalid combination of arguments - got ({got})") from None
+
+
 def _layer(signature, forward, repr="", base=None, setup=None):
     """Make the Module class for a layer that stores its arguments and calls a function, e.g. "ELU(alpha=1.0, inplace=False)".
 

@@ -4,6 +4,8 @@ from typing import NamedTuple, Optional
 
 import torch
 
+from ..modules.utils import _parse_to
+
 __all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pad_packed_sequence", "pad_sequence", "unpad_sequence",
            "pack_sequence", "unpack_sequence"]
 
@@ -57,7 +59,7 @@ class PackedSequence(PackedSequence_):
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
-        _, _, non_blocking, memory_format = torch._C._nn._parse_to(*args, **kwargs)
+        _, _, non_blocking, memory_format = _parse_to(*args, **kwargs)
         return self._move(data, lambda t: t.to(data.device, non_blocking=non_blocking, memory_format=memory_format))
 
     def _to_device(self, device, args, kwargs):

@@ -5,7 +5,7 @@ from .. import functional as F
 from ..parameter import Parameter, UninitializedParameter
 from .weight_norm import _find_hook, _remove_hook
 
-__all__ = ["SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "spectral_norm", "remove_spectral_norm"]
+__all__ = ["SpectralNorm", "spectral_norm", "remove_spectral_norm"]
 
 
 def _as_matrix(weight, dim):
@@ -22,8 +22,6 @@ def _default_dim(module):
 
 class SpectralNorm:
     """The hook: computes `name` as name_orig over its largest singular value, by power iteration on name_u and name_v."""
-
-    _version = 1
 
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         if n_power_iterations <= 0:
@@ -60,11 +58,6 @@ class SpectralNorm:
     def __call__(self, module, inputs):
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
-    def _solve_v_and_rescale(self, weight_mat, u, target_sigma):
-        """The v that, with this u, gives target_sigma."""
-        v = (weight_mat.t().mm(weight_mat).pinverse() @ (weight_mat.t() @ u.unsqueeze(1))).squeeze(1)
-        return v.mul_(target_sigma / torch.dot(u, torch.mv(weight_mat, v)))
-
     @staticmethod
     def apply(module, name, n_power_iterations, dim, eps):
         """Rename the parameter and register the hooks."""
@@ -85,45 +78,7 @@ class SpectralNorm:
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
         module.register_forward_pre_hook(fn)
-        module._register_state_dict_hook(SpectralNormStateDictHook(fn))
-        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(fn))
         return fn
-
-
-class SpectralNormLoadStateDictPreHook:
-    """Finds name_v for state dicts from before it was saved."""
-
-    def __init__(self, fn):
-        self.fn = fn
-
-    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
-        fn, key = self.fn, prefix + self.fn.name
-        version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version")
-        if version is not None and version >= 1:
-            return
-        if version is None and key not in state_dict and all(key + s in state_dict for s in ("_orig", "_u", "_v")):
-            return
-        missing = [key + s for s in ("_orig", "", "_u") if key + s not in state_dict]
-        if missing:
-            missing_keys.extend(missing if strict else ())
-            return
-        with torch.no_grad():
-            original = state_dict[key + "_orig"]
-            sigma = (original / state_dict.pop(key)).mean()
-            state_dict[key + "_v"] = fn._solve_v_and_rescale(fn.reshape_weight_to_matrix(original), state_dict[key + "_u"], sigma)
-
-
-class SpectralNormStateDictHook:
-    """Notes the version in the metadata."""
-
-    def __init__(self, fn):
-        self.fn = fn
-
-    def __call__(self, module, state_dict, prefix, local_metadata):
-        versions, key = local_metadata.setdefault("spectral_norm", {}), self.fn.name + ".version"
-        if key in versions:
-            raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
-        versions[key] = self.fn._version
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
@@ -135,10 +90,4 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 def remove_spectral_norm(module, name="weight"):
     """Undo spectral_norm."""
     _remove_hook(module, SpectralNorm, name, "spectral_norm")
-    for hooks, cls in ((module._state_dict_hooks, SpectralNormStateDictHook),
-                       (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook)):
-        for key, hook in list(hooks.items()):
-            hook = getattr(hook, "hook", hook)  # Module wraps its load hooks
-            if isinstance(hook, cls) and hook.fn.name == name:
-                del hooks[key]
     return module

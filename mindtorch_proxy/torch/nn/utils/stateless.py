@@ -43,10 +43,10 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
     if strict:
         known = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
         errors = [f"{what} key(s): {', '.join(map(repr, keys))}." for what, keys in (
-            ("Unexpected", sorted(k for k in tensors if k not in known)), ("Missing", sorted(k for k in known if k not in tensors))) if keys]
+            ("Unexpected", sorted(tensors.keys() - known)), ("Missing", sorted(known.keys() - tensors))) if keys]
         if errors:
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(errors))
-    for name, value in tensors.items():
+    for value in tensors.values():
         if not isinstance(value, torch.Tensor) and not hasattr(value, "__torch_function__"):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
     places = {name: _owner(module, name) for name in tensors}

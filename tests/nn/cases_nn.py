@@ -1,0 +1,561 @@
+"""Programs over torch.nn: each gives the same here as in PyTorch. run_cases.py of tests/oracle runs them, seeded."""
+
+import copy
+import pickle
+
+__warningregistry__ = {}  # here already, so that a warning adds no name while run_cases.py goes through them
+
+
+def outcome(f):
+    """What f returns, or the error that it raises."""
+    try:
+        result = f()
+    except Exception as e:
+        return [type(e).__name__, str(e)]
+    return ["ok", repr(result) if hasattr(result, "named_modules") else result]
+
+
+def case_hooks(torch):
+    nn, log = torch.nn, []
+    m = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    m.register_full_backward_hook(lambda m, gi, go: log.append(["full", [g if g is None else list(g.shape) for g in gi], len(go)]))
+    m[0].register_full_backward_pre_hook(lambda m, go: log.append(["pre", len(go)]))
+    m[2].register_full_backward_hook(lambda m, gi, go: (gi[0] * 2,))
+    handle = m[1].register_forward_hook(lambda m, a, k, o: log.append(["forward", len(a), k]), with_kwargs=True, always_call=True)
+    m[1].register_forward_pre_hook(lambda m, a, k: ((a[0] + 1,), k), with_kwargs=True, prepend=True)
+    m[1].register_forward_pre_hook(lambda m, a: log.append("second"))
+    x = torch.ones(2, 2, requires_grad=True)
+    y = m(x)
+    y.sum().backward()
+
+    def boom(m, a):
+        raise RuntimeError("x")
+
+    m[1].register_forward_pre_hook(boom)
+    log.append(outcome(lambda: m(x)))
+    handle.remove()
+    log.append(len(m[1]._forward_hooks_with_kwargs))
+    b = nn.Linear(2, 2)
+    b.register_backward_hook(lambda m, gi, go: log.append(["regular", len(gi), len(go)]))
+    b(x).sum().backward()
+    log.append(outcome(lambda: b.register_full_backward_hook(lambda *a: None)))
+    return [log, y, x.grad]
+
+
+def case_global_hooks(torch):
+    hooks, log = torch.nn.modules.module, []
+    handles = [
+        hooks.register_module_forward_hook(lambda m, a, o: log.append(type(m).__name__)),
+        hooks.register_module_forward_pre_hook(lambda m, a: log.append("pre")),
+        hooks.register_module_parameter_registration_hook(lambda m, n, p: log.append(n)),
+        hooks.register_module_buffer_registration_hook(lambda m, n, p: log.append(n)),
+        hooks.register_module_module_registration_hook(lambda m, n, p: log.append(n)),
+        hooks.register_module_full_backward_hook(lambda m, gi, go: log.append("full")),
+    ]
+    m = torch.nn.Sequential(torch.nn.BatchNorm1d(2))
+    m.q = torch.nn.Parameter(torch.ones(1))
+    m.register_buffer("b", torch.ones(1))
+    m.b = torch.zeros(1)
+    m(torch.randn(3, 2, requires_grad=True)).sum().backward()
+    for handle in handles:
+        handle.remove()
+    m(torch.randn(3, 2))
+    return log
+
+
+def case_errors_of_modules(torch):
+    nn = torch.nn
+    m = nn.Module()
+    m.p, m.l = nn.Parameter(torch.ones(1)), nn.Linear(1, 1)
+    m.register_buffer("b", torch.ones(1))
+
+    class Early(nn.Module):
+        def __init__(self, value):
+            self.x = value
+
+    return [
+        outcome(f)
+        for f in (
+            lambda: setattr(m, "p", 1),
+            lambda: setattr(m, "l", 1),
+            lambda: setattr(m, "b", 1),
+            lambda: m.register_buffer("l", None),
+            lambda: m.register_buffer("a.b", None),
+            lambda: m.register_buffer("", None),
+            lambda: m.register_buffer(1, None),
+            lambda: m.register_buffer("x", 3),
+            lambda: m.register_parameter("x", torch.ones(1)),
+            lambda: m.register_parameter("b", None),
+            lambda: m.add_module("x", 3),
+            lambda: m.add_module("p", None),
+            lambda: m.add_module("a.b", None),
+            lambda: m.add_module(3, None),
+            lambda: Early(nn.Linear(1, 1)),
+            lambda: Early(nn.Parameter(torch.ones(1))),
+            lambda: m.nope,
+            lambda: m.get_submodule("l.q"),
+            lambda: m.get_submodule("p"),
+            lambda: m.get_parameter("b"),
+            lambda: m.get_buffer("p"),
+            lambda: nn.Module(3),
+            lambda: nn.Module(a=3),
+            lambda: m.train(3),
+            lambda: m.to(torch.int64),
+            lambda: m.load_state_dict(3),
+            lambda: m.set_submodule("", m),
+            lambda: m.set_submodule("q", m, strict=True),
+            lambda: delattr(m, "z"),
+            lambda: m(1),
+            lambda: nn.Linear(2, 2).load_state_dict({"weight": torch.ones(3, 2), "bias": 3}),
+            lambda: nn.Linear(2, 2).load_state_dict({"weight": torch.ones(3, 2), "q": torch.ones(1), "x.y": torch.ones(1)}),
+        )
+    ]
+
+
+def case_errors_of_layers(torch):
+    nn, one = torch.nn, torch.ones
+    return [
+        outcome(f)
+        for f in (
+            lambda: nn.Conv2d(3, 4, 3, groups=2),
+            lambda: nn.Conv2d(3, 4, 3, padding="same", stride=2),
+            lambda: nn.Conv2d(4, 4, 3, groups=0),
+            lambda: nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"),
+            lambda: nn.BatchNorm2d(3)(one(2, 3)),
+            lambda: nn.BatchNorm1d(3)(one(3)),
+            lambda: nn.InstanceNorm1d(3)(one(3)),
+            lambda: nn.InstanceNorm1d(3, affine=True)(one(2, 4, 5)),
+            lambda: nn.GroupNorm(2, 3),
+            lambda: nn.Dropout(2),
+            lambda: nn.MultiheadAttention(3, 2),
+            lambda: nn.MultiheadAttention(0, 2),
+            lambda: nn.Hardtanh(1, 0),
+            lambda: nn.Unflatten(0, [1, "a"]),
+            lambda: nn.HuberLoss(delta="a"),
+            lambda: nn.MultiMarginLoss(p=3),
+            lambda: nn.TripletMarginLoss(margin=0),
+            lambda: nn.FractionalMaxPool2d(2),
+            lambda: nn.LSTM(2, 3)(one(4)),
+            lambda: nn.LSTM(2, 3)(one(4, 1, 3)),
+            lambda: nn.LSTM(2, 3)(one(4, 1, 2), (one(1, 1, 3), one(1, 2, 3))),
+            lambda: nn.GRU(2, 3)(one(4, 1, 2), one(2, 3)),
+            lambda: nn.LSTM(2, 3)(one(4, 2), (one(1, 2, 3), one(1, 1))),
+            lambda: nn.RNN(2, 3, nonlinearity="a"),
+            lambda: nn.GRU(2, 3, proj_size=1),
+            lambda: nn.LSTM(2.5, 3),
+            lambda: nn.LSTM(2, 3, bias=1),
+            lambda: nn.LSTM(2, 3)(one(4, 1, 2, dtype=torch.float64)),
+            lambda: nn.LSTMCell(2, 3)(one(1, 1, 2)),
+            lambda: nn.GRUCell(2, 3)(one(2, 2), one(3, 3)),
+            lambda: nn.AdaptiveLogSoftmaxWithLoss(3, 5, [2, 2]),
+            lambda: nn.AdaptiveLogSoftmaxWithLoss(3, 5, [2])(one(2, 3), torch.tensor([1, 7])),
+            lambda: nn.Sequential(nn.ReLU())[3],
+            lambda: nn.Sequential(nn.ReLU()) + [1],
+            lambda: nn.Sequential(nn.ReLU()) * 0,
+            lambda: nn.ModuleList([nn.ReLU()])[2],
+            lambda: nn.ModuleList(3),
+            lambda: nn.ModuleDict([(1, 2, 3)]),
+            lambda: nn.ParameterList()(),
+            lambda: nn.ParameterDict()["x"],
+            lambda: nn.CircularPad2d(1)(one(2, 2)),
+            lambda: nn.Softmax2d()(one(2)),
+            lambda: nn.LazyConv2d(3, 2)(one(2, 2)),
+            lambda: list(nn.ConvTranspose2d(1, 1, 2, stride=2)(one(1, 1, 3, 3), output_size=(7, 7)).shape),
+            lambda: nn.ConvTranspose2d(1, 1, 2, stride=2)(one(1, 1, 3, 3), output_size=(9, 9)),
+            lambda: nn.Bilinear(0, 2, 3),
+        )
+    ]
+
+
+def case_state_dict(torch):
+    nn = torch.nn
+
+    class Extra(nn.Linear):
+        def get_extra_state(self):
+            return {"k": 1}
+
+        def set_extra_state(self, state):
+            self.got = state
+
+    m, other = (nn.Sequential(Extra(2, 2), nn.BatchNorm1d(2)) for _ in range(2))
+    sd = m.state_dict()
+    r = [list(sd), dict(sd._metadata), str(other.load_state_dict(sd)), other[0].got]
+    del sd["0._extra_state"]
+    r.append(outcome(lambda: other.load_state_dict(sd)))
+    old = {k: v for k, v in nn.BatchNorm1d(2).state_dict().items() if "num" not in k}  # as saved before version 2
+    r.append(str(nn.BatchNorm1d(2).load_state_dict(old)))
+    m.register_state_dict_pre_hook(lambda m, prefix, keep: r.append([prefix, keep]))
+    m._register_state_dict_hook(lambda m, s, prefix, local: {"a": 1})
+    r.append(m.state_dict())
+    linear = nn.Linear(2, 2)
+    linear.register_load_state_dict_pre_hook(lambda m, sd, *a: sd.update(weight=torch.zeros(2, 2)))
+    linear.register_load_state_dict_post_hook(lambda m, keys: keys.missing_keys.clear())
+    r += [str(linear.load_state_dict({})), linear.weight, linear.state_dict(keep_vars=True)["weight"] is linear.weight]
+    empty = nn.Linear(2, 2, device="meta")
+    r += [
+        str(empty.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)}, assign=True)),
+        empty.weight,
+        type(empty.weight).__name__,
+    ]
+    keys = {"module.a": 1, "module.b.c": 2, "x": 3}
+    nn.modules.utils.consume_prefix_in_state_dict_if_present(keys, "module.")
+    return r + [list(nn.Linear(2, 2).state_dict(prefix="q.")), keys]
+
+
+def case_kinds_of_attributes(torch):
+    nn = torch.nn
+    m = nn.Module()
+    m.a, m.b = nn.Buffer(torch.ones(2)), nn.Buffer(torch.ones(1), persistent=False)
+    r = [list(m.state_dict()), [k for k, _ in m.named_buffers()], isinstance(m.a, nn.Buffer), type(m.a).__name__]
+    m.a = torch.zeros(3)
+    r.append(m.a)
+    m.a = None
+    r.append(list(m.state_dict()))
+    m.a = nn.Parameter(torch.ones(1))
+    r += [list(m._buffers), list(m._parameters)]
+    m.q = nn.Linear(1, 1)
+    m.q = None
+    m.z = 5
+    m.z = nn.ReLU()
+    r += [list(m._modules), "z" in m.__dict__]
+    del m.z
+    return r + [hasattr(m, "z"), [k for k in dir(m) if k in ("a", "b", "q", "z")]]
+
+
+def case_sequences_of_modules(torch):
+    nn, r = torch.nn, []
+    s = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.GELU())
+    del s[0]
+    s += nn.Sequential(nn.ELU())
+    s = s * 2
+    s *= 2
+    r += [repr(s), len(s), repr(s.pop(1)), list(s._modules)]
+    s[0] = nn.SELU()
+    del s[1:4]
+    r += [repr(s[-1]), repr(s), repr(s[1:]), repr(2 * nn.Sequential(nn.ReLU()))]
+    layers = nn.ModuleList([nn.Linear(1, 1), nn.Linear(1, 1), nn.ReLU()])
+    r += [repr(layers), repr(layers[:2]), repr(layers + [nn.ReLU()])]
+    layers.insert(1, nn.ELU())
+    del layers[0:2]
+    layers += list(layers)
+    return r + [repr(layers), repr(layers.pop(0)), repr(nn.ModuleList())]
+
+
+def case_dictionaries(torch):
+    nn = torch.nn
+    d = nn.ModuleDict([["a", nn.ReLU()]])
+    d["b"] = nn.ELU()
+    r = [list(d), len(d), "a" in d, repr(d.pop("a")), repr(d), repr(list(d.items())), repr(list(d.values()))]
+    d.clear()
+    p = nn.ParameterList([torch.ones(2, 3), nn.Parameter(torch.ones(1)), 5])
+    p.append(torch.ones(2))
+    r += [repr(d), repr(p), len(p), repr(p[1:3]), [k for k, _ in p.named_parameters()]]
+    q = nn.ParameterDict({"b": torch.ones(1), "a": torch.ones(2), "n": 3})
+    return r + [
+        repr(q),
+        list(q),
+        q.pop("b"),
+        q.popitem(),
+        q.get("z", 3),
+        repr(q | {"x": torch.ones(1)}),
+        repr(q.copy()),
+        list(reversed(q)),
+        q.setdefault("k", torch.ones(1)),
+        repr(nn.ParameterDict().fromkeys(["a", "b"], 1)),
+    ]
+
+
+def recurrent(torch, cls, **kw):
+    """Outputs, gradients and packed runs of a recurrent layer in all its shapes."""
+    nn, r = torch.nn, []
+    x = torch.randn(5, 5, 3, requires_grad=True)
+    for bidirectional, batch_first, layers in ((False, False, 1), (True, False, 2), (False, True, 2), (True, True, 1)):
+        m = cls(3, 4, layers, bidirectional=bidirectional, batch_first=batch_first, dropout=0.3 * (layers == 2), bias=layers == 1, **kw)
+        torch.manual_seed(1)
+        output, state = m(x)
+        (output * torch.linspace(0, 1, output.numel()).view_as(output)).sum().backward()
+        m.eval()
+        packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([2, 5, 1, 3, 3]), batch_first=batch_first, enforce_sorted=False)
+        o, h = m(packed)
+        r += [
+            output,
+            state,
+            [p.grad for p in m.parameters()],
+            x.grad,
+            m(x[0]),
+            list(o),
+            h,
+            m(packed, h)[1],
+            repr(m),
+            copy.deepcopy(m)(x)[0],
+            nn.utils.rnn.pad_packed_sequence(o, batch_first=batch_first, padding_value=-1.0, total_length=6),
+        ]
+    return r
+
+
+def case_lstm(torch):
+    return recurrent(torch, torch.nn.LSTM)
+
+
+def case_lstm_with_projection(torch):
+    return recurrent(torch, torch.nn.LSTM, proj_size=2)
+
+
+def case_gru(torch):
+    return recurrent(torch, torch.nn.GRU)
+
+
+def case_rnn_relu(torch):
+    return recurrent(torch, torch.nn.RNN, nonlinearity="relu")
+
+
+def case_recurrent_cells(torch):
+    nn, r, x = torch.nn, [], torch.randn(2, 3)
+    for cell in (nn.LSTMCell, nn.GRUCell, nn.RNNCell):
+        m = cell(3, 4)
+        r += [m(x), m(x[0]), m(x, m(x)), repr(m), repr(cell(3, 4, bias=False))]
+    return r
+
+
+def case_sequences(torch):
+    rnn, one = torch.nn.utils.rnn, torch.ones
+    packed = rnn.pack_sequence([one(3, 2), one(2, 2)])
+    return [
+        rnn.unpack_sequence(rnn.pack_sequence([one(2, 2), one(3, 2)], enforce_sorted=False)),
+        rnn.pad_sequence([one(1), one(3)], padding_side="left"),
+        packed.to(torch.float64).data,
+        packed.double().data,
+        packed.cpu() is packed,
+        packed.is_cuda,
+        rnn.invert_permutation(torch.tensor([2, 0, 1])),
+        outcome(lambda: rnn.pack_padded_sequence(one(3, 2, 1), [2, 3]))[0],
+        outcome(lambda: rnn.pack_padded_sequence(one(3, 2, 1), [3, 0])),
+        outcome(lambda: rnn.pad_sequence([])),
+    ]
+
+
+def transformer(torch, **kw):
+    m, first = torch.nn.Transformer(8, 2, 2, 2, 16, **kw), kw.get("batch_first", False)
+    src = torch.randn(3, 5, 8) if first else torch.randn(5, 3, 8)
+    tgt = src[:, :4] if first else src[:4]
+    pad = torch.tensor([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1], [0, 1, 1, 1, 1]], dtype=torch.bool)
+    torch.manual_seed(1)
+    r = [
+        m(src, tgt, tgt_mask=m.generate_square_subsequent_mask(4), src_key_padding_mask=pad, memory_key_padding_mask=pad),
+        list(m.state_dict()),
+        repr(m),
+    ]
+    m.eval()
+    r.append(m(src, tgt))
+    with torch.no_grad():
+        layer = m.encoder.layers[0]
+        return r + [
+            m.encoder(src, src_key_padding_mask=pad),
+            m.encoder(src),
+            layer(src),
+            layer.self_attn(src, src, src, average_attn_weights=False),
+        ]
+
+
+def case_transformer(torch):
+    return transformer(torch)
+
+
+def case_transformer_batch_first(torch):
+    return transformer(torch, batch_first=True)
+
+
+def case_transformer_norm_first(torch):
+    return transformer(torch, batch_first=True, norm_first=True, activation="gelu", bias=False)
+
+
+def case_attention_of_other_sizes(torch):
+    m = torch.nn.MultiheadAttention(4, 2, kdim=3, vdim=5, add_bias_kv=True, add_zero_attn=True, batch_first=True)
+    return [m(torch.ones(2, 3, 4), torch.ones(2, 6, 3), torch.ones(2, 6, 5)), list(m.state_dict())]
+
+
+def case_parameters_and_lazy_modules(torch):
+    nn = torch.nn
+    p = nn.Parameter(torch.arange(2.0))
+    lazy = nn.LazyLinear(3)
+    r = [
+        repr(p),
+        type(copy.deepcopy(p)).__name__,
+        copy.deepcopy(p),
+        repr(pickle.loads(pickle.dumps(nn.Linear(2, 2)))),
+        repr(lazy),
+        repr(lazy.weight),
+    ]
+    other = copy.deepcopy(lazy)
+    lazy(torch.ones(2, 5))
+    r += [repr(lazy), type(lazy).__name__, list(other.state_dict())]
+    other.load_state_dict(lazy.state_dict())
+    norm = nn.LazyBatchNorm1d()
+    norm(torch.ones(2, 3))
+    return r + [other.weight.shape, other(torch.ones(1, 5)), repr(other), repr(norm), type(norm).__name__]
+
+
+def case_parametrizations(torch):
+    nn = torch.nn
+    parametrize = nn.utils.parametrize
+
+    class Symmetric(nn.Module):
+        def forward(self, x):
+            return x.triu() + x.triu(1).T
+
+        def right_inverse(self, x):
+            return x.triu()
+
+    class Row(nn.Module):
+        def forward(self, x):
+            return x[0]
+
+    m = nn.Linear(3, 3)
+    parametrize.register_parametrization(m, "weight", Symmetric())
+    r = [m.weight, list(m.state_dict()), repr(m), type(m).__name__, parametrize.is_parametrized(m), parametrize.is_parametrized(m, "bias")]
+    m.weight = torch.arange(9.0).view(3, 3)
+    r += [
+        m.weight,
+        copy.deepcopy(m).weight,
+        outcome(lambda: pickle.dumps(m))[0],
+        outcome(lambda: parametrize.register_parametrization(m, "weight", Row()))[0],
+        outcome(lambda: parametrize.register_parametrization(m, "z", Symmetric()))[0],
+    ]
+    with parametrize.cached():
+        r.append(m.weight is m.weight)
+    parametrize.remove_parametrizations(m, "weight")
+    return r + [m.weight, repr(m), list(m.state_dict())]
+
+
+def case_orthogonal(torch):
+    r = []
+    for how in ("matrix_exp", "cayley", "householder"):
+        for trivial in (True, False):
+            m = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(4, 3), orthogonal_map=how, use_trivialization=trivial)
+            r += [m.weight @ m.weight.T, list(m.state_dict())]
+    return r
+
+
+def case_weight_and_spectral_norm(torch):
+    nn, utils = torch.nn, torch.nn.utils
+    a = utils.parametrizations.weight_norm(nn.Conv1d(2, 3, 2), dim=1)
+    r = [list(a.state_dict()), a.weight, a.parametrizations.weight.original0]
+    a.load_state_dict({"bias": a.bias, "weight_g": torch.ones(1, 2, 1), "weight_v": torch.ones(3, 2, 2)})
+    s = utils.parametrizations.spectral_norm(nn.Linear(4, 3))
+    r += [a.weight, s.weight, list(s.state_dict())]
+    s = utils.spectral_norm(nn.Linear(4, 3))
+    r += [list(s.state_dict()), s(torch.ones(4)), s.weight]
+    utils.remove_spectral_norm(s)
+    w = utils.weight_norm(nn.Linear(4, 3))
+    r += [list(s.state_dict()), s.weight, list(w.state_dict()), w(torch.ones(4))]
+    utils.remove_weight_norm(w)
+    return r + [
+        list(w.state_dict()),
+        w.weight,
+        outcome(lambda: utils.remove_weight_norm(w)),
+        outcome(lambda: utils.remove_spectral_norm(s)),
+    ]
+
+
+def case_clipping_and_vectors(torch):
+    utils = torch.nn.utils
+    ps = [torch.nn.Parameter(torch.randn(3)), torch.nn.Parameter(torch.randn(2, 2))]
+    for p in ps:
+        p.grad = torch.randn_like(p) * 5
+    r = [
+        utils.get_total_norm([p.grad for p in ps], 1),
+        utils.clip_grad_norm_(iter(ps), 1.0),
+        [p.grad.clone() for p in ps],
+        utils.clip_grad_norm_(ps, 1.0, norm_type=float("inf")),
+        utils.clip_grad_norm_([], 1.0),
+    ]
+    utils.clip_grad_value_(ps, 0.01)
+    vector = utils.parameters_to_vector(ps)
+    utils.vector_to_parameters(vector * 2, ps)
+    r += [[p.grad for p in ps], vector, ps]
+    ps[0].grad = torch.tensor([float("nan"), 1, 1])
+    return r + [
+        outcome(lambda: utils.clip_grad_norm_(ps, 1.0, error_if_nonfinite=True))[0],
+        utils.skip_init(torch.nn.Linear, 2, 2).weight.shape,
+    ]
+
+
+def case_fusion(torch):
+    nn, utils = torch.nn, torch.nn.utils
+    conv, norm, linear, norm1 = nn.Conv2d(2, 3, 2).eval(), nn.BatchNorm2d(3).eval(), nn.Linear(2, 3).eval(), nn.BatchNorm1d(3).eval()
+    norm.running_mean.uniform_()
+    norm.running_var.uniform_(0.5, 1)
+    fused = utils.fuse_conv_bn_eval(conv, norm)
+    return [fused.weight, fused.bias, fused(torch.ones(1, 2, 4, 4)), utils.fuse_linear_bn_eval(linear, norm1).weight]
+
+
+def case_functional_call(torch):
+    nn, call = torch.nn, torch.nn.utils.stateless._functional_call
+    m, a = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)), nn.Linear(2, 2)
+    tied, one = nn.Sequential(a, a), torch.ones(2, 2)
+    return [
+        call(m, {"0.weight": one, "0.bias": torch.zeros(2)}, torch.randn(3, 2)),
+        [type(p).__name__ for p in m.parameters()],
+        outcome(lambda: call(m, {"z": torch.ones(1)}, one, strict=True)),
+        call(tied, {"0.weight": one}, torch.ones(1, 2)),
+        outcome(lambda: call(tied, {"0.weight": one, "1.weight": torch.ones(2, 2)}, torch.ones(1, 2))),
+    ]
+
+
+def case_initial_values(torch):
+    init, r = torch.nn.init, []
+    for name, shape, kw in (
+        ("uniform_", (3, 4), {"a": -1}),
+        ("normal_", (3,), {}),
+        ("trunc_normal_", (50,), {}),
+        ("trunc_normal_", (50,), {"std": 0.02}),
+        ("trunc_normal_", (40,), {"a": 2, "b": 5, "mean": 1.0}),
+        ("trunc_normal_", (40,), {"a": -0.1, "b": 0.1}),
+        ("constant_", (2,), {"val": 3}),
+        ("ones_", (2,), {}),
+        ("eye_", (2, 3), {}),
+        ("dirac_", (4, 2, 3, 3), {"groups": 2}),
+        ("xavier_uniform_", (3, 4, 2), {"gain": 2}),
+        ("xavier_normal_", (3, 4), {}),
+        ("kaiming_uniform_", (3, 4), {"mode": "fan_out", "nonlinearity": "relu"}),
+        ("kaiming_normal_", (3, 4), {"a": 0.1}),
+        ("orthogonal_", (3, 4), {"gain": 2}),
+        ("orthogonal_", (5, 2, 2), {}),
+        ("sparse_", (5, 3), {"sparsity": 0.4}),
+        ("kaiming_uniform_", (0, 4), {}),
+    ):
+        torch.manual_seed(0)
+        r.append(getattr(init, name)(torch.empty(*shape), **kw))
+    gains = ("relu", "tanh", "linear", "conv2d", "selu", "sigmoid", "conv_transpose3d")
+    return (
+        r
+        + [init.calculate_gain(n) for n in gains]
+        + [init.calculate_gain("leaky_relu", 0.2)]
+        + [
+            outcome(f)
+            for f in (
+                lambda: init.calculate_gain("x"),
+                lambda: init.calculate_gain("leaky_relu", True),
+                lambda: init.xavier_uniform_(torch.ones(2)),
+                lambda: init.kaiming_normal_(torch.ones(2, 2), mode="x"),
+                lambda: init.eye_(torch.ones(2)),
+                lambda: init.orthogonal_(torch.ones(2)),
+            )
+        ]
+    )
+
+
+def case_adaptive_softmax(torch):
+    m = torch.nn.AdaptiveLogSoftmaxWithLoss(6, 10, [3, 6], div_value=2.0)
+    x, t = torch.randn(7, 6), torch.tensor([0, 2, 3, 5, 6, 9, 1])
+    return [m(x, t), m.log_prob(x), m.predict(x), repr(m), m(x[0], t[0])]
+
+
+def case_cross_map_lrn(torch):
+    r = []
+    for size in (2, 3, 4, 5):
+        x = torch.randn(2, 7, 3, 3, requires_grad=True)
+        y = torch.nn.CrossMapLRN2d(size, alpha=0.5, k=2)(x)
+        (y * y).sum().backward()
+        r += [y, x.grad]
+    return r

@@ -1,0 +1,186 @@
+"""Programs over torch.optim: each gives the same here as in PyTorch. run_cases.py of tests/oracle runs them, seeded."""
+
+import pickle
+
+__warningregistry__ = {}  # here already, so that a warning adds no name while run_cases.py goes through them
+
+OPTIMIZERS = {
+    "SGD": ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.9, "dampening": 0.5}),
+    "Adam": ({}, {"amsgrad": True, "weight_decay": 0.1, "maximize": True}),
+    "AdamW": ({"lr": 0.1}, {"amsgrad": True}),
+    "Adamax": ({"weight_decay": 0.1},),
+    "NAdam": ({"decoupled_weight_decay": True, "weight_decay": 0.1},),
+    "RAdam": ({"weight_decay": 0.1},),
+    "Adagrad": ({"lr_decay": 0.1, "initial_accumulator_value": 0.1},),
+    "Adadelta": ({"rho": 0.8, "weight_decay": 0.1},),
+    "RMSprop": ({"centered": True, "momentum": 0.9}, {"weight_decay": 0.1}),
+    "Rprop": ({"lr": 0.1},),
+    "ASGD": ({"lr": 0.1, "t0": 2},),
+    "Adafactor": ({"weight_decay": 0.1},),
+}
+
+
+def outcome(f):
+    """What f returns, or the error that it raises."""
+    try:
+        return ["ok", repr(f())]
+    except Exception as e:
+        return [type(e).__name__, str(e)]
+
+
+def steps(torch, name, options, dtype):
+    """Parameters after steps with random gradients, with a save and load half way; the keys of the state."""
+    cls, r = getattr(torch.optim, name), []
+    params = [torch.nn.Parameter(torch.randn(*shape, dtype=dtype)) for shape in ((4, 3), (5,))]
+    o = cls([{"params": params[:1]}, {"params": params[1:], "lr": 0.01}], **options)
+    for i in range(6):
+        o.zero_grad()
+        for p in params:
+            p.grad = torch.randn(p.shape, dtype=dtype)
+        o.step()
+        if i == 2:
+            state, o = o.state_dict(), cls([{"params": params[:1]}, {"params": params[1:]}], **options)
+            o.load_state_dict(state)
+        r.append([p.detach().clone() for p in params])
+    state = o.state_dict()["state"]
+    return [r, repr(o), {k: sorted(v) for k, v in state.items()}]
+
+
+def case_optimizers(torch):
+    return {f"{name} {options}": steps(torch, name, options, torch.float32) for name, several in OPTIMIZERS.items() for options in several}
+
+
+def case_optimizers_in_double(torch):
+    return {name: steps(torch, name, several[0], torch.float64) for name, several in OPTIMIZERS.items()}
+
+
+def case_lbfgs(torch):
+    r = []
+    for search in (None, "strong_wolfe"):
+        x = torch.nn.Parameter(torch.tensor([-1.5, 2.0], dtype=torch.float64))
+        o = torch.optim.LBFGS([x], lr=0.1 if search is None else 1, max_iter=8, line_search_fn=search)
+
+        def closure():
+            o.zero_grad()
+            loss = (1 - x[0]) ** 2 + 5 * (x[1] - x[0] ** 2) ** 2
+            loss.backward()
+            return loss
+
+        r += [[float(o.step(closure)) for _ in range(4)], x.detach(), sorted(o.state[x])]
+    return r
+
+
+def case_hooks_and_groups(torch):
+    optim, log = torch.optim, []
+    p = [torch.nn.Parameter(torch.ones(n)) for n in (2, 3)]
+    o = optim.SGD([("a", p[0]), ("b", p[1])], lr=0.1, momentum=0.9)
+    r = [o.state_dict(), repr(o)]
+    o.register_step_pre_hook(lambda *a: log.append("pre"))
+    o.register_step_post_hook(lambda *a: log.append("post"))
+    o.register_state_dict_pre_hook(lambda o: log.append("save"))
+    o.register_state_dict_post_hook(lambda o, s: log.append("saved"))
+    o.register_load_state_dict_pre_hook(lambda o, s: log.append("load"))
+    o.register_load_state_dict_post_hook(lambda o: log.append("loaded"))
+    for q in p:
+        q.grad = torch.ones_like(q)
+    o.step()
+    o.load_state_dict(o.state_dict())
+    o.zero_grad(set_to_none=False)
+    adam = optim.Adam(p)
+    adam.step()
+    return r + [log, [q.grad for q in p], pickle.loads(pickle.dumps(adam)).state_dict()["state"]]
+
+
+def case_errors(torch):
+    optim = torch.optim
+    sched = optim.lr_scheduler
+    p = [torch.nn.Parameter(torch.ones(n)) for n in (2, 3)]
+    o = optim.SGD(p, lr=0.1)
+    return [
+        outcome(f)
+        for f in (
+            lambda: optim.SGD(p[0]),
+            lambda: optim.SGD([]),
+            lambda: optim.SGD([3]),
+            lambda: optim.SGD([p[0] * 2]),
+            lambda: optim.SGD([{"params": {p[0]}}]),
+            lambda: optim.SGD([{"params": [p[0]]}, {"params": [p[0]]}]),
+            lambda: optim.SGD([("a", p[0]), p[1]]),
+            lambda: optim.SGD(p, lr=-1),
+            lambda: optim.Adam(p, betas=(1.0, 0.9)),
+            lambda: optim.Adam(p, eps=-1),
+            lambda: optim.SGD(p, nesterov=True),
+            lambda: o.add_param_group(3),
+            lambda: optim.LBFGS([{"params": [p[0]]}, {"params": [p[1]]}]),
+            lambda: o.load_state_dict({"state": {}, "param_groups": []}),
+            lambda: o.load_state_dict({"state": {}, "param_groups": [{"params": [0]}]}),
+            lambda: optim.Muon([p[0]]),
+            lambda: sched.StepLR(3, 1),
+            lambda: sched.LambdaLR(o, [len] * 3),
+            lambda: sched.SequentialLR(o, [], []),
+            lambda: sched.OneCycleLR(o, 1.0),
+            lambda: sched.CyclicLR(o, 0.1, 0.2, mode="x"),
+            lambda: sched.ReduceLROnPlateau(o, mode="x"),
+            lambda: sched.ReduceLROnPlateau(o, factor=2.0),
+            lambda: sched.CosineAnnealingWarmRestarts(o, 0),
+            lambda: sched.LinearLR(o, start_factor=0),
+        )
+    ]
+
+
+def case_schedules(torch):
+    sched, r = torch.optim.lr_scheduler, {}
+    for make in (
+        lambda o: sched.LambdaLR(o, lambda e: 0.95**e),
+        lambda o: sched.MultiplicativeLR(o, lambda e: 0.9),
+        lambda o: sched.StepLR(o, 3),
+        lambda o: sched.MultiStepLR(o, [2, 2, 7]),
+        lambda o: sched.ConstantLR(o),
+        lambda o: sched.LinearLR(o),
+        lambda o: sched.ExponentialLR(o, 0.9),
+        lambda o: sched.PolynomialLR(o, 8, 2.0),
+        lambda o: sched.CosineAnnealingLR(o, 7, 0.01),
+        lambda o: sched.CosineAnnealingWarmRestarts(o, 3, 2),
+        lambda o: sched.CyclicLR(o, 0.01, 0.1, 3, 5, "triangular2"),
+        lambda o: sched.OneCycleLR(o, [0.5, 0.2], 24, three_phase=True, pct_start=0.4),
+        lambda o: sched.SequentialLR(o, [sched.LinearLR(o, 0.01, total_iters=5), sched.CosineAnnealingLR(o, 15)], [5]),
+        lambda o: sched.ChainedScheduler([sched.ConstantLR(o, 0.1, 4), sched.ExponentialLR(o, 0.9)]),
+        lambda o: torch.optim.swa_utils.SWALR(o, 0.02, 5),
+        lambda o: sched.ReduceLROnPlateau(o, patience=1, factor=0.5),
+    ):
+        o = torch.optim.SGD([{"params": [torch.nn.Parameter(torch.zeros(2))], "lr": lr} for lr in (0.1, 0.2)], momentum=0.9)
+        s, rates = make(o), []
+        for _ in range(20):
+            rates.append([g["lr"] for g in o.param_groups] + [g["momentum"] for g in o.param_groups])
+            o.step()
+            s.step(*[1.0] if isinstance(s, sched.ReduceLROnPlateau) else [])
+        r[type(s).__name__] = [rates, sorted(s.state_dict()), s.get_last_lr()]
+    return r
+
+
+def case_rates_in_tensors(torch):
+    rate = torch.tensor(0.1)
+    p = torch.nn.Parameter(torch.ones(2))
+    o = torch.optim.Adam([p], lr=rate)
+    s = torch.optim.lr_scheduler.ExponentialLR(o, 0.5)
+    for _ in range(3):
+        p.grad = torch.ones(2)
+        o.step()
+        s.step()
+    return [rate, s.get_last_lr(), p]
+
+
+def case_averaging(torch):
+    nn, swa, r = torch.nn, torch.optim.swa_utils, []
+    for options in ({}, {"avg_fn": swa.get_ema_avg_fn(0.9)}, {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.9)}):
+        m = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+        average = swa.AveragedModel(m, **options)
+        for _ in range(4):
+            with torch.no_grad():
+                for p in m.parameters():
+                    p.add_(torch.randn_like(p))
+            m(torch.randn(4, 2))
+            average.update_parameters(m)
+        r += [list(average.parameters()), list(average.buffers()), average(torch.randn(3, 2)), list(average.state_dict())]
+    swa.update_bn([torch.ones(4, 2), torch.zeros(4, 2)], m)
+    return r + [list(m.buffers())]
