@@ -288,11 +288,18 @@ def fill_(self, value):
     if MODE.grad and (self._requires_grad or isinstance(value, Tensor) and value._requires_grad):
         shadow = alias(self)
         _fill.record(shadow, (self, value))
-        write(self, source)
+        write(_once(self), source)
         rebase(self, shadow._grad_fn)
     else:
-        write(self, source)
+        write(_once(self), source)
     return self
+
+
+def _once(t):
+    """t without the repetitions of an expanded tensor, which may be filled though not written to."""
+    if t._stride is None or 0 not in t._stride or t.device is META:
+        return t
+    return strided_view(t, tuple(1 if st == 0 and s else s for s, st in zip(t._shape, t._stride)), t._stride, t._offset)
 
 
 def _scalar_source(value, like):

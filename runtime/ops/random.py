@@ -233,10 +233,10 @@ def _check_p(p):
 
 def _dropout(x, p, train, features=False, alpha=False):
     _check_p(p)
-    if features and len(x._shape) < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 0 or not train or 0 in x._shape:
         return x
+    if features and len(x._shape) < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
         return x * T.zeros((), dtype=x.dtype, device=x.device)
     kind, params = ("bernoulli", (1 - p,)) if alpha else ("dropout", (p,))

@@ -143,7 +143,7 @@ def sum_to_size(self, size):
     if lead < 0 or any(s != 1 and s != n for s, n in zip(size, shape[lead:])):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
     dims = [i for i in range(len(shape)) if i < lead or size[i - lead] == 1 != shape[i]]
-    if not dims:
+    if not dims and shape:
         return self
     r = self.sum(dims, True)
     return r.reshape(size) if lead else r

@@ -381,7 +381,7 @@ def _copies():
             view = getattr(T if _n.startswith("view_as") else M, _n)(self, *rest, **kw)
             fmt = _contiguous()
             return tuple(v.clone(memory_format=fmt) for v in view) if _many else view.clone(memory_format=fmt)
-        composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=name == "narrow", out=not many)(f)
+        composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=name == "narrow", out=True)(f)
 
 
 _copies()
@@ -425,7 +425,6 @@ def meshgrid(tensors, indexing):
     shape = [numel(t._shape) for t in ts]
     grids = [t.reshape([-1 if i == k else 1 for i in range(len(ts))]).expand(shape) for k, t in enumerate(ts)]
     if swap:
-        grids = [g.transpose(0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 
@@ -481,42 +480,15 @@ def kron(self, other):
     return (left * right).reshape([x * y for x, y in zip(a, b)])
 
 
-def _vander(x, n, increasing):
-    powers = T.ones((*x._shape, n), dtype=x.dtype, device=x.device)
-    if n > 1:
-        powers = T.cat([powers._slice(-1, 0, 1), x.unsqueeze(-1).expand((*x._shape, n - 1)).cumprod(-1, dtype=x.dtype)], -1)
-    return powers if increasing else powers.flip((-1,))
-
-
-@composite("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", method=False, out=False)
-def vander(x, N, increasing):
-    if len(x._shape) != 1:
-        raise RuntimeError("x must be a one-dimensional tensor.")
-    if N is not None and N < 0:
-        raise RuntimeError("N must be non-negative.")
-    return _vander(x if x.dtype.category >= dt.FLOAT else x.to(dt.int64), x._shape[0] if N is None else N, increasing)
-
-
-@composite("linalg.vander(Tensor x, *, int? N=None) -> Tensor", out=False)
-def linalg_vander(x, N):
-    if N is not None and N <= 1:
-        raise RuntimeError("N must be greater than 1.")
-    if not x._shape:
-        x = x.unsqueeze(-1)
-    return _vander(x if x.dtype.category >= dt.FLOAT else x.to(dt.int64), x._shape[-1] if N is None else N, True)
-
-
 @composite("unravel_index(Tensor indices, int[1] shape) -> Tensor[]", method=False, out=False)
 def unravel_index(indices, shape):
     if indices.dtype.category != dt.INT:
         raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if any(s < 0 for s in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
-    out = []
-    for s in reversed(shape):
-        out.append(indices % s)
-        indices = indices // s
-    return tuple(reversed(out))
+    steps = [numel(shape[i + 1:]) for i in range(len(shape))]
+    steps, sizes = (tensor(x, dtype=dt.int64, device=indices.device) for x in (steps, list(shape)))
+    return (indices.unsqueeze(-1).floor_divide(steps) % sizes).unbind(-1)
 
 
 # ------------------------------------------------------------------------------------------------ masks

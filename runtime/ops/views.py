@@ -421,7 +421,7 @@ def narrow_tensor(self, dim, start, length):
 # ------------------------------------------------------------------------------------------------ several views
 def _unbind_geometry(self, dim):
     if not self._shape:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, len(self._shape))
     st = _strides(self)
     shape = (*self._shape[:d], *self._shape[d + 1:])

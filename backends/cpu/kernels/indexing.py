@@ -2,7 +2,7 @@
 import numpy as np
 
 from ....runtime import pyboost
-from ..table import inplace, legacy, numpy
+from ..table import inplace, legacy, numpy, without
 
 
 def check_bounds(index, size, dim):
@@ -168,6 +168,7 @@ def _functional(write):
     return f
 
 
+without("scatter.value _nonzero gather", "what stands in says why")
 for _name, _fn in {"scatter.src": scatter_src_, "scatter.value": scatter_value_, "scatter_add": scatter_add_, "index_put": index_put_,
                    "index_add": index_add_, "index_copy": index_copy_, "index_fill": index_fill_}.items():
     numpy(_name, "no CPU kernel that adds, copies and refuses indices out of range as PyTorch does", _functional(_fn))

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ....runtime import pyboost
-from ..table import legacy, numpy, pyboost_, without
+from ..table import legacy, numpy, without
 
 
 def _sort(x, dim, descending, stable):
@@ -60,7 +60,7 @@ def _runs(new, order, shape):
 def distinct(x, dim, sort):
     """Distinct values (rows along dim), sorted or runs only; NaN differs from itself."""
     shape = x.shape if dim is None else (x.shape[dim],)
-    rows = x.reshape(-1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
+    rows = x.reshape(-1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], x.size // max(x.shape[dim], 1))
     n = len(rows)
     if not sort:
         order = np.arange(n)
@@ -73,7 +73,9 @@ def distinct(x, dim, sort):
     new = np.concatenate([np.ones(min(n, 1), bool), differ if dim is None else differ.any(1)])
     start, inverse, counts = _runs(new, order, shape)
     values = s[start]
-    return values if dim is None else np.moveaxis(values.reshape((-1,) + tuple(v for d, v in enumerate(x.shape) if d != dim)), 0, dim), inverse, counts
+    if dim is not None:
+        values = np.moveaxis(values.reshape((len(values),) + x.shape[:dim] + x.shape[dim + 1:]), 0, dim)
+    return values, inverse, counts
 
 
 # ------------------------------------------------------------------------------------------------ searching
@@ -85,14 +87,6 @@ def _search(a, v, out_int32, right, side, sorter):
     return np.stack([np.searchsorted(r, x, how) for r, x in zip(rows, values)]).reshape(v.shape)
 
 
-def _search_primitive(prim, a, v, out_int32, right, side, sorter):
-    ms = pyboost.mindspore()
-    if not v.shape or 0 in a.shape or len(a.shape) != len(v.shape):
-        return _search(a.asnumpy(), v.asnumpy(), out_int32, right, side, sorter)
-    return pyboost.primitive("SearchSorted", ms.int32 if out_int32 else ms.int64, right)(a, v)
-
-
-without("searchsorted", "dtype and side are attributes of SearchSorted")
-pyboost_("searchsorted", "SearchSorted", "dtype and side are attributes", _search_primitive, "fdaBsil")
-numpy("searchsorted", "SearchSorted lacks the dtype", _search)
+without("searchsorted", "the side of the first call is kept for all; int32 results fail")
+numpy("searchsorted", "SearchSorted keeps the side of the first call for all, and fails for int32 results", _search)
 numpy("_isin", "no primitive; comparing all with all takes memory for both", lambda x, tests: np.isin(x, tests))
