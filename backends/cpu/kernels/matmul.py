@@ -2,11 +2,13 @@
 import numpy as np
 
 from ....runtime import pyboost
+from ....runtime.backend import get
 from ....runtime.op import op
 from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
-from ..table import composite, numpy, pyboost_
+from ..table import composite, legacy, numpy, pyboost_, without
 
+RUN = get("cpu").run
 FLAGS = "(Tensor self, Tensor mat2, bool transpose_a, bool transpose_b) -> Tensor"
 MINE = {"method": False, "function": False, "opmath": False}
 
@@ -29,6 +31,8 @@ def _variants(name):
 
 mm_flags = op("_mm_flags" + FLAGS, meta=_flag_meta, **MINE)
 bmm_flags = op("_bmm_flags" + FLAGS, meta=_flag_meta, **MINE)
+add_row = op("_add_row(Tensor self, Tensor row) -> Tensor", "Add", meta=lambda r, row: (r._shape, r.dtype), **MINE)
+legacy("_add_row", "BiasAdd", "Add's broadcasting loop takes 45 times as long from 16k elements on", above=16384)
 WHY = "the transpose flags are constructor arguments"
 pyboost_("_mm_flags", "MatMul", WHY, fn=_variants("MatMul"))
 pyboost_("_bmm_flags", "BatchMatMul", WHY, fn=_variants("BatchMatMul"))
@@ -49,10 +53,16 @@ def product(a, b):
     """a @ b of two matrices or two stacks of equal rank and batch."""
     if a._shape[-1] == 0:
         return T.zeros((*a._shape[:-1], b._shape[-1]), dtype=a.dtype)
-    (a, ta), (b, tb) = _layout(a), _layout(b)
-    return (mm_flags if len(a._shape) == 2 else bmm_flags).call(a, b, ta, tb)
+    return flagged(*_layout(a), *_layout(b))
 
 
+def flagged(a, ta, b, tb):
+    return RUN(mm_flags if len(a._shape) == 2 else bmm_flags, _flag_meta(a, b, ta, tb), (a, b, ta, tb))
+
+
+without("bmm _mm _bmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
+without("_linear", "Dense copies its weight transposed at every call")
+without("_cdist", "36 ms where PyTorch takes 1")
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
 composite("mm bmm", FLAGGED)(product)
 
@@ -87,13 +97,20 @@ def mv(a, v):
     return product(a, v.unsqueeze(1)).squeeze(1)
 
 
+def _row_added(r, row):
+    return RUN(add_row, (r._shape, r.dtype), (r, row)) if r._shape[1] == row._shape[0] else r + row
+
+
 def _plus(r, c, beta, alpha):
     """beta * c + alpha * r; c is not read where beta is 0."""
     if r.dtype.category == dt.INT:
         beta, alpha = int(beta), int(alpha)
     if alpha != 1:
         r = r * alpha
-    return r if beta == 0 else r + (c if beta == 1 else c * beta)
+    if beta == 0:
+        return r
+    c = c if beta == 1 else c * beta
+    return _row_added(r, c) if len(c._shape) == 1 and len(r._shape) == 2 else r + c
 
 
 composite("addmm baddbmm", "Addmm and Baddbmm have no CPU kernel")(lambda c, a, b, beta, alpha: _plus(product(a, b), c, beta, alpha))
@@ -103,9 +120,10 @@ composite("addmv", "Addmv has no CPU kernel")(lambda c, a, v, beta, alpha: _plus
 @composite("_linear", "Dense copies its weight transposed at every call: 30 to 40 times slower for one row")
 def linear(x, weight, bias):
     s = x._shape
-    r = product(x if len(s) == 2 else x.reshape((numel(s[:-1]), s[-1])), weight.transpose(0, 1))
+    x = x if len(s) == 2 else x.reshape((numel(s[:-1]), s[-1]))
+    r = flagged(*_layout(x), weight, True) if weight._stride is None and s[-1] and not x.dtype.is_complex else product(x, weight.transpose(0, 1))
     if bias is not None and len(bias._shape) == 1:
-        r, bias = r + bias, None
+        r, bias = _row_added(r, bias), None
     r = r if len(s) == 2 else r.reshape((*s[:-1], weight._shape[0]))
     return r if bias is None else r + bias
 

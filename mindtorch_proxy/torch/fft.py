@@ -1,0 +1,4 @@
+"""Discrete Fourier transforms."""
+from ._namespace import serve
+
+serve(globals(), "fft")

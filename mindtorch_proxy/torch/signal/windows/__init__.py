@@ -1,0 +1,4 @@
+"""Window functions."""
+from ..._namespace import serve
+
+serve(globals(), "signal.windows")

@@ -1,0 +1,4 @@
+"""Special functions."""
+from ._namespace import serve
+
+serve(globals(), "special")
