@@ -1,0 +1,164 @@
+"""The masked operators: the mask's complement is filled with the operator's identity."""
+import torch
+
+_SMALL_INTS = (torch.uint8, torch.bool, torch.int8, torch.int16, torch.int32)
+
+
+def _limit(x, lowest):
+    if torch.is_floating_point(x):
+        return -torch.inf if lowest else torch.inf
+    if torch.is_complex(x):
+        raise TypeError(f"the extremum of {x.dtype} input is not defined")
+    if x.dtype is torch.bool:
+        raise NotImplementedError(f"identity of a masked extremum on {x.dtype} input")
+    return torch.iinfo(x.dtype).min if lowest else torch.iinfo(x.dtype).max
+
+
+_IDENTITY = {"sum": lambda x: 0, "prod": lambda x: 1, "amax": lambda x: _limit(x, True), "amin": lambda x: _limit(x, False),
+             "logsumexp": lambda x: -torch.inf if torch.is_complex(x) else _limit(x, True), "median": lambda x: torch.nan}
+
+
+def _canonical_dim(dim, ndim):
+    """Sorted non-negative dimensions; all for None and ()."""
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    ndim, dims = max(ndim, 1), []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        if d in dims:
+            raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
+        if not -ndim <= d < ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {d})")
+        dims.append(d % ndim)
+    return tuple(sorted(dims))
+
+
+def _input_mask(input, mask):
+    if mask.ndim > input.ndim:
+        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+    return torch.broadcast_to(mask, input.shape).to(torch.bool)
+
+
+def _fill(identity, input, mask):
+    if input.layout is not torch.strided:
+        raise NotImplementedError(f"torch.masked: {input.layout} tensors, on {input.device}")
+    return input if mask is None else torch.where(_input_mask(input, mask), input, _IDENTITY[identity](input))
+
+
+def _widened(input, dtype):
+    return dtype if dtype is not None else torch.int64 if input.dtype in _SMALL_INTS else input.dtype
+
+
+def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The masked sum."""
+    return torch.sum(_fill("sum", input, mask), _canonical_dim(dim, input.ndim), bool(keepdim), dtype=_widened(input, dtype))
+
+
+def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The masked product."""
+    result = _fill("prod", input, mask).to(_widened(input, dtype))
+    for d in reversed(_canonical_dim(dim, input.ndim)):
+        result = result.prod(dim=d, keepdim=bool(keepdim))
+    return result
+
+
+def _scan(name, identity):
+    def f(input, dim, *, dtype=None, mask=None):
+        dtype = dtype or input.dtype
+        return getattr(torch, name)(_fill(identity, input, mask), _canonical_dim(dim, input.ndim)[0], dtype=dtype).to(dtype)
+    return _named(f, name, "The masked scan.")
+
+
+def _named(f, name, doc):
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = doc
+    return f
+
+
+def _extremum(name):
+    def f(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+        x = _fill(name.replace("arg", "a"), input, mask)
+        dim = dim if name.startswith("arg") else _canonical_dim(dim, input.ndim)
+        return getattr(torch, name)(x, dim, bool(keepdim)).to(dtype or input.dtype)
+    return _named(f, name, "The masked extremum.")
+
+
+cumsum, cumprod = _scan("cumsum", "sum"), _scan("cumprod", "prod")
+amax, amin, argmax, argmin = map(_extremum, ("amax", "amin", "argmax", "argmin"))
+
+
+def _count(input, dim, keepdim, mask):
+    ones = torch.ones(input.shape, dtype=torch.int64, device=input.device) if mask is None else _input_mask(input, mask)
+    return ones.sum(_canonical_dim(dim, input.ndim), keepdim=bool(keepdim))
+
+
+def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The masked mean."""
+    source, dtype = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {dtype}")
+    return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, keepdim, mask)
+
+
+def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+    """The masked median (the lower of two)."""
+    x = input if torch.is_floating_point(input) else input.to(torch.float)
+    result = torch.nanmedian(_fill("median", x, mask), _canonical_dim(dim, input.ndim)[0], keepdim).values
+    if x is input:
+        return result
+    if torch.isnan(result).any():
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return result.to(dtype or input.dtype)
+
+
+def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The masked log(sum(exp))."""
+    return torch.logsumexp(_fill("logsumexp", input, mask), _canonical_dim(dim, input.ndim), keepdim=keepdim).to(dtype or input.dtype)
+
+
+def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+    """log(exp(input) + exp(other)), each under a mask of its own."""
+    return torch.logaddexp(_fill("amax", input, input_mask), _fill("amax", other, other_mask)).to(dtype or input.dtype)
+
+
+def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The masked vector norm."""
+    x = _fill("amin" if ord == float("-inf") else "sum", input, mask)
+    return torch.linalg.vector_norm(x, ord, _canonical_dim(dim, input.ndim), bool(keepdim), dtype=dtype or input.dtype)
+
+
+def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """The masked variance."""
+    if unbiased is not None and correction is not None:
+        raise AssertionError("Only one of unbiased and correction may be given")
+    correction = float(correction) if correction is not None else 1.0 if unbiased is None else float(unbiased)
+    real = input.dtype.is_floating_point or input.dtype.is_complex
+    dtype = dtype or (input.dtype if real else torch.float32)
+    compute = dtype if dtype.is_floating_point or dtype.is_complex else torch.float32
+    center = sum(input, dim, keepdim=True, dtype=dtype, mask=mask) / _count(input, dim, True, mask)
+    x = input - center
+    total = sum(x * x.conj(), dim, keepdim=keepdim, dtype=compute, mask=mask)
+    count = _count(input, dim, keepdim, mask)
+    if correction:
+        count = (count.to(total.real.dtype) - correction).clamp(min=0)
+    return (total / count).to(dtype)
+
+
+def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """The masked standard deviation."""
+    return torch.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))
+
+
+def _normalization(name, identity):
+    def f(input, dim, *, dtype=None, mask=None):
+        x = _fill(identity, input, mask)
+        return getattr(torch.nn.functional, name)(x, _canonical_dim(dim, input.ndim)[0], dtype=dtype or input.dtype)
+    return _named(f, name, "The masked normalisation.")
+
+
+softmax, log_softmax, softmin = _normalization("softmax", "amax"), _normalization("log_softmax", "amax"), _normalization("softmin", "amin")
+
+
+def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+    """The input divided by its masked norm."""
+    length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _fill("sum", input, mask) / torch.maximum(length, length.new_full([], eps))
