@@ -876,7 +876,7 @@ def _build_one(o, name, ns, kind):
         varargs = None
     params, names, kw_started = [], [], False
     env = {"_op": o, "_run": None, "_plain": plain, "_over": OVERRIDES, "_overridden": run_overridden, "_fail": _fail, "_int": _int, "_ints": _ints,
-           "_scalar": _scalar, "_inplace": inplace, "_with_out": with_out, "_plain_or_none": plain.with_none, "_plain_or_number": plain.with_numbers,
+           "_scalar": _scalar, "_tensors": _tensors, "_inplace": inplace, "_with_out": with_out, "_plain_or_none": plain.with_none, "_plain_or_number": plain.with_numbers,
            "_np_names": _np_names, "_varargs": _varargs, "_plain_list": _plain_list, "_result": _result(o), "_float": _float, "_REQ": _REQ}
     numpy_names = any(a.name in ("dim", "dims", "keepdim") for a in args)
     convert, checks = [], []
@@ -930,7 +930,7 @@ def _build_one(o, name, ns, kind):
     cond = " or ".join(["_over.active", *checks])
     first_conv = [c for c in convert if "_varargs" in c]
     body += first_conv
-    body.append(f"if {cond}:\n        _r = {over}\n        if _r is not _over: return _r")
+    body.append(f"if {cond}:\n        _r = {over}\n        if _r is not _over: return _r\n        _tensors(_op, {tup}, {name!r}, {is_method_})")
     body.append("try:")
     inner = [c for c in convert if "_varargs" not in c]
     if kind in ("inplace", "inplace_function"):
@@ -989,6 +989,14 @@ def _fail(e, o, values, name, is_method_):
     err = type_error(name, args[1:] if is_method_ else args, values[1:] if is_method_ else values)
     if err is not None:
         raise err from None
+
+
+def _tensors(o, values, name, is_method_):
+    """PyTorch's TypeError for what is not a tensor where one must be."""
+    for i in o.tensor_args:
+        a = o.schema.args[i]
+        if not accepts(a, values[i]):
+            raise type_error(name, (a,), (values[i],), i + 1 - is_method_)
 
 
 def _varargs(star, given, name, o):

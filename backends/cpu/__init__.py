@@ -99,7 +99,8 @@ class Cpu(backend.Backend):
                 r = self.compact(r)
             return r if r.dtype is out_dtype else self.cast(r, out_dtype)
         expand = n >= EXPAND_FROM or not impl.native_broadcast
-        ms = [self._operand(t, work if keep is None or i not in keep else t.dtype, shape if expand else None) for i, t in enumerate(operands)]
+        ms = [self._operand(t, work if keep is None or i not in keep else t.dtype, shape if expand else None, not impl.native_broadcast)
+              for i, t in enumerate(operands)]
         r = impl.fn(*ms, *attrs)
         if impl.out is None:
             impl.out = dt.bool_ if op.promote == "ALWAYS_BOOL" else _ms_out(r)
@@ -113,15 +114,17 @@ class Cpu(backend.Backend):
             return from_array(np.broadcast_to(r.asnumpy(), shape), out_dtype)
         return wrap(r, shape, out_dtype)
 
-    def _operand(self, t, work, shape):
+    def _operand(self, t, work, shape, full=False):
         if t.__class__ is not Tensor and not isinstance(t, Tensor):
+            if full and shape:
+                return pyboost.tensor_from_array(np.full(shape, _number(t, work)))
             return self.scalar(t, work)
-        if t.dtype is work and (shape is None or t._shape == shape or not t._shape):
+        if t.dtype is work and (shape is None or t._shape == shape or not (t._shape or full)):
             return t._mstensor()
         a = t._array()
         if t.dtype is not work:
             a = _astype(a, work)
-        if shape is not None and a.shape and a.shape != shape:
+        if shape is not None and (a.shape or full) and a.shape != shape:
             a = np.broadcast_to(a, shape)
         if not a.flags.c_contiguous:
             a = np.array(a, order="C")

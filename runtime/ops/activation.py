@@ -22,10 +22,12 @@ def _hidden(schema, prim, **kw):
     return op(schema, prim, function=False, method=False, inplace=False, **{"promote": DEFAULT, **kw})
 
 
-def _functional(schema, o, **options):
+def _functional(schema, o, check=None, **options):
     """nn.functional.NAME(input, ..., inplace=False) over an operator."""
     @composite(f"nn.functional.{schema}", out=False, **options)
     def call(input, *args):
+        if check is not None:
+            check(*args)
         return run_inplace(o, input, (input, *args[:-1])) if args[-1] else o.call(input, *args[:-1])
 
 
@@ -45,7 +47,13 @@ _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=T
 _hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=refuse(
     DEFAULT, RuntimeError, bool="Bool inputs not supported for hardtanh"), derivative=lambda g, self, min_val, max_val: T.where(
         (self <= min_val) | (self >= max_val), 0, g))
-_functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, inplace=True)
+_functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, lambda a, b, _: _ordered(a, b),
+            inplace=True)
+
+
+def _ordered(low, high):
+    if low > high:
+        raise ValueError("min_val cannot be greater than max_val")
 
 
 @composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)
@@ -221,10 +229,10 @@ def glu(input, dim):
 @composite("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
            method=False, inplace=True)
 def rrelu(self, lower, upper, training, generator):
-    if not training:
-        return _leaky_relu.call(self, (lower + upper) / 2)
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+    if not training:
+        return _leaky_relu.call(self, (lower + upper) / 2)
     below = self <= 0
     slope = T.ones_like(self)
     slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper, generator=generator).to(self.dtype)

@@ -356,7 +356,7 @@ def check_number(value, dtype):
         bits = 8 * dtype.itemsize
         if not (-(1 << bits - dtype.is_signed) <= value < 1 << bits - dtype.is_signed):
             raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow")
-    elif value.__class__ is complex and value.imag and not dtype.is_complex:
+    elif (value.__class__ is complex or isinstance(value, Tensor) and value.dtype.is_complex and value.imag.item()) and not dtype.is_complex:
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
     elif value.__class__ is float and dtype.category == dt.FLOAT and dtype.itemsize < 8 and abs(value) != math.inf and abs(value) > dt.finfo(dtype).max:
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")

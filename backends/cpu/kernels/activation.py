@@ -136,15 +136,23 @@ def _softmax_of(primitive):
         if not x.shape:
             return _do("Sub", x, x) if primitive == "LogSoftmax" else _do("Add", _do("Sub", x, x), 1)
         if str(x.dtype) != "Float64" and not _rows_are_finite(x, dim):
+            with np.errstate(all="ignore"):
+                if primitive == "LogSoftmax":
+                    return _np_log_softmax(x.asnumpy(), dim)
             x = pyboost.tensor_from_array(x.asnumpy().astype(np.float64))
         return pyboost.primitive(primitive, dim)(x)
     return kernel
 
 
-for _name in ("Softmax", "LogSoftmax"):
-    _op = {"Softmax": "_softmax", "LogSoftmax": "_log_softmax"}[_name]
-    without(_op, "rows of -inf, NaN or inf are wrong in float32 (computed in float64), and the axis is an attribute")
-    pyboost_(_op, _name, "rows of -inf, NaN or inf are wrong in float32 (computed in float64), and the axis is an attribute", _softmax_of(_name), dtypes="fd")
+def _np_log_softmax(x, dim):
+    x = x - x.max(dim, keepdims=True)
+    return x - np.log(np.exp(x).sum(dim, keepdims=True))
+
+
+for _op, _name, _codes in (("_softmax", "Softmax", "fd"), ("_log_softmax", "LogSoftmax", "f")):
+    without(_op, "rows of -inf, NaN or inf are wrong in float32")
+    pyboost_(_op, _name, "rows of -inf, NaN or inf are computed in float64, because they are wrong in float32", _softmax_of(_name), dtypes=_codes)
+numpy("_log_softmax", "LogSoftmax computes float64 in float32", lambda x, dim: _np_log_softmax(x, dim) if x.shape else x - x, dtypes="d")
 
 
 @composite("_softmax_backward_data", why="SoftmaxBackward has no CPU kernel")

@@ -1,7 +1,7 @@
 """Filling memory, ranges, complex numbers from parts."""
 import numpy as np
 
-from ..table import legacy, numpy
+from ..table import legacy, numpy, without
 
 numpy("_full", "FillScalar has no CPU kernel; the legacy FillV2 costs 50 us against 1 at 64 elements and moves no other bytes",
       lambda size, value, dtype, device: np.full(size, _wrapped(value, dtype), dtype.np))
@@ -34,4 +34,5 @@ def _linspace(start, end, steps, dtype, device):
     return np.where(i < half, s + step * i.astype(d), e - step * (steps - 1 - i).astype(d)).astype(d).astype(dtype.np)
 
 
+without("_complex", "Complex is a legacy primitive, and does not broadcast")
 legacy("_complex", "Complex", "no PyBoost primitive of that name", dtypes="fd", broadcasts=False)

@@ -169,16 +169,17 @@ _NP_POWERS = {3: lambda x: x * np.square(x), -0.5: lambda x: 1 / np.sqrt(x)}
 
 
 def _np_power(x, e):
-    if x.dtype.kind in "fc" and e.__class__ is not complex and e in _NP_POWERS:
-        return _NP_POWERS[e](x)
-    return np.power(x, np.array(e).astype(x.dtype))
+    if isinstance(e, np.ndarray):
+        if e.dtype.kind == "i" and (e < 0).any():
+            return np.where(e < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (e & 1), 0)), np.power(x, np.maximum(e, 0)))
+        return np.power(x, e)
+    return _NP_POWERS[e](x) if x.dtype.kind == "f" and e in _NP_POWERS else np.power(x, np.array(e).astype(x.dtype))
 
 
 pyboost_("_pow_scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="fdF")
 without("_pow_scalar", "whole and half powers go to cheaper primitives, integers overflow as in C")
 numpy("_pow_scalar", "the primitive is 9 times slower at 64k elements for whole powers", _np_power, dtypes="fd", above=16384)
-numpy("_pow_scalar _pow", "Pow computes integers in floating point and lacks complex128", lambda x, e: _np_power(x, e) if not isinstance(e, np.ndarray)
-      else np.power(x, e), dtypes=INTS + "D")
+numpy("_pow_scalar _pow", "Pow computes integers in floating point and lacks complex128", _np_power, dtypes=INTS + "D")
 without("_pow", "computes integers in floating point", INTS)
 
 
@@ -200,6 +201,7 @@ numpy("frexp", "no primitive", np.frexp, dtypes="fd")
 numpy("nan_to_num", "NanToNum takes no infinities and lacks float64", lambda x, nan, pos, neg: _nan_to_num(x, nan, pos, neg))
 without("nan_to_num", "the values are attributes")
 without("lerp", "Lerp lacks float64 and weights of other shapes", "d")
+without("logit _round_decimals", "the second argument is an attribute, or not taken")
 numpy("logit", "Logit has no PyBoost kernel", lambda x, eps: _logit(x, eps), dtypes="fd")
 numpy("addcmul", "AddcmulExt has no CPU kernel; composed of three primitives it takes six times as long",
       lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b))
