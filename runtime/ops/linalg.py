@@ -95,7 +95,7 @@ def _norm_prepare(self, ord, dim, keepdim, dtype):
     self = _norm_dtype(self, dtype)
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
-    dims = wrap_dims(dim, len(self._shape))
+    dims = wrap_dims(dim, len(self._shape)) if self._shape or dim is None else tuple(wrap_dim(d, 0) for d in dim)[:0]
     if ord < 0 or ord == INF:
         shown = "inf" if ord == INF else f"{ord:g}"
         if dim is None or len(dim) == 0 and self._shape:
@@ -154,12 +154,13 @@ def matrix_norm(A, ord, dim, keepdim, dtype):
         raise RuntimeError(f"{fn}: Low precision dtypes not supported. Got {_name(A)}")
     if ord in ("nuc", 2, -2):
         s = LINALG.svdvals(A.movedim((a, b), (-2, -1)))
-        r = s.sum(-1) if ord == "nuc" else (T.amax if ord == 2 else T.amin)(s, -1)
+        # the largest of nothing is 0, the smallest an error
+        r = s.sum(-1) if ord == "nuc" or ord == 2 and not s._shape[-1] else (T.amax if ord == 2 else T.amin)(s, -1)
         return _kept(r, (a, b)) if keepdim else r
     if abs(ord) == INF:
         a, b = b, a
     r = LINALG.vector_norm(A, 1, [a], True)
-    r = (T.amax if ord > 0 else T.amin)(r, [b], True)
+    r = r.sum([b], True) if ord > 0 and not r._shape[b] else (T.amax if ord > 0 else T.amin)(r, [b], True)
     return r if keepdim else r.squeeze((a, b))
 
 
@@ -1087,7 +1088,7 @@ def matrix_exp(self):
 def linalg_matrix_power(self, n):
     check_square(self, "linalg.matrix_power")
     if n == 0:
-        return eye(self._shape[-1], self).expand(self._shape).contiguous()
+        return self.clone().zero_() + eye(self._shape[-1], self)
     if n < 0:
         self, n = LINALG.inv(self), -n
     r = None
@@ -1133,12 +1134,11 @@ def tensorsolve(self, other, dims):
 def linalg_vander(x, N):
     if x.dtype is dt.bool_:
         raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
-    if not x._shape:
-        raise RuntimeError("linalg.vander: x must have at least 1 dimension")
-    n = x._shape[-1] if N is None else N
-    if n <= 1 and N is not None:
+    n = (x._shape or (1,))[-1] if N is None else N
+    if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     x = x if x.dtype.category >= dt.FLOAT else x.to(dt.int64)
+    x = x if x._shape else x.unsqueeze(0)
     one = T.ones((*x._shape, 1), dtype=x.dtype, device=x.device)
     return T.cat((one, x.unsqueeze(-1).expand((*x._shape, n - 1)).cumprod(-1)), -1)
 

@@ -647,7 +647,7 @@ def _repeat_heads(x, n):
 
 # ------------------------------------------------------------------------------------------------ distances
 def _cdist_meta(x1, x2, p):
-    return (*broadcast_shapes(x1._shape[:-2], x2._shape[:-2]), x1._shape[-2], x2._shape[-2]), x1.dtype
+    return (*x1._shape[:-1], x2._shape[-2]), x1.dtype
 
 
 def _cdist_grads(g, x1, x2, p, out, needs):
@@ -699,7 +699,12 @@ def cdist(x1, x2, p, compute_mode):
         raise RuntimeError(f"expected scalar type {_name(x1)} but found {_name(x2)}")
     if x1.dtype in dt.OPMATH:
         raise NotImplementedError(f'"cdist" not implemented for \'{_name(x1)}\'')
-    return T._cdist(x1, x2, p)
+    batch = broadcast_shapes(x1._shape[:-2], x2._shape[:-2])
+    x1, x2 = (x.expand((*batch, *x._shape[-2:])) for x in (x1, x2))
+    if len(batch) < 2:
+        return T._cdist(x1, x2, p)
+    r = T._cdist(x1.flatten(0, -3), x2.flatten(0, -3), p)
+    return r.reshape((*batch, *r._shape[1:]))
 
 
 def _pdist_meta(self, p):
@@ -740,7 +745,7 @@ def cosine_similarity(x1, x2, dim, eps):
     return (x1 / n1 * (x2 / n2)).sum(dim)
 
 
-def _cross_meta(self, other, dim):
+def _cross_prepare(self, other, dim):
     n = len(self._shape)
     if n != len(other._shape):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -750,10 +755,11 @@ def _cross_meta(self, other, dim):
     if self.dtype is not other.dtype:
         raise RuntimeError(f"expected scalar type {_name(self)} but found {_name(other)}")
     no_bool("cross", self)
-    return broadcast_shapes(self._shape, other._shape), self.dtype
+    shape = broadcast_shapes(self._shape, other._shape)
+    return self.expand(shape), other.expand(shape), d
 
 
-op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", meta=_cross_meta, call=lambda prim, self, other, dim: prim(self, other, dim),
+op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", meta=lambda self, other, dim: (self._shape, self.dtype), prepare=_cross_prepare,
    derivative={"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)})
 
 

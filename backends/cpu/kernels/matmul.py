@@ -35,8 +35,8 @@ add_row = op("_add_row(Tensor self, Tensor row) -> Tensor", "Add", meta=lambda r
 legacy("_add_row", "BiasAdd", "Add's broadcasting loop takes 45 times as long from 16k elements on", above=16384)
 WHY = "the transpose flags are constructor arguments"
 pyboost_("_mm_flags", "MatMul", WHY, fn=_variants("MatMul"))
-pyboost_("_bmm_flags", "BatchMatMul", WHY, fn=_variants("BatchMatMul"))
-pyboost_("_bmm_flags", "BatchMatMulExt", "BatchMatMul conjugates a complex operand that it transposes", fn=lambda prim, a, b, ta, tb: prim(a, b), dtypes="F")
+# BatchMatMul conjugates a complex operand that it transposes: _layout never asks for that
+pyboost_("_bmm_flags", "BatchMatMul", WHY, fn=_variants("BatchMatMul"), dtypes="efdaBsilF")
 numpy("_mm_flags _bmm_flags", "no kernel for complex128", lambda a, b, ta, tb: np.matmul(a, b), dtypes="D")
 
 
@@ -62,7 +62,9 @@ def flagged(a, ta, b, tb):
 
 without("bmm _mm _bmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
 without("_linear", "Dense copies its weight transposed at every call")
-without("_cdist", "36 ms where PyTorch takes 1")
+without("linalg.cross", "the dimension is a constructor argument")
+INIT = "p is a constructor argument"
+without("_cdist _pdist", INIT)
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
 composite("mm bmm", FLAGGED)(product)
 
@@ -137,20 +139,9 @@ def safe_softmax(x, dim, dtype):
     return r
 
 
-@numpy("_cdist", "Cdist is 33 times slower than PyTorch (36 ms for 1M elements), SciPy's 10 times faster")
-def cdist(x1, x2, p):
-    from scipy.spatial import distance
-    metric, kw = {0: ("hamming", {}), 1: ("cityblock", {}), 2: ("euclidean", {}), float("inf"): ("chebyshev", {})}.get(p, ("minkowski", {"p": p}))
-    batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    out = np.zeros((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
-    if x1.shape[-1]:
-        a, b = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
-        for i in np.ndindex(batch):
-            out[i] = distance.cdist(a[i], b[i], metric, **kw) * (x1.shape[-1] if p == 0 else 1)
-    return out
-
-
-@numpy("_pdist", "the legacy Pdist lacks p = 0")
-def pdist(x, p):
-    i, j = np.triu_indices(len(x), 1)
-    return cdist(x, x, p)[i, j]
+pyboost_("_cdist", "Cdist", INIT, fn=lambda prim, a, b, p: pyboost.primitive("Cdist", p)(a, b) if a.shape[-1] else
+         np.zeros((*a.shape[:-1], b.shape[-2]), a.asnumpy().dtype))
+legacy("_pdist", "Pdist", INIT, fn=lambda prim, a, p: pyboost.primitive("Pdist", p, legacy=True)(a) if a.shape[-1] else
+       np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, a.asnumpy().dtype))
+pyboost_("linalg.cross", "Cross", "the dimension is a constructor argument", fn=lambda prim, a, b, dim: pyboost.primitive("Cross", dim)(a, b))
+numpy("linalg.cross", "Cross lacks complex128 and the unsigned types", lambda a, b, dim: np.cross(a, b, axis=dim))
