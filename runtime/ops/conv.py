@@ -27,6 +27,8 @@ def _check_amounts(dims, **given):
 def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     x, w = input._shape, weight._shape
     k = len(w) - 2
+    if k < 1:
+        raise RuntimeError("weight should have at least three dimensions")
     _check_amounts(k, stride=stride, padding=padding, dilation=dilation, output_padding=output_padding)
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
@@ -130,7 +132,7 @@ def _same(input, weight, stride, dilation):
 
 def _conv(name, dims, input, weight, bias, stride, padding, dilation, groups):
     x, batch = _batched(name, input, dims)
-    stride, dilation = _amounts(stride, len(weight._shape) - 2), _amounts(dilation, dims)
+    stride, dilation = _amounts(stride, max(len(weight._shape) - 2, 1)), _amounts(dilation, dims)
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
             raise RuntimeError(f"Invalid padding string: '{padding}'")

@@ -128,7 +128,7 @@ def _declare(name, between, prim, call, dself, dtarget):
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
     return op(f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor", prim, call=call,
               prepare=_loss_args, derivative=derivative, out=False,
-              meta=lambda *a: (() if a[at] else broadcast_shapes(a[0]._shape, a[1]._shape), a[0].dtype))
+              meta=lambda *a: ((broadcast_shapes(a[1]._shape, a[0]._shape), ())[a[at] > 0], a[0].dtype))
 
 
 def _scaled(g, d, reduction, sign):

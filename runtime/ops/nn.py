@@ -69,6 +69,8 @@ def _padding_index(padding_idx, rows):
 @composite("nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
            "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", out=False)
 def embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse):
+    if len(weight._shape) != 2:
+        raise RuntimeError("'weight' must be 2-D")
     padding_idx = _padding_index(padding_idx, weight._shape[0])
     if max_norm is not None:
         _renorm(weight, input, max_norm, norm_type)
@@ -117,6 +119,8 @@ def _pad_edge(x, dim, a, b, mode):
     """x with its own values before and after along dim; negative amounts cut off."""
     n = x._shape[dim]
     low, high = max(a, 0), max(b, 0)
+    if mode == "circular" and (a < 0 or b < 0):
+        x, n, a, b = x.narrow(dim, low - a, n + a + b - low - high), n + a + b - low - high, low, high
     if mode == "reflect":
         if low >= n or high >= n:
             raise RuntimeError("Padding size should be less than the corresponding input dimension, but got: padding "

@@ -155,7 +155,10 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
 
 @composite("nn.functional.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", out=False)
 def f_group_norm(input, num_groups, weight, bias, eps):
-    _check_batch((numel(input._shape[:2]) // max(num_groups, 1), num_groups, *input._shape[2:]))
+    if len(input._shape) >= 2 and num_groups > 0:
+        size = (numel(input._shape[:2]) // num_groups, num_groups, *input._shape[2:])
+        if size[0] * numel(size[2:]) == 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input._shape)}")
     return _group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -193,15 +196,19 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
     stats = [running_mean, running_var]
     if training and running_mean is not None and (running_mean.dtype in dt.OPMATH or running_mean._stride or running_var._stride):
         stats = [s.detach().float().contiguous() for s in stats]
+        copied = True
+    elif training and running_mean is not None:
+        # their values are overwritten, and the derivative does not read them
+        stats, copied = [s.data for s in stats], False
     out = _native_batch_norm.call(input, weight, bias, *stats, training, momentum, eps)
     if training and running_mean is not None:
         for s, new in zip((running_mean, running_var), stats):
-            s._bump() if s is new else s.copy_(new)
+            s.copy_(new) if copied else s._bump()
     return out
 
 
 @composite("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, "
-           "float eps) -> (Tensor, Tensor, Tensor)", out=False)
+           "float eps) -> (Tensor, Tensor, Tensor)")
 def native_batch_norm(*args):
     return _native(*args)
 
@@ -224,21 +231,13 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     return _native(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
-def _check_batch(size):
-    n = size[0] * numel(size[2:])
-    if n == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {_size(size)}")
-
-
-def _size(size):
-    return f"torch.Size({list(size)})"
-
-
 @composite("nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
            "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", out=False)
 def f_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
-    if training:
-        _check_batch(input._shape)
+    if eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive, but got {eps}")
+    if training and input._shape[0] * numel(input._shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
     return _native(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -263,7 +262,7 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
            "bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", out=False)
 def f_instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
     if use_input_stats and numel(input._shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {_size(input._shape)}")
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
     return instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
@@ -280,4 +279,5 @@ def local_response_norm(input, size, alpha, beta, k):
     total = padded.narrow(1, 0, c)
     for i in range(1, size):
         total = total + padded.narrow(1, i, c)
-    return input / (total * (alpha / size) + k).pow(beta)
+    mean = total / size if total.dtype.category >= dt.FLOAT else total // size
+    return input / (mean * alpha + k).pow(beta)

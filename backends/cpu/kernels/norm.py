@@ -22,7 +22,7 @@ def merged(shape, stats, params):
 
 def _blocks(sizes, stats):
     """Slices of the first dimension: one where the statistics run over it."""
-    rows = sizes[0] if not sizes or 0 in stats else max(BLOCK // max(int(np.prod(sizes[1:])), 1), 1)
+    rows = max(sizes[0], 1) if 0 in stats else max(BLOCK // max(int(np.prod(sizes[1:])), 1), 1)
     return [slice(i, i + rows) for i in range(0, sizes[0], rows)]
 
 
@@ -60,17 +60,18 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
 
 @numpy("_C.norm_backward", "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one layout each")
 def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
-    shape = x.shape
-    sizes, stats, params = merged(shape, stats, params)
+    full = x.shape
+    sizes, stats, params = merged(full, stats, params)
     g, x, out = g.reshape(sizes), x.reshape(sizes), np.empty(sizes, x.dtype)
-    stat, per = _one_if(sizes, stats), _one_if(sizes, params)
+    stat, per = _one_if(sizes, stats or params), _one_if(sizes, params)
     n = int(np.prod([sizes[i] for i in stats]))
     mean, rstd = (None if a is None else a.reshape(stat) for a in (mean, rstd))
     weight = None if weight is None else weight.reshape(per)
     gw, gb = (np.zeros(per, x.dtype) for _ in range(2))
     for b in _blocks(sizes, stats):
-        at = b if per[0] != 1 else slice(None)
-        gx, xh = g[b], (x[b] if mean is None else x[b] - mean[b]) * rstd[b]
+        at, of = (b if shape[0] != 1 else slice(None) for shape in (per, stat))
+        gx, r = g[b], rstd[of]
+        xh = (x[b] if mean is None else x[b] - mean[of]) * r
         if affine:
             gw[at] += np.add.reduce(gx * xh, axis=params, keepdims=True)
             gb[at] += np.add.reduce(gx, axis=params, keepdims=True)
@@ -81,8 +82,8 @@ def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
             if mean is not None:
                 d -= _mean(d, stats, n)
             d -= xh
-        d *= rstd[b]
-    return (out.reshape(shape), gw, gb)[:1 + 2 * affine]
+        d *= r
+    return (out.reshape(full), gw, gb)[:1 + 2 * affine]
 
 
 # ------------------------------------------------------------------------------------------------ layer and rms
@@ -140,17 +141,23 @@ def _update(running, new, momentum):
 
 def _running(x, mean, var, running_mean, running_var, momentum):
     n = x.size // max(x.shape[1], 1)
-    _update(running_mean, mean, momentum)
-    _update(running_var, var * var.dtype.type(n / max(n - 1, 1)), momentum)
+    if n:
+        _update(running_mean, mean, momentum)
+        _update(running_var, var * var.dtype.type(n / (n - 1) if n > 1 else np.nan), momentum)
 
 
 def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum, eps):
+    if 0 in x.shape:
+        return batch_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias, running_mean, running_var)), training, momentum, eps)
     c = x.shape[1]
     given = [p is not None for p in (running_mean, running_var)]
     w, b, m, v = (pyboost.tensor_from_array(np.full(c, fill, np.float32)) if p is None else p
                   for p, fill in ((weight, 1), (bias, 0), (running_mean, 0), (running_var, 1)))
     if training:
         m, v = (pyboost.tensor_from_array(np.zeros(c, np.float32)) for _ in range(2))
+    shape = tuple(x.shape)
+    if len(shape) > 4:
+        x = pyboost.tensor_from_array(x.asnumpy().reshape(*shape[:2], -1))
     out = prim.of(training, eps, 0.0)(x, w, b, m, v)
     if not training:
         none = np.empty(0, np.float32)
