@@ -316,4 +316,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     return f(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
 
 
+for _f in list(globals().values()):
+    if callable(_f) and getattr(_f, "__module__", None) == __name__:
+        _f.__module__ = "torch"
 __all__ = ["REGISTRY_FN", "_set_default_device"]

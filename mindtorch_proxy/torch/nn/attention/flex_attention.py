@@ -1,0 +1,133 @@
+"""Attention with a score function and a mask function of (batch, head, query, key) positions, evaluated densely by broadcasting."""
+import torch
+
+__all__ = ["BlockMask", "flex_attention", "create_block_mask", "create_mask", "or_masks", "and_masks", "noop_mask"]
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+def noop_mask(batch, head, token_q, token_kv):
+    """Everything may attend to everything."""
+    return batch.new_ones((), dtype=torch.bool, device=batch.device)
+
+
+def _positions(B, H, q_len, kv_len, device):
+    def line(n, dim):
+        shape = [1, 1, 1, 1]
+        shape[dim] = n
+        return torch.arange(n, device=device).view(shape)
+    return line(B or 1, 0), line(H or 1, 1), line(q_len, 2), line(kv_len, 3)
+
+
+def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
+    """The (B, H, Q_LEN, KV_LEN) tensor of a mask function (bool) or of a score function applied to zeros."""
+    b, h, q, k = _positions(B, H, Q_LEN, KV_LEN, device)
+    shape = (B or 1, H or 1, Q_LEN, KV_LEN)
+    n = mod_fn.__code__.co_argcount if hasattr(mod_fn, "__code__") else 4
+    mask = mod_fn(b, h, q, k) if n != 5 else mod_fn(torch.zeros(shape, device=device), b, h, q, k)
+    return mask.expand(shape)
+
+
+def _combine(op):
+    def combined(*mask_mods):
+        if not all(callable(m) for m in mask_mods):
+            raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
+
+        def mask_mod(b, h, q_idx, kv_idx):
+            result = mask_mods[0](b, h, q_idx, kv_idx) if mask_mods else b.new_full((), op == "and", dtype=torch.bool)
+            for m in mask_mods[1:]:
+                result = result & m(b, h, q_idx, kv_idx) if op == "and" else result | m(b, h, q_idx, kv_idx)
+            return result
+        return mask_mod
+    return combined
+
+
+or_masks, and_masks = _combine("or"), _combine("and")
+
+
+class BlockMask:
+    """A mask function with the blocks it leaves out: kv_num_blocks and kv_indices list, for each row of blocks, those with any element."""
+
+    def __init__(self, seq_lengths, kv_num_blocks, kv_indices, BLOCK_SIZE, mask_mod, full_kv_num_blocks=None, full_kv_indices=None):
+        self.seq_lengths, self.BLOCK_SIZE, self.mask_mod = seq_lengths, BLOCK_SIZE, mask_mod
+        self.kv_num_blocks, self.kv_indices = kv_num_blocks, kv_indices
+        self.full_kv_num_blocks, self.full_kv_indices = full_kv_num_blocks, full_kv_indices
+
+    @classmethod
+    def from_kv_blocks(cls, kv_num_blocks, kv_indices, full_kv_num_blocks=None, full_kv_indices=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE,
+                       mask_mod=None, seq_lengths=None, compute_q_blocks=True):
+        size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
+        lengths = seq_lengths or (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
+        return cls(lengths, kv_num_blocks, kv_indices, size, mask_mod or noop_mask, full_kv_num_blocks, full_kv_indices)
+
+    @property
+    def shape(self):
+        return (*self.kv_num_blocks.shape[:-1], *self.seq_lengths)
+
+    def to_dense(self):
+        """Which blocks have any element, as 0 and 1."""
+        n = self.kv_indices.shape[-1]
+        dense = torch.zeros(*self.kv_indices.shape, dtype=torch.int32, device=self.kv_indices.device)
+        for num, idx in ((self.kv_num_blocks, self.kv_indices), (self.full_kv_num_blocks, self.full_kv_indices)):
+            if num is not None:
+                valid = (torch.arange(n, device=num.device) < num.unsqueeze(-1)).to(torch.int32)
+                dense = dense.scatter_add(-1, idx.to(torch.int64), valid)
+        return dense.clamp(max=1)
+
+    def sparsity(self):
+        d = self.to_dense()
+        return 100 * (1 - d.sum().item() / max(d.numel(), 1))
+
+    def numel(self):
+        n = 1
+        for s in self.shape:
+            n *= s
+        return n
+
+    def to(self, device):
+        move = lambda t: None if t is None else t.to(device)
+        return BlockMask(self.seq_lengths, move(self.kv_num_blocks), move(self.kv_indices), self.BLOCK_SIZE, self.mask_mod,
+                         move(self.full_kv_num_blocks), move(self.full_kv_indices))
+
+    def __repr__(self):
+        return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)})"
+
+
+def _blocks(dense):
+    """(number of set blocks in each row, block numbers with the set ones first)."""
+    order = torch.argsort(dense.to(torch.int32), dim=-1, descending=True, stable=True)
+    return dense.sum(-1).to(torch.int32), order.to(torch.int32)
+
+
+def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE, _compile=False, separate_full_blocks=True):
+    """The BlockMask of a mask function."""
+    qb, kb = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
+    mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
+    pad = torch.nn.functional.pad(mask.to(torch.int32), (0, -KV_LEN % kb, 0, -Q_LEN % qb))
+    b, h, q, k = pad.shape
+    count = pad.view(b, h, q // qb, qb, k // kb, kb).sum(dim=(3, 5))
+    full = (count == qb * kb) if separate_full_blocks else torch.zeros_like(count, dtype=torch.bool)
+    part = (count > 0) & ~full
+    return BlockMask((Q_LEN, KV_LEN), *_blocks(part), (qb, kb), mask_mod, *(_blocks(full) if separate_full_blocks else (None, None)))
+
+
+def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False, kernel_options=None, *, return_aux=None):
+    """softmax(score_mod(q k^T * scale)) v over the positions that block_mask leaves; (B, H, L, E), (B, Hkv, S, E), (B, Hkv, S, Ev) -> (B, H, L, Ev)."""
+    if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
+        raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
+    if key.shape[1] != query.shape[1]:
+        if not enable_gqa:
+            raise ValueError(f"Expect query and key/value to have the same number of heads but got Hq={query.shape[1]} and Hkv={key.shape[1]}. "
+                             "Try setting enable_gqa=True for GQA.")
+        rep = query.shape[1] // key.shape[1]
+        key, value = key.repeat_interleave(rep, 1), value.repeat_interleave(rep, 1)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    scores = (query @ key.transpose(-2, -1)).to(torch.promote_types(query.dtype, torch.float32)) * scale
+    b, h, q, k = _positions(*scores.shape, scores.device)
+    if score_mod is not None:
+        scores = score_mod(scores, b, h, q, k)
+    if block_mask is not None:
+        scores = torch.where(block_mask.mask_mod(b, h, q, k).expand(scores.shape), scores, float("-inf"))
+    lse = scores.logsumexp(-1)
+    weights = torch.where(lse.unsqueeze(-1) == float("-inf"), 0.0, (scores - lse.unsqueeze(-1)).exp())
+    out = weights.to(value.dtype) @ value
+    return (out, lse) if return_lse else out
