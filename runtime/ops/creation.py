@@ -125,8 +125,8 @@ def new_full(self, size, fill_value, dtype, layout, device, requires_grad, pin_m
 
 
 # ------------------------------------------------------------------------------------------------ from data
-def _infer(data):
-    """(array, dtype) of nested Python numbers, arrays and tensors."""
+def _infer(data, want=None):
+    """(array, dtype) of nested Python numbers, arrays and tensors; numbers in the wanted precision at once."""
     if isinstance(data, np.ndarray) or isinstance(data, np.generic):
         a = np.asarray(data)
         if a.dtype.kind == "U" or a.dtype == object:
@@ -135,12 +135,13 @@ def _infer(data):
         return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
     if isinstance(data, (bool, int, float, complex)):
         d = dt.scalar_dtype(data)
+        d = _precise(d, want)
         return _from_numbers(data, d), d
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     shape, leaves = [], None
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
-        return _infer(np.asarray(data))
+        return _infer(np.asarray(data), want)
     flat = []
     _flatten(data, 0, shape, flat)
     kinds = {x.__class__ for x in flat}
@@ -156,6 +157,7 @@ def _infer(data):
     if d is None:
         d = dt.get_default_dtype()
     flat = [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in flat]
+    d = _precise(d, want)
     return _from_numbers(flat, d).reshape(shape), d
 
 
@@ -180,6 +182,10 @@ def _flatten(data, depth, shape, flat):
             raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
         data = float(data)
     flat.append(data)
+
+
+def _precise(d, want):
+    return want if want is not None and want.category >= d.category >= dt.FLOAT and want.np is not None else d
 
 
 def _from_numbers(x, d):
@@ -208,7 +214,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                       "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
         return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
-    a, d = _infer(data)
+    a, d = _infer(data, dtype)
     want = dtype or d
     t = _cast_array(a, want)
     return _flag(t if dev is CPU else t.to(dev), requires_grad)
