@@ -49,3 +49,28 @@ def _len_torch_function_stack():
 def set_flush_denormal(mode):
     """False: MindSpore's kernels offer no control of denormals."""
     return False
+
+
+class _TorchScriptOnly:
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(f"torch._C.{type(self).__name__}: TorchScript's intermediate representation does not exist here")
+
+
+class Graph(_TorchScriptOnly):
+    """A TorchScript graph: a name for annotations, never made."""
+
+
+class Value(_TorchScriptOnly):
+    """A TorchScript value: a name for annotations, never made."""
+
+
+class Block(_TorchScriptOnly):
+    """A TorchScript block: a name for annotations, never made."""
+
+
+class ScriptModule(_TorchScriptOnly):
+    """A compiled module: a name for isinstance, never made."""
+
+
+class ScriptFunction(_TorchScriptOnly):
+    """A compiled function: a name for isinstance, never made."""
