@@ -103,13 +103,13 @@ _prelu = _hidden("prelu_kernel(Tensor self, Tensor weight) -> Tensor", None, pro
 
 # ------------------------------------------------------------------------------------------------ exponential
 _elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"),
-          derivative=lambda g, self, out, alpha: T.where(self <= 0, g * (out + alpha), g))
+          derivative=lambda g, self, alpha: T.where(self <= 0, g * T.exp(self) * alpha, g))
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
 _selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False,
-           derivative=lambda g, self, out: T.where(self <= 0, g * (out + SELU_ALPHA * SELU_SCALE), g * SELU_SCALE))
+           derivative=lambda g, self: g * SELU_SCALE * T.where(self <= 0, T.exp(self) * SELU_ALPHA, 1))
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 _celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=lambda common, self, alpha: _celu_promote(common, alpha),
-           derivative=lambda g, self, out, alpha: T.where(self <= 0, g * (out / alpha + 1), g))
+           derivative=lambda g, self, alpha: T.where(self <= 0, g * T.exp(self / alpha), g))
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
 

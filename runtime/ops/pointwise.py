@@ -407,11 +407,11 @@ def tanh_backward(g, out):
 _tanh_backward = op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", "TanhGrad", promote=DEFAULT, function=False, method=False,
                     inplace=False, call=lambda p, g, y: p(y, g), derivative={
                         "grad_output": lambda g, output: tanh_backward(g, conj(output)),
-                        "output": lambda g, grad_output, output: conj(g * grad_output * output * -2)})
+                        "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2})
 _sigmoid_backward = op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidGrad", promote=DEFAULT, function=False, method=False,
                        inplace=False, call=lambda p, g, y: p(y, g), derivative={
-                           "grad_output": lambda g, output: _sigmoid_backward.call(g, output),
-                           "output": lambda g, grad_output, output: conj(g * grad_output * (1 - output * 2))})
+                           "grad_output": lambda g, output: _sigmoid_backward.call(g, conj(output)),
+                           "output": lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2)})
 
 
 def _one(name, prim, derivative, alias=(), promote=INT_TO_FLOAT):
@@ -437,7 +437,7 @@ _one("atan", "AtanExt", lambda g, self: g / conj(self * self + 1), ("arctan",))
 _one("asinh", "AsinhExt", lambda g, self: g * conj((self * self + 1).rsqrt()), ("arcsinh",))
 _one("acosh", "AcoshExt", lambda g, self: g * conj((self * self - 1).rsqrt()), ("arccosh",))
 _one("atanh", "Atanh", lambda g, self: g / conj(1 - self * self), ("arctanh",))
-_one("sigmoid", "Sigmoid", lambda g, out: _sigmoid_backward.call(g, conj(out)), ("special.expit",))
+_one("sigmoid", "Sigmoid", lambda g, out: _sigmoid_backward.call(g, out), ("special.expit",))
 
 
 def _sinc_backward(g, self):
@@ -489,7 +489,8 @@ def _atan2_backward(g, self, other, needs):
 op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward}, alias=("arctan2",))
 op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, derivative={
     "self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)})
-op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, opmath=False, derivative={"self": lambda g: g, "other": zero})
+op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, opmath=False, derivative={
+    "self": lambda g, self, other: T.where(self == other, 0, g), "other": zero})
 op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=DEFAULT, inplace=False, derivative={
     "self": lambda g, self, out: g * conj(T.exp(self - out)), "other": lambda g, other, out: g * conj(T.exp(other - out))})
 op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=DEFAULT, inplace=False, derivative={

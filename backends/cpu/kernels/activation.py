@@ -100,6 +100,10 @@ numpy("_C._nn.silu", "SiLU lacks the dtype", lambda x: x / (1 + np.exp(-x)), dty
 numpy("silu_backward", "SiLUGrad lacks the dtype", lambda g, x: np.conj((s := 1 / (1 + np.exp(-x))) * (1 + x * (1 - s))) * g, dtypes="FD")
 numpy("sigmoid_backward", "SigmoidGrad lacks the dtype", lambda g, y: g * np.conj(1 - y) * np.conj(y), dtypes="FD")
 numpy("tanh_backward", "TanhGrad lacks the dtype", lambda g, y: g * np.conj(1 - y * y), dtypes="FD")
+without("tanh_backward", "TanhGrad takes no conjugate", "F")
+without("hardswish_backward", "wrong at 3 and for NaN")
+_kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and for NaN")(lambda g, x: _do("Mul", g, _select(
+    _do("LessEqual", x, -3), 0, _select(_do("Less", x, 3), _do("Add", _do("Mul", x, 1 / 3), 0.5), 1))))
 legacy("_C._nn.mish", "Mish", "MishExt has no CPU kernel; Mish gives NaN for infinity", lambda p, x: _select(_do("LessEqual", x, 20), p(x), x), dtypes="f")
 numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="d")
 
@@ -170,4 +174,6 @@ def _np_softmax_backward(g, out, dim, dtype):
 
 without("_log_softmax_backward_data", "the axis is an attribute")
 pyboost_("_log_softmax_backward_data", "LogSoftmaxGrad", "the axis is an attribute",
-         lambda p, g, out, dim, dtype: pyboost.primitive("LogSoftmaxGrad", dim)(out, g) if g.shape else _do("Sub", g, g), dtypes="fd")
+         lambda p, g, out, dim, dtype: pyboost.primitive("LogSoftmaxGrad", dim)(out, g) if g.shape else _do("Sub", g, g), dtypes="f")
+numpy("_log_softmax_backward_data", "LogSoftmaxGrad computes float64 in float32",
+      lambda g, out, dim, dtype: g - np.exp(out) * (g.sum(dim, keepdims=True) if g.shape else g), dtypes="d")

@@ -12,6 +12,8 @@ MISSING = "no primitive, or one that is wrong at the edges"
 
 
 def _polygamma(x, n):
+    if n == 1:  # by reflection, so that it is finite at negative whole numbers, as PyTorch's
+        return np.where(x < 0.5, np.square(np.pi / np.sin(x.dtype.type(np.pi) * x)) - sp.polygamma(1, 1 - x), sp.polygamma(1, x))
     return sp.psi(x) if n == 0 else sp.polygamma(n, x)
 
 
@@ -25,7 +27,13 @@ for _name, _fn in {
     numpy(_name, MISSING, _fn, dtypes="fd")
 numpy("xlogy", "Xlogy gives NaN for 0 log 0", sp.xlogy, dtypes="fd")
 numpy("logaddexp", "LogAddExp has no CPU kernel; composed of eight primitives it is wrong between equal infinities", np.logaddexp, dtypes="fd")
+numpy("logaddexp", "LogAddExp has no CPU kernel", lambda a, b: _complex_logaddexp(a, b), dtypes="FD")
 numpy("logaddexp2", "LogAddExp2 has no CPU kernel; composed of eight primitives it is wrong between equal infinities", np.logaddexp2, dtypes="fd")
+
+
+def _complex_logaddexp(a, b):
+    low, high = np.where(a.real < b.real, a, b), np.where(a.real < b.real, b, a)
+    return np.where(np.isinf(low.real) & (a == b), a, high + np.log1p(np.exp(low - high)))
 
 
 def _second_kinds(x, n, sign):
