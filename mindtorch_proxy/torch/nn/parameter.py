@@ -2,7 +2,7 @@
 from collections import OrderedDict
 
 import torch
-from torch._C import _disabled_torch_function_impl
+from torch._C import DisableTorchFunctionSubclass, _disabled_torch_function_impl
 
 __all__ = ["Parameter", "UninitializedParameter", "is_lazy", "Buffer", "UninitializedBuffer", "UninitializedTensorMixin"]
 
@@ -87,6 +87,9 @@ class UninitializedTensorMixin:
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         if func in cls._allowed_methods or type(func).__name__ == "method-wrapper":
+            if issubclass(cls, Parameter):
+                with DisableTorchFunctionSubclass():
+                    return func(*args, **(kwargs or {}))
             return super().__torch_function__(func, types, args, kwargs or {})
         raise ValueError(f"Attempted to use an uninitialized parameter in {func}. Call `forward` of the lazy module with a dummy batch "
                          "to initialize its parameters first.")

@@ -1,5 +1,4 @@
 """Small helpers of layers."""
-import inspect
 import sys
 from collections.abc import Iterable
 
@@ -69,6 +68,11 @@ def _parse_to(*args, **kwargs):
         raise TypeError(f"to() received an invalid combination of arguments - got ({got})") from None
 
 
+def _arguments(method):
+    code = method.__code__
+    return list(code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount])
+
+
 def _layer(signature, forward, repr="", base=None, setup=None):
     """Make the Module class for a layer that stores its arguments and calls a function, e.g. "ELU(alpha=1.0, inplace=False)".
 
@@ -85,8 +89,8 @@ def _layer(signature, forward, repr="", base=None, setup=None):
     scope = {"_setup": setup}
     if paren:
         exec(f"def __init__(self, {args}: pass", scope)
-        names = body["__constants__"] = list(inspect.signature(scope["__init__"]).parameters)[1:]
-        above = inspect.signature(base.__init__).parameters
+        names, above = _arguments(scope["__init__"]), _arguments(base.__init__)
+        body["__constants__"] = names
         lines = [f"super(_cls, self).__init__({', '.join(f'{n}={n}' for n in names if n in above)})"]
         lines += [f"self.{n} = {n}" for n in names if n not in above] + ["_setup(self)"] * bool(setup)
         exec(f"def __init__(self, {args}:\n    " + "\n    ".join(lines), scope)
