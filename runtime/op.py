@@ -877,7 +877,8 @@ def _build_one(o, name, ns, kind):
     params, names, kw_started = [], [], False
     env = {"_op": o, "_run": None, "_plain": plain, "_over": OVERRIDES, "_overridden": run_overridden, "_fail": _fail, "_int": _int, "_ints": _ints,
            "_scalar": _scalar, "_tensors": _tensors, "_inplace": inplace, "_with_out": with_out, "_plain_or_none": plain.with_none, "_plain_or_number": plain.with_numbers,
-           "_np_names": _np_names, "_varargs": _varargs, "_plain_list": _plain_list, "_result": _result(o), "_float": _float, "_REQ": _REQ}
+           "_np_names": _np_names, "_varargs": _varargs, "_plain_list": _plain_list, "_result": _result(o), "_float": _float, "_REQ": _REQ,
+           "_dtypes": {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}}
     numpy_names = any(a.name in ("dim", "dims", "keepdim") for a in args)
     convert, checks = [], []
     for i, a in enumerate(args):
@@ -914,6 +915,8 @@ def _build_one(o, name, ns, kind):
             convert.append(f"if {py}.__class__ not in _plain_or_number.numbers{f' and {py} is not None' if a.optional else ''}: {py} = _scalar({py})")
         elif t == "float" and not a.list:
             convert.append(f"if {py}.__class__ is not float{f' and {py} is not None' if a.optional else ''}: {py} = _float({py})")
+        elif t == "ScalarType":
+            convert.append(f"if {py}.__class__ is type: {py} = _dtypes[{py}]")
     out = kind == "function" and has_out(o)
     if out:
         if not kw_started:

@@ -353,6 +353,8 @@ _pick_scan("cummin", "CumminExt")
 
 
 def _lcse_grad(g, self, out, dim):
+    if not self._shape:
+        return g
     if g.dtype.is_complex:
         pos = _reverse_cumsum(g.conj() * T.exp(-out), dim)
         return (T.exp(self) * pos).conj()
@@ -611,7 +613,7 @@ def _histc_meta(self, bins, min, max):
     return (bins,), self.dtype
 
 
-op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "HistcExt", meta=_histc_meta)
+op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "HistcExt", meta=_histc_meta, opmath=False)
 
 
 def _edges(self, bins, range_, dim=0):

@@ -5,7 +5,7 @@ from ..autograd import MODE
 from ..op import broadcast_shapes, composite, op, result_dtype
 from .common import M, T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
-from .memory import copy_
+from .memory import copy_, fill_
 
 
 def _same_dtype(tensors):
@@ -298,6 +298,24 @@ def diag_embed(self, offset, dim1, dim2):
     out = T.zeros(shape, dtype=self.dtype, device=self.device)
     copy_(out.diagonal(offset, a, b), self)
     return out
+
+
+@composite("Tensor.fill_diagonal_(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor")
+def fill_diagonal_(self, fill_value, wrap):
+    n = len(self._shape)
+    if n < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if n > 2 and len(set(self._shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step, st = sum(self.stride()), self.stride()
+    count = min(self._shape)
+    at = self.as_strided((count,), (step,), self._offset)
+    fill_(at, fill_value)
+    if wrap and n == 2 and self._shape[0] > self._shape[1] + 1:  # the diagonal goes on below, one row further down each time
+        rows, cols = self._shape
+        for start in range(cols + 1, rows, cols + 1):
+            fill_(self.as_strided((min(cols, rows - start),), (step,), self._offset + start * st[0]), fill_value)
+    return self
 
 
 @composite("diagflat(Tensor self, int offset=0) -> Tensor", out=False)

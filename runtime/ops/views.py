@@ -462,9 +462,9 @@ def split_with_sizes(self, split_sizes, dim):
     return T._split_with_sizes(self, split_sizes, dim)
 
 
-@composite("split(Tensor self, int[1] split_size, int dim=0) -> Tensor[]", function=False, method=False)
-def split_sized(self, split_size, dim):
-    pass
+@composite("split(Tensor tensor, Any split_size_or_sections, int dim=0) -> Tensor[]", method=False)
+def split_function(tensor, split_size_or_sections, dim):
+    return split(tensor, split_size_or_sections, dim)
 
 
 @composite("Tensor.split(Tensor self, Any split_size, int dim=0) -> Tensor[]")

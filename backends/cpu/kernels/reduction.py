@@ -242,6 +242,7 @@ def histc(x, bins, low, high):
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low}, {high}] is not finite")
     x = x[(x >= low) & (x <= high)]
-    at = ((x - low) * (bins / (high - low))).astype(np.int64)
+    low, high = x.dtype.type(low), x.dtype.type(high)
+    at = ((x - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
     return np.bincount(np.minimum(at, bins - 1), minlength=bins)
 
