@@ -20,6 +20,19 @@ class BatchedTensor(torch.Tensor):
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         return _dispatch(func, args, kwargs or {})
 
+    def detach(self):
+        return _wrap(self._value.detach(), self._level)
+
+    def _python_value(self, *args, **kwargs):
+        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+                           "please try to rewrite what you're doing with other operations.")
+
+    item = tolist = numpy = __int__ = __float__ = __index__ = __complex__ = _python_value
+
+    def __bool__(self):
+        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+                           "yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")
+
 
 def _wrap(value, level):
     base, depth = value, 1
@@ -145,7 +158,7 @@ _POINTWISE = frozenset("""abs absolute acos acosh add addcdiv addcmul and angle 
     logsigmoid lshift lt masked_fill maximum minimum mish mod mul multiply mvlgamma nan_to_num ne neg negative nextafter not_equal ones_like or
     polygamma pos positive pow rad2deg radd rand rdiv real reciprocal relu relu6 remainder rfloordiv rmod rmul ror round rpow rshift rsqrt rsub
     rtruediv rxor selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub subtract tan tanh tanhshrink
-    threshold to true_divide truediv trunc type type_as float double half bfloat16 int long short bool_ char byte where xlogy xor zero
+    threshold to true_divide truediv trunc type type_as float double half bfloat16 int long short bool char byte where xlogy xor zero
     zeros_like empty_like copy requires_grad_ cfloat cdouble float_ sub_ cpu""".split()) - {"rand"}
 _PASS = frozenset("tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split())
 
@@ -163,7 +176,7 @@ def _align(x, n, level):
 def _POINTWISE_RULE(func, args, kwargs, level):
     tensors = [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
     n, name = max(x.dim() for x in tensors), _name(func)[0]
-    if name in ("bool", "requires_grad"):
+    if name == "requires_grad":
         return NotImplemented
     operands = tensors[1:] if name == "where" else tensors
     dtype = None
@@ -410,19 +423,11 @@ def _setitem(func, args, kwargs, level):
     return None
 
 
-def _no_python_value(func, args, kwargs, level):
-    if _name(func)[0] == "bool":
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-                           "yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")
-    raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-                       "please try to rewrite what you're doing with other operations.")
-
-
 _D = ("dim", None)
 _RULES = {name: rule for names, rule in (
-    ("sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero norm median mode cumsum cumprod "
+    ("sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero median mode cumsum cumprod "
      "logcumsumexp cummax cummin std_mean var_mean aminmax", _reduction),
-    ("sort argsort", _dims((1, "dim", -1))), ("topk kthvalue", _dims((2, "dim", -1))), ("softmax log_softmax softmin", _softmax),
+    ("norm", _dims((2, "dim", None))), ("sort argsort", _dims((1, "dim", -1))), ("topk kthvalue", _dims((2, "dim", -1))), ("softmax log_softmax softmin", _softmax),
     ("transpose swapaxes swapdims", _dims((1, "dim0", None), (2, "dim1", None))), ("unsqueeze", _dims((1, *_D), extra=1)),
     ("select narrow unflatten unbind flip index_select diff", _dims((1, "dim", 0))), ("chunk split tensor_split", _dims((2, "dim", 0))),
     ("roll", _dims((2, "dims", None))), ("diagonal", _dims((2, "dim1", 0), (3, "dim2", 1))),
@@ -430,7 +435,7 @@ _RULES = {name: rule for names, rule in (
     ("reshape view view_as reshape_as", _reshape), ("expand expand_as broadcast_to", _expand), ("permute", _permute), ("repeat", _repeat),
     ("t T", _transpose_last), ("cat concat concatenate stack", _join), ("matmul rmatmul mm mv dot bmm vdot", _matmul), ("outer", _outer),
     ("linear", _linear), ("layer_norm rms_norm", _norm_over_last), ("gather", _gather), ("getitem", _getitem), ("setitem", _setitem),
-    ("item bool int float index tolist numpy", _no_python_value), (" ".join(_PASS), _pass)) for name in names.split()}
+    (" ".join(_PASS), _pass)) for name in names.split()}
 
 
 # ------------------------------------------------------------------------------------------------------------------ vmap

@@ -1,8 +1,9 @@
-"""Types of script modules: none is ever made."""
+"""torch.jit._recursive: the store of compiled types, which stays empty."""
 
 
 class ConcreteTypeStore:
-    """The types that were made, by class."""
+    """Types of compiled modules, by Python class."""
+
     def __init__(self):
         self.type_store, self.methods_compiled = {}, set()
 

@@ -1,16 +1,6 @@
-"""State of TorchScript: off, as with PYTORCH_JIT=0, and without compiled classes."""
-
-
-class EnabledProxy:
-    """Whether TorchScript is on."""
-    enabled = False
-
-    def __bool__(self):
-        return self.enabled
-
-
-_enabled = EnabledProxy()
+"""torch.jit._state: what has been compiled, which is nothing."""
+_script_classes: dict = {}
 
 
 def _clear_class_state():
-    """No classes were compiled."""
+    _script_classes.clear()

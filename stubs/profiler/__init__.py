@@ -137,8 +137,7 @@ class _Recorder(TorchFunctionMode):
             return func(*args, **(kwargs or {}))
         self.begin(f"aten::{name}", args)
         try:
-            with self:   # what the function itself calls is recorded below it
-                return func(*args, **(kwargs or {}))
+            return func(*args, **(kwargs or {}))
         finally:
             self.finish()
 
