@@ -158,7 +158,7 @@ class _Formulas:
                 getters.append(_getter(p, index, order, schema, reads, outs, self, ks))
             self.steps.append((targets, fn, getters))
             self.reads.append((targets, reads, outs))
-        label = "".join(w[:1].upper() + w[1:] for w in op.name.split("_") if w) + "Backward0"
+        label = "".join(w.title() for w in op.name.split("_")) + "Backward0"
         self.node_class = type(label, (OpNode,), {"op": op, "__slots__": (), "__module__": "torch.autograd.graph"})
         self.has_list = any(l for _, l in self.diff)
 

@@ -1,0 +1,351 @@
+"""Pooling. Maxima come with flat indices into the plane; averages are linear, so their derivatives are each other's."""
+import math
+
+from ..op import composite, op
+from .common import F, T, dt, numel
+
+LETTERS = {1: "W", 2: "HW", 3: "DHW"}
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+def _per_dim(fn, name, v, dims):
+    if len(v) not in (1, dims):
+        if dims == 1:
+            raise RuntimeError(f"{fn}() {name} must be an int, list of ints or tuple of ints of size 1 but got size {len(v)}")
+        raise RuntimeError(f"{fn}: {name} must either be a single int, or a tuple of {('two', 'three')[dims - 2]} ints")
+    return tuple(v) * (dims if len(v) == 1 else 1)
+
+
+def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
+    """Checked amounts, one for each dimension. plain: PyTorch's words for max_pool1d without a gradient."""
+    kernel = _per_dim(fn, "kernel_size", kernel, dims)
+    stride = _per_dim(fn, "stride", stride, dims) if stride else kernel
+    padding, dilation = _per_dim(fn, "padding", padding, dims), _per_dim(fn, "dilation", dilation, dims)
+    prefix = f"{fn}() " if plain else ""
+    for name, v, text in (("kernel_size", kernel, f"kernel size should be greater than zero, but got {_spelled('k', kernel)}"),
+                          ("stride", stride, "stride should not be zero"),
+                          ("dilation", dilation, f"dilation should be greater than zero, but got {_spelled('dilation', dilation)}")):
+        if min(v) <= 0:
+            raise RuntimeError(f"{prefix}{name} must be greater than zero, but got {v[0]}" if plain else text)
+    for k, p, d in zip(kernel, padding, dilation):
+        if p < 0:
+            raise RuntimeError(f"{prefix}padding must be non-negative, but got {p}" if plain else f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(f"{prefix}padding should be at most half of kernel size, but got padding={p} and kernel_size={k}" if plain else
+                               f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+    return kernel, stride, padding, dilation
+
+
+def _spelled(name, v):
+    return " ".join(f"{name}{l}: {x}" for l, x in zip(LETTERS[len(v)], v))
+
+
+def _check_input(fn, x, dims):
+    n, spatial = len(x._shape), x._shape[-dims:]
+    if n not in (dims + 1, dims + 2) or 0 in x._shape[n - dims - 1:]:
+        if dims == 1:
+            raise RuntimeError(f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}")
+        if n in (dims + 1, dims + 2):
+            raise RuntimeError(f"{fn}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}"
+                               if dims == 2 else f"{fn}: Expected input's non-batch dimensions to have positive length, but input has a shape of "
+                               f"{tuple(x._shape)} and non-batch dimension {n - dims - 1 + x._shape[n - dims - 1:].index(0)} has length zero!")
+        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+    if x.dtype is dt.bool_:
+        raise NotImplementedError(f"\"{fn}\" not implemented for 'Bool'")
+    return spatial
+
+
+def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
+    out = []
+    for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
+        o = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
+        out.append(o - 1 if ceil and (o - 1) * s >= n + p else o)
+    if min(out) < 1:
+        if len(out) == 1:
+            raise RuntimeError(f"{fn}() Invalid computed output size: {out[0]}")
+        c = x._shape[-len(out) - 1]
+        raise RuntimeError(f"Given input size: ({'x'.join(map(str, (c, *spatial)))}). Calculated output size: ({'x'.join(map(str, (c, *out)))}). "
+                           "Output size is too small")
+    return tuple(out)
+
+
+# ------------------------------------------------------------------------------------------------ maxima
+def put_back(g, indices, shape, dims):
+    """g added up at the flat positions of `indices` in planes of the given shape."""
+    plane, rows = numel(shape[-dims:]), numel(shape[:-dims])
+    at = indices.reshape(rows, -1) + T.arange(0, rows * plane, max(plane, 1), device=g.device)[:rows].unsqueeze(1)
+    return T.zeros(rows * plane, dtype=g.dtype, device=g.device).index_add(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
+
+
+def _max_pool(dims):
+    name = f"max_pool{dims}d"
+
+    def meta(self, kernel, stride, padding, dilation, ceil_mode):
+        out = (*self._shape[:-dims], *_out_size(name, self, _check_input(name, self, dims), kernel, stride, padding, dilation, ceil_mode))
+        return [(out, self.dtype), (out, dt.int64)]
+    o = op(f"_C._nn.{name}_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor, Tensor)",
+           "MaxPoolWithIndices" if dims == 2 else None, meta=meta, non_differentiable=(1,), out=False,
+           call=lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x),
+           derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)})
+    args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, bool ceil_mode=False"
+
+    def pool(self, kernel, stride, padding, dilation, ceil):
+        plain = dims == 1 and not self._requires_grad
+        return o.call(self, *_pool_args(name, dims, kernel, stride, padding, dilation, plain), ceil)
+
+    @composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, out=False)
+    def values(*a):
+        return pool(*a)[0]
+
+    @composite(f"nn.functional.{name}(Tensor input, {args}, bool return_indices=False) -> Any", out=False)
+    def either(*a):
+        out = pool(*a[:-1])
+        return out if a[-1] else out[0]
+
+    @composite(f"nn.functional.{name}_with_indices(Tensor input, {args}, bool return_indices=False) -> Any", out=False)
+    def both(*a):
+        return pool(*a[:-1])
+    if dims == 1:
+        composite(f"{name}_with_indices(Tensor self, {args}) -> (Tensor, Tensor)", method=False, out=False)(pool)
+
+
+def _check_output(fn, size, dims, internal=False):
+    if len(size) != dims:
+        if dims == 1:
+            raise RuntimeError(f"{fn}() argument 'output_size' should contain one int (got {len(size)})")
+        raise RuntimeError(f"{fn}(): internal error: output_size.size() must be {dims}" if internal else f"{fn}: output_size must be {dims}")
+    return size
+
+
+def _adaptive_size(x, output_size, dims):
+    """output_size as ints, None meaning the input's size."""
+    v = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
+    if len(v) >= len(x._shape) and dims > 1 and isinstance(output_size, (tuple, list)):
+        raise ValueError(f"Input dimension should be at least {len(v) + 1}")
+    return tuple(n if i is None else i.__index__() for i, n in zip(v, x._shape[-len(v):]))
+
+
+def _check_adaptive(fn, x, size, dims, colon=""):
+    n = len(x._shape)
+    if n not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{fn}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(x._shape)}")
+    for d in range(n - dims, n):
+        if x._shape[d] == 0:
+            raise RuntimeError(f"{fn}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x._shape)} with "
+                               f"dimension {d} being empty")
+    if min(size) < 0:
+        if "max" in fn:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {[*x._shape[:-dims], *size]}")
+        raise RuntimeError(f"{fn}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, size))}}}")
+    if x.dtype.category != dt.FLOAT:
+        raise NotImplementedError(f"\"{fn}\" not implemented for '{dt.scalar_name(x.dtype)}'")
+
+
+def _adaptive_max(dims):
+    name = f"adaptive_max_pool{dims}d"
+
+    def meta(self, output_size):
+        _check_output(name, output_size, dims, True)
+        _check_adaptive(name, self, output_size, dims, ":")
+        out = (*self._shape[:-dims], *output_size)
+        return [(out, self.dtype), (out, dt.int64)]
+    o = op(f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)", "AdaptiveMaxPool2D" if dims == 2 else None, meta=meta, out=False,
+           call=lambda p, x, size: p.of(tuple(size))(x), non_differentiable=(1,),
+           derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)})
+
+    @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
+    def either(input, output_size, return_indices):
+        out = o.call(input, _adaptive_size(input, output_size, dims))
+        return out if return_indices else out[0]
+
+    @composite(f"nn.functional.{name}_with_indices(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
+    def both(input, output_size, return_indices):
+        return o.call(input, _adaptive_size(input, output_size, dims))
+    if dims == 1:
+        composite(f"{name}(Tensor self, Any output_size) -> (Tensor, Tensor)", method=False, out=False)(lambda x, size: both(x, size, True))
+
+
+# ------------------------------------------------------------------------------------------------ averages
+def _avg_meta(name, dims):
+    def meta(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        if dims == 1 and len(self._shape) not in (2, 3):
+            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {len(self._shape)}-dimensional tensor for argument #1 'self' (while checking "
+                               "arguments for avg_pool1d)")
+        spatial = _check_input(name, self, dims)
+        return (*self._shape[:-dims], *_out_size(name, self, spatial, kernel, stride, padding, (1,) * dims, ceil_mode)), self.dtype
+    return meta
+
+
+def _avg_pool(dims):
+    name = f"avg_pool{dims}d"
+    rest = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
+    prim = f"AvgPool{dims}D" if dims == 2 else "AvgPool3DExt" if dims == 3 else None
+    o = op(f"_C._nn.{name}(Tensor self, {rest}) -> Tensor", prim, meta=_avg_meta(name, dims), out=False,
+           derivative=lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
+           back.call(g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+    back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor", None, meta=lambda g, size, *_: (size, g.dtype), out=False,
+              derivative=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
+              o.call(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+    args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, bool ceil_mode=False, bool count_include_pad=True"
+
+    def pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor=None):
+        return o.call(self, *_pool_args(name, dims, kernel, stride, padding)[:3], ceil_mode, count_include_pad, divisor)
+    if dims == 1:
+        composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, alias=(f"nn.functional.{name}",))(pool)
+    else:
+        composite(f"nn.functional.{name}(Tensor self, {args}, int? divisor_override=None) -> Tensor")(pool)
+
+
+def _adaptive_avg(dims):
+    name = f"adaptive_avg_pool{dims}d"
+
+    def pool(input, output_size):
+        size = _adaptive_size(input, output_size, dims)
+        _check_output(name, size, dims)
+        _check_adaptive(name, input, size, dims)
+        spatial = input._shape[-dims:]
+        if size == spatial:
+            return input.clone()
+        if all(o == 1 for o in size):
+            return input.mean(tuple(range(-dims, 0)), keepdim=True)
+        if 0 not in size and all(n % o == 0 for n, o in zip(spatial, size)):
+            return F.__getattr__(f"avg_pool{dims}d")(input, [n // o for n, o in zip(spatial, size)])
+        out, n = input, len(input._shape)
+        for d, o in zip(range(n - dims, n), size):
+            s = out._shape[d]
+            parts = [out.narrow(d, i * s // o, -(-(i + 1) * s // o) - i * s // o).mean(d, keepdim=True) for i in range(o)]
+            out = out.narrow(d, 0, 0) if not parts else parts[0] if o == 1 else T.cat(parts, d)
+        return out
+    if dims == 1:
+        composite(f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
+    else:
+        composite(f"nn.functional.{name}(Tensor input, Any output_size) -> Tensor", out=False)(pool)
+
+
+def _lp_pool(dims):
+    @composite(f"nn.functional.lp_pool{dims}d(Tensor input, Scalar norm_type, int[{dims}] kernel_size, int[{dims}]? stride=None, bool ceil_mode=False) "
+               "-> Tensor", out=False)
+    def lp_pool(input, norm_type, kernel_size, stride, ceil_mode):
+        """The p-norm of every window."""
+        if norm_type == math.inf:
+            return F.__getattr__(f"max_pool{dims}d")(input, kernel_size, stride, 0, 1, ceil_mode)
+        mean = F.__getattr__(f"avg_pool{dims}d")(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        return (T.sign(mean) * F.relu(T.abs(mean))).mul(numel(kernel_size * (dims if len(kernel_size) == 1 else 1))).pow(1 / norm_type)
+
+
+# ------------------------------------------------------------------------------------------------ fractional
+def _starts(samples, size, out, kernel):
+    """First positions (N, C, out) of pseudo-random windows along one dimension."""
+    if out == 1:
+        return T.full((*samples._shape, 1), size - kernel, dtype=dt.int64, device=samples.device)
+    alpha = (size - kernel) / (out - 1)
+    u = samples.unsqueeze(-1)
+    i = T.arange(out - 1, device=samples.device, dtype=samples.dtype)
+    first = ((i + u) * alpha).to(dt.int64) - (u * alpha).to(dt.int64)
+    return T.cat((first, T.full_like(first[..., :1], size - kernel)), -1)
+
+
+def _fractional(dims):
+    name = f"fractional_max_pool{dims}d"
+
+    def pool(input, kernel, output_size, output_ratio, samples):
+        n = len(input._shape)
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        spatial = input._shape[-dims:]
+        if output_size is None:
+            ratio = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
+            output_size = [int(s * r) for s, r in zip(spatial, ratio)]
+        size = _per_dim(name, "output_size", output_size if isinstance(output_size, (tuple, list)) else (output_size,), dims)
+        kernel = _per_dim(name, "kernel_size", kernel, dims)
+        if n not in (dims + 1, dims + 2) or 0 in input._shape[n - dims - 1:]:
+            raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor with optional 0 dim batch size for input, but got: "
+                               f"{list(input._shape)}")
+        for label, s, k, o in zip(("time", "height", "width")[-dims:], spatial, kernel, size):
+            if o + k - 1 > s:
+                raise RuntimeError(f"{name}(): pool {label} {k} too large relative to input {label} {s}")
+        x = input if n == dims + 2 else input.unsqueeze(0)
+        rows = x._shape[:2]
+        if samples is None:
+            samples = T.rand(*rows, dims, dtype=input.dtype, device=input.device)
+        if samples._shape[-1] != dims:
+            raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples._shape[-1]}.")
+        samples = samples.reshape(*rows, dims)
+        flat, widths = None, (kernel, size)
+        for d, (s, k, o) in enumerate(zip(spatial, kernel, size)):
+            # in two dimensions the first sample belongs to the last one
+            at = _starts(samples[..., 1 - d if dims == 2 else d], s, o, k).unsqueeze(-1) + T.arange(k, device=input.device)
+            shape = [*rows, *(1,) * (2 * dims)]
+            shape[2 + d], shape[2 + dims + d] = o, k
+            at = at.reshape(shape)
+            flat = at if flat is None else flat * s + at
+        flat = flat.expand(*rows, *widths[1], *widths[0]).reshape(*rows, -1)
+        values = x.flatten(2).gather(2, flat).reshape(*rows, *size, -1)
+        top, where = values.max(-1)
+        indices = flat.reshape(*rows, *size, -1).gather(-1, where.unsqueeze(-1)).squeeze(-1)
+        return (top, indices) if n == dims + 2 else (top.squeeze(0), indices.squeeze(0))
+    args = f"Tensor input, int[{dims}] kernel_size, Any output_size=None, Any output_ratio=None, bool return_indices=False, Tensor? _random_samples=None"
+
+    @composite(f"nn.functional.{name}({args}) -> Any", out=False)
+    def either(input, kernel, output_size, output_ratio, return_indices, samples):
+        out = pool(input, kernel, output_size, output_ratio, samples)
+        return out if return_indices else out[0]
+
+    @composite(f"nn.functional.{name}_with_indices({args}) -> Any", out=False)
+    def both(input, kernel, output_size, output_ratio, return_indices, samples):
+        return pool(input, kernel, output_size, output_ratio, samples)
+
+
+# ------------------------------------------------------------------------------------------------ back to the input's size
+def _unpool_size(input, kernel, stride, padding, output_size, dims):
+    default = [(n - 1) * s + k - 2 * p for n, k, s, p in zip(input._shape[-dims:], kernel, stride, padding)]
+    if output_size is None:
+        return default
+    size = list(output_size)
+    if len(size) == dims + 2:
+        size = size[2:]
+    if len(size) != dims:
+        raise ValueError(f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of '{len(size)}'")
+    for d, (o, base, s) in enumerate(zip(size, default, stride)):
+        if not base - s < o < base + s:
+            raise ValueError(f'invalid output_size "{tuple(size)}" (dim {d} must be between {base - s} and {base + s})')
+    return size
+
+
+def _max_unpool(dims):
+    @composite(f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, "
+               "int[]? output_size=None) -> Tensor", out=False)
+    def max_unpool(input, indices, kernel_size, stride, padding, output_size):
+        """Zeros but for the input's values at the flat indices that max pooling gave."""
+        name = f"max_unpool{dims}d"
+        kernel = _per_dim(name, "kernel_size", kernel_size, dims)
+        stride, padding = _per_dim(name, "stride", stride, dims) if stride else kernel, _per_dim(name, "padding", padding, dims)
+        if len(input._shape) not in (dims + 1, dims + 2):
+            raise RuntimeError(f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {len(input._shape)} "
+                               "dimensions.")
+        size = _unpool_size(input, kernel, stride, padding, output_size, dims)
+        if indices.dtype is not dt.int64:
+            raise RuntimeError(f"elements in indices should be type int64 but got: {dt.scalar_name(indices.dtype)}")
+        if indices._shape != input._shape:
+            raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got indices tensor with "
+                               f"shape: {list(indices._shape)}")
+        lead, plane = input._shape[:-dims], numel(size)
+        if indices.numel() and indices.device.type == "cpu":
+            bad = indices[(indices < 0) | (indices >= plane)]
+            if bad.numel():
+                raise RuntimeError(f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})")
+        zeros = T.zeros((*lead, plane), dtype=input.dtype, device=input.device)
+        return zeros.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).reshape((*lead, *size))
+
+
+for _dims in (1, 2, 3):
+    _max_pool(_dims)
+    _adaptive_max(_dims)
+    _avg_pool(_dims)
+    _adaptive_avg(_dims)
+    _lp_pool(_dims)
+    _max_unpool(_dims)
+    if _dims > 1:
+        _fractional(_dims)
