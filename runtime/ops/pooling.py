@@ -272,8 +272,8 @@ def _fractional(dims):
             samples = T.rand(*rows, dims, dtype=input.dtype, device=input.device)
         if samples._shape[-1] != dims:
             raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples._shape[-1]}.")
-        samples = samples.reshape(*rows, dims)
-        flat, widths = None, (kernel, size)
+        samples = samples[:rows[0], :rows[1]]
+        flat = None
         for d, (s, k, o) in enumerate(zip(spatial, kernel, size)):
             # in two dimensions the first sample belongs to the last one
             at = _starts(samples[..., 1 - d if dims == 2 else d], s, o, k).unsqueeze(-1) + T.arange(k, device=input.device)
@@ -281,10 +281,9 @@ def _fractional(dims):
             shape[2 + d], shape[2 + dims + d] = o, k
             at = at.reshape(shape)
             flat = at if flat is None else flat * s + at
-        flat = flat.expand(*rows, *widths[1], *widths[0]).reshape(*rows, -1)
-        values = x.flatten(2).gather(2, flat).reshape(*rows, *size, -1)
-        top, where = values.max(-1)
-        indices = flat.reshape(*rows, *size, -1).gather(-1, where.unsqueeze(-1)).squeeze(-1)
+        flat = flat.expand(*rows, *size, *kernel).reshape(*rows, *size, numel(kernel))
+        top, where = x.flatten(2).gather(2, flat.flatten(2)).reshape(flat._shape).max(-1)
+        indices = flat.gather(-1, where.unsqueeze(-1)).squeeze(-1)
         return (top, indices) if n == dims + 2 else (top.squeeze(0), indices.squeeze(0))
     args = f"Tensor input, int[{dims}] kernel_size, Any output_size=None, Any output_ratio=None, bool return_indices=False, Tensor? _random_samples=None"
 
