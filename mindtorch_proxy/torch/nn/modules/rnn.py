@@ -256,8 +256,12 @@ class RNNBase(Module):
         return f"{self.input_size}, {self.hidden_size}" + "".join(
             f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value)
 
+    # PyTorch pickles the list of weights as well; here it is computed
+
+    def __getstate__(self):
+        return super().__getstate__() | {"_flat_weights": self._flat_weights, "_flat_weights_names": self._flat_weights_names}
+
     def __setstate__(self, state):
-        # PyTorch pickles the list of weights as well; here it is computed
         for name in ("_flat_weights", "_flat_weights_names", "_flat_weight_refs"):
             state.pop(name, None)
         state.setdefault("proj_size", 0)
