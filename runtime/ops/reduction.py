@@ -358,13 +358,12 @@ def _lcse_grad(g, self, out, dim):
     if g.dtype.is_complex:
         pos = _reverse_cumsum(g.conj() * T.exp(-out), dim)
         return (T.exp(self) * pos).conj()
-    low = T.full((), -math.inf, dtype=g.dtype, device=g.device)
-    pos = T.where(g > 0, g.clamp(min=0).log(), low)
-    neg = T.where(g < 0, (-g).clamp(min=0).log(), low)
+    low = T.full((), dt.finfo(g.dtype).min, dtype=g.dtype, device=g.device)
+    size = g.abs().log()
 
-    def part(x):
-        return ((x - out).flip(dim).logcumsumexp(dim).flip(dim) + self).exp()
-    return part(pos) - part(neg)
+    def part(sign):
+        return ((T.where(sign, size, low) - out).flip(dim).logcumsumexp(dim).flip(dim) + self).exp()
+    return part(g > 0) - part(g < 0)
 
 
 def _lcse_meta(self, dim):
