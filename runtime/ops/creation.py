@@ -274,6 +274,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         t, shared = from_numpy(obj), dtype is None or dt.FROM_NP.get(obj.dtype) is dtype
     elif hasattr(obj, "__dlpack__"):
         t, shared = from_dlpack(obj), dtype is None
+    elif isinstance(obj, UntypedStorage):
+        d = dtype or dt.get_default_dtype()
+        t, shared = _empty((0,), d).set_(obj, 0, (obj.nbytes() // d.itemsize,)), True
     elif not isinstance(obj, (list, tuple, int, float, complex, bool)):
         t, shared = frombuffer(obj, dtype=dtype or dt.get_default_dtype()), True
     else:
@@ -450,11 +453,6 @@ def complex_(real, imag):
 
 op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", promote=lambda common, *a: (common, dt.TO_COMPLEX[common]),
    derivative={"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)}, method=False, inplace=False)
-
-
-@composite("polar(Tensor abs, Tensor angle) -> Tensor", method=False)
-def polar(abs, angle):
-    return T.complex(abs * angle.cos(), abs * angle.sin())
 
 
 __all__ = ["contiguous_format", "channels_last", "channels_last_3d", "numel", "CPU"]
