@@ -535,7 +535,9 @@ def pointwise(o, args):
     common = result_dtype(operands if keep is None else [t for i, t in enumerate(operands) if i not in keep])
     compute, out_dtype = (o.promote(common, *args) if callable(o.promote) else promoted(o.promote, common))
     tensors = [t for t in operands if isinstance(t, Tensor)]
-    shape = tensors[0]._shape if len(tensors) == 1 else broadcast_shapes(*[t._shape for t in tensors])
+    if not tensors and not o.options.get("numbers"):
+        raise type_error(o.name.lstrip("_"), o.schema.args[:1], (None,)) from None
+    shape = tensors[0]._shape if len(tensors) == 1 else broadcast_shapes((), *[t._shape for t in tensors])
     order = None
     for t in tensors:
         if t._stride is not None:

@@ -73,7 +73,7 @@ op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_re
 
 def _softshrink_promote(common, self, lambd):
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+        raise RuntimeError(f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, but found {lambd:g}")
     return _reals("softshrink")(common)
 
 

@@ -1,4 +1,5 @@
 """Elementwise arithmetic, comparisons and mathematical functions."""
+import cmath
 import math
 
 from ..op import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, composite, op, promoted, result_dtype
@@ -59,9 +60,9 @@ def _fold_alpha(self, other, alpha):
     return self, other * alpha, 1
 
 
-op("add(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", promote=DEFAULT, prepare=_fold_alpha, alpha=True,
+op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, promote=DEFAULT, prepare=_fold_alpha, alpha=True,
    derivative={"self": lambda g: g, "other": lambda g: g})
-op("sub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", promote=_no_bool_sub, prepare=_fold_alpha, alpha=True,
+op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, promote=_no_bool_sub, prepare=_fold_alpha, alpha=True,
    derivative={"self": lambda g: g, "other": lambda g: -g}, alias=("subtract",))
 _rsub = op("_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, method=False, inplace=False,
            derivative={"self": lambda g: g, "other": lambda g: -g})
@@ -72,17 +73,17 @@ def rsub(self, other, alpha):
     return _rsub.call(other, self if alpha == 1 else self * alpha)
 
 
-op("mul(Tensor self, Tensor|Scalar other) -> Tensor", "Mul", promote=DEFAULT, alias=("multiply",),
+op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",),
    derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)})
-_div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", promote=INT_TO_FLOAT,
+_div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT,
           derivative={"self": lambda g, other: g / conj(other), "other": lambda g, other, out: -g * conj(out / other)})
-_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", promote=DEFAULT, derivative={
+_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True, promote=DEFAULT, derivative={
     k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")})
-_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", promote=DEFAULT, method=False,
+_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", numbers=True, promote=DEFAULT, method=False,
                 inplace=False, derivative={"self": zero, "other": zero})
 
 
-@composite("div(Tensor self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True)
+@composite("div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True)
 def div(self, other, rounding_mode=None):
     if rounding_mode is None:
         return _div.call(self, other)
@@ -91,7 +92,7 @@ def div(self, other, rounding_mode=None):
     return _div_round.call(self, other, rounding_mode)
 
 
-@composite("true_divide(Tensor self, Tensor|Scalar other) -> Tensor", inplace=True)
+@composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True)
 def true_divide(self, other):
     return _div.call(self, other)
 
@@ -140,8 +141,8 @@ _pow = op("_pow(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=
 
 def _grad_exponent(g, self, exponent, out):
     if not isinstance(self, Tensor):
-        grad = g * conj(out * (T.log(T.scalar_tensor(self, dtype=out.dtype)) if isinstance(self, complex) or self < 0
-                               else math.log(self) if self else -math.inf))
+        log = cmath.log(self) if isinstance(self, complex) or self > 0 else -math.inf if self == 0 else math.nan
+        grad = g * conj(out * (log.real if not out.dtype.is_complex and isinstance(log, complex) else log))
         return T.where(exponent >= 0, 0, grad) if self == 0 else grad
     at_zero = self == 0 if out.dtype.is_complex else (self == 0) & (exponent >= 0)
     return T.where(at_zero, 0, g * conj(out * self.log()))
@@ -492,14 +493,26 @@ op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, derivati
 op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, opmath=False, derivative={
     "self": lambda g, self, other: T.where(self == other, 0, g), "other": zero})
 op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=DEFAULT, inplace=False, derivative={
-    "self": lambda g, self, out: g * conj(T.exp(self - out)), "other": lambda g, other, out: g * conj(T.exp(other - out))})
+    "self": lambda g, self, other: g / conj(T.exp(other - self) + 1), "other": lambda g, self, other: g / conj(T.exp(self - other) + 1)})
 op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=DEFAULT, inplace=False, derivative={
-    "self": lambda g, self, out: g * T.exp2(self - out), "other": lambda g, other, out: g * T.exp2(other - out)})
+    "self": lambda g, self, other: g / (T.exp2(other - self) + 1), "other": lambda g, self, other: g / (T.exp2(self - other) + 1)})
 op("xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Xlogy", promote=INT_TO_FLOAT, alias=("special.xlogy",), derivative={
     "self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)})
 
 
 # ------------------------------------------------------------------------------------------------ complex numbers
+def _polar_promote(common, abs, angle):
+    if common not in (dt.float32, dt.float64) or abs.dtype is not angle.dtype:
+        if all(t.dtype in (dt.float16, dt.float32, dt.float64) for t in (abs, angle)) and abs.dtype is not angle.dtype:
+            raise RuntimeError(f"Expected object of scalar type {dt.scalar_name(abs.dtype)} but got scalar type {dt.scalar_name(angle.dtype)} for second "
+                               "argument")
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(abs.dtype)} and "
+                           f"{dt.scalar_name(angle.dtype)}")
+    return common, common.to_complex()
+
+
+op("polar(Tensor abs, Tensor angle) -> Tensor", "Polar", promote=_polar_promote, method=False, inplace=False, derivative={
+    "abs": lambda g, out: T.real(T.conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(T.conj(g) * (out * 1j))})
 _conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), method=False, inplace=False)
 
 

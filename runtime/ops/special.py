@@ -80,8 +80,8 @@ _one("special.i1e", "BesselI1e", lambda g, self, out: g * _at_zero(self, lambda 
 
 def _at_zero(self, f):
     """f, but 0.5 where its argument is too small to divide by."""
-    small = T.abs(self) <= dt.finfo(self.dtype).eps
-    return T.where(small, 0.5, f(T.where(small, 1, self)))
+    large = T.abs(self) > dt.finfo(self.dtype).eps
+    return T.where(large, f(T.where(large, self, 1)), 0.5)
 
 
 # functions that PyTorch does not differentiate either

@@ -26,7 +26,7 @@ for _name, (_fn, _above, _ratio, _codes) in {
         "cosh": (np.cosh, 2048, 22, "fd"), "asin": (np.arcsin, 1024, 50, "fd"), "acos": (np.arccos, 1024, 44, "fd"),
         "atan": (np.arctan, 1024, 26, "fd"), "asinh": (np.arcsinh, 1024, 29, "fd"), "acosh": (np.arccosh, 1024, 20, "fd"),
         "atanh": (np.arctanh, 1024, 41, "fd"), "floor": (np.floor, 4096, 20, "fd"), "ceil": (np.ceil, 4096, 20, "fd"),
-        "trunc": (np.trunc, 4096, 18, "fd"), "_round": (np.rint, 4096, 28, "fd"), "sign": (np.sign, 4096, 7, "fd"),
+        "trunc": (np.trunc, 4096, 18, "fd"), "_round": (np.rint, 4096, 28, "fd"), "sign": (lambda x: (x > 0).astype(x.dtype) - (x < 0), 4096, 7, "fd"),
         "reciprocal": (np.reciprocal, 16384, 6, "fd"), "square": (np.square, 16384, 9, "fd"), "neg": (np.negative, 16384, 9, "fdil"),
         "abs": (np.abs, 16384, 9, "fdil"), "sinc": (np.sinc, 4096, 6, "fd"), "isfinite": (np.isfinite, 4096, 26, "fd"),
         "isnan": (np.isnan, 8192, 15, "fd"), "isinf": (np.isinf, 8192, 15, "fd"),
@@ -37,11 +37,9 @@ for _name, (_fn, _above, _ratio, _codes) in {
         "maximum": (np.maximum, 4096, 7.7, "fdBasil"), "minimum": (np.minimum, 4096, 7, "fdBasil"),
         "_clamp_min": (np.maximum, 4096, 7.7, "fdBasil"), "_clamp_max": (np.minimum, 4096, 7, "fdBasil"),
         "logical_and": (np.logical_and, 32768, 4, "b"), "logical_or": (np.logical_or, 32768, 4, "b"), "logical_xor": (np.logical_xor, 32768, 3, "b"),
-        "bitwise_left_shift": (np.left_shift, 4096, 80, INTS), "bitwise_right_shift": (np.right_shift, 4096, 18, INTS),
         "atan2": (np.arctan2, 1024, 77, "fd"), "hypot": (np.hypot, 8192, 4, "fd"), "fmax": (np.fmax, 4096, 27, "fd")}.items():
-    if "shift" not in _name:
-        numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
-        numpy(_name, "the primitive lacks the dtype", _fn, dtypes=REST)
+    numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
+    numpy(_name, "the primitive lacks the dtype", _fn, dtypes=REST)
 
 without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
 without("tanh", "absolute error 1e-4 in float32: computed in float64 and rounded", "f")
@@ -49,12 +47,19 @@ without("expm1", "relative error 2e-2 near 0 in float32, which the function is f
 without("log1p", "relative error 5e-5 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
 for _name, _prim in {"acos": "ACos", "asin": "Asin", "atan": "Atan", "acosh": "Acosh", "asinh": "Asinh", "atan2": "Atan2", "hypot": "Hypot",
                      "isnan": "IsNan", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "bitwise_not": "Invert",
-                     "fmax": "Fmax", "lcm": "Lcm"}.items():
+                     "fmax": "Fmax", "lcm": "Lcm", "heaviside": "Heaviside"}.items():
     legacy(_name, _prim, "PyBoost has no CPU kernel", broadcasts=False)
 numpy("log", "the primitive lacks the dtype", np.log, dtypes="FD")
+numpy("heaviside", "Heaviside lacks the dtype", lambda x, v: np.where(x == 0, v, x > 0), dtypes="b")
 numpy("gcd", "Gcd lacks the dtype", np.gcd, dtypes="Ba")
 numpy("lcm", "Lcm lacks the dtype", np.lcm, dtypes="Bas")
 numpy("sigmoid", "Sigmoid lacks the dtype", lambda x: 1 / (1 + np.exp(-x)), dtypes="D")
+without("bitwise_left_shift bitwise_right_shift", "wrong for counts below 0 or beyond the width")
+numpy("bitwise_left_shift", "LeftShift is wrong for counts below 0 or beyond the width",
+      lambda a, b: np.where((b < 0) | (b >= 8 * a.itemsize), 0, np.left_shift(a, b & 8 * a.itemsize - 1)), dtypes=INTS)
+numpy("bitwise_right_shift", "RightShift is wrong for counts below 0 or beyond the width",
+      lambda a, b: np.right_shift(a, np.where((b < 0) | (b >= 8 * a.itemsize), 8 * a.itemsize - 1, b)) if a.dtype.kind == "i"
+      else np.where((b >= 8 * a.itemsize), 0, np.right_shift(a, b & 8 * a.itemsize - 1)), dtypes=INTS)
 numpy("bitwise_and", "no primitive takes the dtype", np.bitwise_and, dtypes="tuv")
 numpy("bitwise_or", "no primitive takes the dtype", np.bitwise_or, dtypes="tuv")
 numpy("bitwise_xor", "no primitive takes the dtype", np.bitwise_xor, dtypes="tuv")
@@ -99,7 +104,6 @@ for _names, _p in (("maximum _clamp_min", "Maximum"), ("minimum _clamp_max", "Mi
     pyboost_(_names, _p, "the primitive loses a NaN in its first operand", _extremum, dtypes="fd")
     without(_names, "the primitive loses a NaN in its first operand", "fd")
 numpy("fmin", "Fmin has no CPU kernel; -fmax(-a, -b) is wrong for the least integer", np.fmin)
-numpy("heaviside", "Heaviside takes NaN for negative", lambda x, v: np.where(x == 0, v, np.where(x != x, x, x > 0)))
 numpy("nextafter", "NextAfter does not leave infinity", np.nextafter, dtypes="fd")
 numpy("copysign", "no primitive", np.copysign, dtypes="fd")
 
@@ -187,6 +191,8 @@ without("_pow", "computes integers in floating point", INTS)
 numpy("_where", "Select lacks the dtype", np.where, dtypes="Dtuv")
 numpy("masked_fill", "MaskedFill lacks the dtype", lambda x, m, v: np.where(m, v, x), dtypes="Dtuv")
 numpy("lerp", "Lerp lacks the dtype", lambda a, b, w: np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)), dtypes="dFD")
+without("polar", "Polar does not broadcast")
+pyboost_("polar", "Polar", "does not broadcast", dtypes="fd", broadcasts=False)
 legacy("angle", "Angle", "PyBoost has no CPU kernel", dtypes="F")
 numpy("angle", "Angle takes complex64 only", lambda x: np.angle(x) if x.dtype.kind == "c" else np.where(x != x, x, np.where(x < 0, x.dtype.type(np.pi), 0)),
       dtypes="fdD")
