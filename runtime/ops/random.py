@@ -1,6 +1,7 @@
 """Random numbers: PyTorch's own streams (runtime/generator.py), drawn in the memory order of the tensor that is filled."""
 import math
 
+from ..autograd import check_inplace
 from ..op import composite, in_order, memory_order, op
 from .common import T, Tensor, dt, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
@@ -40,13 +41,18 @@ def _draw_as(kind, like, params, generator, dtype=None):
 
 
 # ------------------------------------------------------------------------------------------------ filling in place
-def _filler(schema, params, kind=None):
+def _fill(self, kind, params, generator):
+    check_inplace(self)  # before a number is drawn
+    return copy_(self, _draw_as(kind, self, params, generator))
+
+
+def _filler(schema, params):
     """Tensor.NAME_: params(*args) -> the filler's numbers."""
     name = schema[:schema.index("(")]
 
     def fill(self, *args):
         *args, generator = args
-        return copy_(self, _draw_as(kind or name, self, params(*args), generator))
+        return _fill(self, name, params(*args), generator)
     composite(f"Tensor.{name}_(Tensor self, {schema[len(name) + 1:-1]}*, Generator? generator=None) -> Tensor", out=False)(fill)
 
 
@@ -59,32 +65,33 @@ _filler("cauchy(float median=0.0, float sigma=1.0, )", lambda median, sigma: (me
 
 @composite("Tensor.normal_(Tensor self, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor")
 def normal_(self, mean, std, generator):
-    return copy_(self, _draw_as("normal", self, (mean, std, self.is_contiguous()), generator))
+    return _fill(self, "normal", (mean, std, self.is_contiguous()), generator)
 
 
 @composite("Tensor.random_(Tensor self, *, Generator? generator=None) -> Tensor")
 def random_(self, generator):
-    return copy_(self, _draw_as("random", self, (), generator))
+    return _fill(self, "random", (), generator)
 
 
 @composite("Tensor.random_.to(Tensor self, int to, *, Generator? generator=None) -> Tensor")
 def random_to_(self, to, generator):
-    return copy_(self, _draw_as("integers", self, (0, to), generator))
+    return _fill(self, "integers", (0, to), generator)
 
 
 @composite("Tensor.random_.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor")
 def random_from_(self, from_, to, generator):
-    return copy_(self, _draw_as("integers", self, (from_, to), generator))
+    return _fill(self, "integers", (from_, to), generator)
 
 
 @composite("Tensor.bernoulli_.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor")
 def bernoulli_tensor_(self, p, generator):
+    check_inplace(self)
     return copy_(self, _bernoulli(p.expand(self._shape), self.dtype, generator))
 
 
 @composite("Tensor.bernoulli_(Tensor self, float p=0.5, *, Generator? generator=None) -> Tensor")
 def bernoulli_number_(self, p, generator):
-    return copy_(self, _draw_as("bernoulli", self, (p,), generator))
+    return _fill(self, "bernoulli", (p,), generator)
 
 
 # ------------------------------------------------------------------------------------------------ from sizes
