@@ -1,11 +1,15 @@
 """The cases of cases_*.py in this folder and in tests/optim give here what they give in the real torch."""
 
 import importlib.util
+import os
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from mindtorch_proxy.activate import child_environment
 
 TESTS = Path(__file__).resolve().parents[1]
 FILES = [*sorted((TESTS / "nn").glob("cases_*.py")), *sorted((TESTS / "optim").glob("cases_*.py"))]
@@ -21,11 +25,17 @@ def load(path):
 differential = load(TESTS / "oracle" / "test_differential.py")
 
 
+def run(*command):
+    environment = {k: str(v) for k, v in (os.environ | child_environment(active=False)).items() if v is not None}
+    done = subprocess.run([*map(str, command)], env=environment, cwd="/", capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture(scope="module")
-def results(oracle_python, python, tmp_path_factory):
-    folder, run = tmp_path_factory.mktemp("oracle"), TESTS / "oracle" / "run_cases.py"
-    python(run, folder / "theirs", *FILES, executable=oracle_python)
-    python("-m", "mindtorch_proxy", run, folder / "ours", *FILES, executable=sys.executable)
+def results(oracle_python, tmp_path_factory):
+    folder, cases = tmp_path_factory.mktemp("oracle"), TESTS / "oracle" / "run_cases.py"
+    run(oracle_python, cases, folder / "theirs", *FILES)
+    run(sys.executable, "-m", "mindtorch_proxy", cases, folder / "ours", *FILES)
     return [pickle.loads((folder / name).read_bytes()) for name in ("ours", "theirs")]
 
 
