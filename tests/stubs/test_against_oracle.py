@@ -45,7 +45,7 @@ def same(a, b, where):
         for i, (x, y) in enumerate(zip(a, b)):
             same(x, y, f"{where}[{i}]")
     elif isinstance(b, dict):
-        assert a.keys() == b.keys(), f"{where}: {a.keys()}, expected {b.keys()}"
+        assert isinstance(a, dict) and a.keys() == b.keys(), f"{where}: {a}, expected {b}"
         for k in b:
             same(a[k], b[k], f"{where}[{k!r}]")
     elif isinstance(b, float):
