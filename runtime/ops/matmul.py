@@ -386,9 +386,9 @@ def tensordot(self, other, dims):
             continue
         # a size of 1 is summed away with the other's dimension
         if r == 1:
-            a = a.sum(x, keepdim=True)
+            a = a.sum(x, keepdim=True, dtype=a.dtype)
         elif s == 1:
-            b = b.sum(y, keepdim=True)
+            b = b.sum(y, keepdim=True, dtype=b.dtype)
         else:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {s} in dim {x} and second has size {r} in dim {y}")
     da, db = [wrap_dim(d, len(a._shape)) for d in da], [wrap_dim(d, len(b._shape)) for d in db]

@@ -32,6 +32,7 @@ def _variants(name):
 mm_flags = op("_mm_flags" + FLAGS, meta=_flag_meta, **MINE)
 bmm_flags = op("_bmm_flags" + FLAGS, meta=_flag_meta, **MINE)
 add_row = op("_add_row(Tensor self, Tensor row) -> Tensor", "Add", meta=lambda r, row: (r._shape, r.dtype), **MINE)
+numpy("_add_row", "no kernel for complex128", np.add, dtypes="D")
 legacy("_add_row", "BiasAdd", "Add's broadcasting loop takes 45 times as long from 16k elements on", above=16384)
 WHY = "the transpose flags are constructor arguments"
 pyboost_("_mm_flags", "MatMul", WHY, fn=_variants("MatMul"))
@@ -140,7 +141,18 @@ def safe_softmax(x, dim, dtype):
 
 
 pyboost_("_cdist", "Cdist", INIT, fn=lambda prim, a, b, p: pyboost.primitive("Cdist", p)(a, b) if a.shape[-1] else
-         np.zeros((*a.shape[:-1], b.shape[-2]), a.asnumpy().dtype))
+         np.zeros((*a.shape[:-1], b.shape[-2]), np.float32), dtypes="f")
+
+
+@numpy("_cdist", "Cdist computes float64 in single precision", dtypes="d")
+def cdist(a, b, p):
+    from scipy.spatial import distance
+    metric, kw = {0: ("hamming", {}), 1: ("cityblock", {}), 2: ("euclidean", {}), np.inf: ("chebyshev", {})}.get(p, ("minkowski", {"p": p}))
+    if a.ndim == 3:
+        return np.stack([cdist(x, y, p) for x, y in zip(a, b)])
+    return distance.cdist(a, b, metric, **kw) * (a.shape[1] if p == 0 else 1) if a.shape[1] else np.zeros((len(a), len(b)))
+
+
 legacy("_pdist", "Pdist", INIT, fn=lambda prim, a, p: pyboost.primitive("Pdist", p, legacy=True)(a) if a.shape[-1] else
        np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, a.asnumpy().dtype))
 pyboost_("linalg.cross", "Cross", "the dimension is a constructor argument", fn=lambda prim, a, b, dim: pyboost.primitive("Cross", dim)(a, b))
