@@ -38,6 +38,12 @@ def preserved_strides(t):
     return None if order is None else strides_in_order(t._shape, order)
 
 
+def storage_order(t):
+    """Dimensions from slowest to fastest in the memory of a preserve_format copy of t; None where that is contiguous."""
+    st = preserved_strides(t)
+    return None if st is None else sorted(range(len(st)), key=lambda i: (-st[i], -t._shape[i]))
+
+
 def _strided_empty(shape, stride, dtype, device):
     if device is META:
         return meta_tensor(shape, dtype, stride)

@@ -176,7 +176,7 @@ def bernoulli(self, generator):
 
 @composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor")
 def bernoulli_p(self, p, generator):
-    return _draw_as("bernoulli", self, (p,), generator)
+    return draw("bernoulli", self._shape, (p,), generator, self.dtype, self.device)
 
 
 def _multinomial_meta(self, num_samples, replacement, generator):

@@ -2,10 +2,12 @@
 import itertools
 
 from ..autograd import MODE
+from ..device import channels_last, channels_last_3d, contiguous_format
 from ..op import broadcast_shapes, composite, op, result_dtype
 from .common import M, T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
-from .memory import copy_, fill_
+from .memory import copy_, fill_, storage_order
+from .views import _inverse as inverse
 
 
 def _same_dtype(tensors):
@@ -53,8 +55,19 @@ def _cat_grad(g, tensors_shape, dim):
     return out
 
 
-op("cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", alias=("concat", "concatenate"), prepare=_cat_prepare, meta=_cat_meta, opmath=False,
-   derivative={"tensors": _cat_grad}, method=False)
+cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", prepare=_cat_prepare, meta=_cat_meta, opmath=False,
+            derivative={"tensors": _cat_grad}, method=False)
+
+
+@composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False)
+def cat(tensors, dim):
+    if tensors and isinstance(tensors[0], Tensor) and tensors[0]._stride is not None and len(tensors[0]._shape) in (4, 5):
+        last = channels_last if len(tensors[0]._shape) == 4 else channels_last_3d
+        if all(isinstance(t, Tensor) and t._stride is not None and t.is_contiguous(last) for t in tensors):
+            n = len(tensors[0]._shape)
+            order = (0, *range(2, n), 1)
+            return cat_op.call([t.permute(order) for t in tensors], order.index(wrap_dim(dim, n))).permute((0, n - 1, *range(1, n - 1)))
+    return cat_op.call(tensors, dim)
 
 
 def _stack_prepare(tensors, dim):
@@ -122,8 +135,17 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 
 
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
-op("flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", varargs="dims", opmath=False, prepare=lambda self, dims: (self, wrap_dims(dims, len(self._shape), False)),
-   meta=lambda self, dims: (self._shape, self.dtype), derivative=lambda g, dims: g.flip(dims), out=False)
+flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, meta=lambda self, dims: (self._shape, self.dtype),
+             derivative=lambda g, dims: g.flip(dims))
+
+
+@composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
+def flip(self, dims):
+    dims = wrap_dims(dims, len(self._shape), False)
+    order = storage_order(self)
+    if order is None:
+        return flip_op.call(self, dims)
+    return flip_op.call(self.permute(order), tuple(sorted(order.index(d) for d in dims))).permute(inverse(order))
 
 
 @composite("fliplr(Tensor self) -> Tensor", out=False)
@@ -238,12 +260,7 @@ def repeat_interleave_int(self, repeats, dim, output_size):
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {repeats * self._shape[d]} but got {output_size}")
     x = self.unsqueeze(d + 1)
     shape = (*x._shape[:d + 1], repeats, *x._shape[d + 2:])
-    return x.expand(shape).clone(memory_format=_contiguous()).flatten(d, d + 1)
-
-
-def _contiguous():
-    from ..device import contiguous_format
-    return contiguous_format
+    return x.expand(shape).clone(memory_format=contiguous_format).flatten(d, d + 1)
 
 
 @composite("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False, method=True)
@@ -397,8 +414,7 @@ def _copies():
             if "implicit" in _a:
                 *rest, implicit = rest
             view = getattr(T if _n.startswith("view_as") else M, _n)(self, *rest, **kw)
-            fmt = _contiguous()
-            return tuple(v.clone(memory_format=fmt) for v in view) if _many else view.clone(memory_format=fmt)
+            return tuple(v.clone(memory_format=contiguous_format) for v in view) if _many else view.clone(memory_format=contiguous_format)
         composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=name == "narrow", out=True)(f)
 
 

@@ -1,7 +1,9 @@
 """Sorting, searching, distinct values."""
 from ..op import composite, op
 from .common import T, Tensor, dt, numel, wrap_dim
+from .memory import storage_order
 from .reduction import _chosen, no_meta
+from .views import _inverse as inverse
 
 
 def _picked(g0, self_shape, dim, out1):
@@ -15,9 +17,18 @@ def _sort_meta(self, dim, descending, stable):
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
-op("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)", "SortExt", opmath=False,
-   prepare=lambda self, dim, descending, stable: (self, wrap_dim(dim, len(self._shape)), descending, stable), meta=_sort_meta,
-   derivative=_picked)
+sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", opmath=False, meta=_sort_meta, method=False,
+             derivative=_picked)
+
+
+@composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)")
+def sort(self, dim, descending, stable):
+    dim, order = wrap_dim(dim, len(self._shape)), storage_order(self)
+    if order is None:
+        return sort_op.call(self, dim, descending, bool(stable))
+    values, indices = sort_op.call(self.permute(order), order.index(dim), descending, bool(stable))
+    back = inverse(order)
+    return values.permute(back), indices.permute(back)
 
 
 @composite("argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False) -> Tensor", out=False)

@@ -6,9 +6,9 @@ from ..table import legacy, numpy, pyboost_, without
 from .reduction import either, guarded
 
 # ------------------------------------------------------------------------------------------------ cat, stack
-without("cat", "the axis is an attribute of Concat")
-pyboost_("cat", "Concat", "the axis is an attribute", lambda prim, tensors, dim: pyboost.primitive("Concat", dim)(tuple(tensors)))
-numpy("cat", "Concat lacks the dtype", lambda tensors, dim: np.concatenate(tensors, dim))
+without("_cat", "the axis is an attribute of Concat")
+pyboost_("_cat", "Concat", "the axis is an attribute", lambda prim, tensors, dim: pyboost.primitive("Concat", dim)(tuple(tensors)))
+numpy("_cat", "Concat lacks the dtype", lambda tensors, dim: np.concatenate(tensors, dim))
 
 
 def _stack(prim, tensors, dim):
@@ -22,7 +22,7 @@ pyboost_("stack", "Concat", "StackExt has no CPU kernel; the legacy Stack takes 
 either("stack", "Stack and Concat on the last dimension take 650 us against 41 at 64k elements", lambda tensors, dim: np.stack(tensors, dim))
 
 # ------------------------------------------------------------------------------------------------ flip, roll, repeat
-guarded("flip", "ReverseV2", "765 us against 22 at 64k elements", lambda x, dims: np.flip(x, dims) if x.ndim else x, "fdaBsilb",
+guarded("_flip", "ReverseV2", "765 us against 22 at 64k elements", lambda x, dims: np.flip(x, dims) if x.ndim else x, "fdaBsilb",
         lambda prim, x, dims: pyboost.primitive("ReverseV2", dims)(x) if dims else x.asnumpy())
 numpy("roll", "Roll has no CPU kernel; Concat of two views takes 20 ms against 0.36 at 3M elements",
       lambda x, shifts, dims: np.roll(x, shifts, dims) if dims else np.roll(x, shifts[0]))

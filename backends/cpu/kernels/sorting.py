@@ -40,8 +40,8 @@ def _topk_primitive(prim, x, k, dim, largest, sorted):
     return pyboost.primitive("TopK", True, legacy=True)(x, k)
 
 
-legacy("sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, "fdaBsil")
-numpy("sort", "Sort lacks the dtype", _sort)
+legacy("_sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, "fdaBsil")
+numpy("_sort", "Sort lacks the dtype", _sort)
 legacy("topk", "TopK", "TopkExt has no CPU kernel", _topk_primitive, "fdaBsil")
 numpy("topk", "TopK lacks the dtype", _topk)
 
