@@ -2,7 +2,8 @@
 import math
 import warnings
 
-from ..op import composite, op
+from ..op import composite, op, strides_in_order
+from ..tensor import canonical
 from .common import F, SPECIAL, T, Tensor, conj, dt, wrap_dim
 from .creation import OPTS, _flag, _options
 from .views import unfold_backward
@@ -44,13 +45,23 @@ def _half_grad(g, self_shape, dim, normalization, last_dim_size):
     return r * w.reshape((-1, *[1] * (len(r._shape) - d - 1)))
 
 
-op("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", meta=lambda self, dim, *a: (self._shape, self.dtype), method=False,
+def _spec(x, shape, dtype, dim, sort_last):
+    """The result's layout: dimensions that are not transformed first, the transformed ones innermost."""
+    def rank(d):
+        return -x.stride(d), d
+    inner = sorted(dim, key=rank) if sort_last else [*sorted(dim[:-1], key=rank), dim[-1]]
+    order = [*sorted((d for d in range(len(shape)) if d not in dim), key=rank), *inner]
+    return tuple(shape), dtype, None if order == list(range(len(shape))) else canonical(tuple(shape), strides_in_order(shape, order))
+
+
+op("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", meta=lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, True),
+   method=False,
    derivative=lambda g, dim, normalization, forward: T._fft_c2c(g, dim, normalization, not forward))
 op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", derivative=_real_grad, method=False,
-   meta=lambda self, dim, normalization, onesided: (_resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape,
-                                                    self.dtype.to_complex()))
+   meta=lambda self, dim, normalization, onesided: _spec(
+       self, _resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim, False))
 op("_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor", derivative=_half_grad, method=False,
-   meta=lambda self, dim, normalization, last_dim_size: (_resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real()))
+   meta=lambda self, dim, normalization, last_dim_size: _spec(self, _resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False))
 
 
 # ------------------------------------------------------------------------------------------------ what they are given
@@ -348,8 +359,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
 
 
 # ------------------------------------------------------------------------------------------------ windows of torch
-def _positions(n, device):
-    return T.arange(n, dtype=dt.float64, device=device)
+def _positions(n, device, dtype=dt.float64):
+    return T.arange(n, dtype=dtype, device=device)
 
 
 def _old_window(name, extra, shape):
@@ -405,7 +416,7 @@ def _window_of(name, extra, shape, said=None):
         d = dtype or dt.get_default_dtype()
         if d not in (dt.float32, dt.float64):
             raise ValueError(f"{said} expects float32 or float64 dtypes, got: {d}")
-        w = shape(_positions(M, device), M - 1 if sym else M, *params)
+        w = shape(_positions(M, device, d), M - 1 if sym else M, *params)
         return _flag(T.ones((M,), dtype=d, device=device) if M == 1 else w.to(d), requires_grad)
     return window
 

@@ -2,10 +2,11 @@
 import math
 
 from ..autograd import MODE
+from ..device import contiguous_format
 from ..op import composite, op, broadcast_shapes
 from ..tensor import canonical
 from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, numel, wrap_dim, wrap_dims
-from .matmul import mH
+from .matmul import mH, mT
 
 INF = float("inf")
 
@@ -62,6 +63,11 @@ def raise_info(info, fn, message, error=_LinAlgError):
         batch = info.reshape((-1,)).tolist()
         i, v = next((i, v) for i, v in enumerate(batch) if v)
         raise error(f"{fn}: " + (f"(Batch element {i}): " if info._shape else "") + message(v))
+
+
+def columns(x):
+    """x with its columns in one piece."""
+    return mT(mT(x).contiguous())
 
 
 def diag(x):
@@ -407,7 +413,7 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
     check_square(A, "torch.triangular_solve")
     self, A = _batched(self, A)
     coefficient = mH(A) if transpose else A
-    return LINALG.solve_triangular(coefficient, self, upper=upper != transpose, unitriangular=unitriangular), A.clone()
+    return LINALG.solve_triangular(coefficient, self, upper=upper != transpose, unitriangular=unitriangular), mT(mT(A).clone(memory_format=contiguous_format))
 
 
 # ------------------------------------------------------------------------------------------------ Cholesky
@@ -724,7 +730,8 @@ def householder_product(input, tau):
     if input.dtype is not tau.dtype:
         raise RuntimeError(f"{fn}: tau dtype {_name(tau)} does not match input dtype {_name(input)}")
     m, n = input._shape[-2:]
-    return _reflect(input, tau, T.eye(m, n, dtype=input.dtype, device=input.device).expand(input._shape), range(tau._shape[-1] - 1, -1, -1), False)
+    start = T.eye(m, n, dtype=input.dtype, device=input.device).expand(input._shape)
+    return columns(_reflect(input, tau, start, range(tau._shape[-1] - 1, -1, -1), False))
 
 
 def _reflect(A, tau, X, order, adjoint):
@@ -764,7 +771,7 @@ def ormqr(self, input2, input3, left, transpose):
     k = range(tau._shape[-1])
     adjoint = transpose if left else not transpose
     r = _reflect(A, tau, other if left else mH(other), k if adjoint else reversed(k), adjoint)
-    return r if left else mH(r)
+    return columns(r if left else mH(r))
 
 
 def _geqrf_meta(self):
@@ -950,7 +957,7 @@ def pinv_forward(A, atol, rtol, hermitian):
     U, S, V = svd_op.call(A, False, True)
     if not S._shape[-1]:
         return T.zeros((*A._shape[:-2], A._shape[-1], A._shape[-2]), dtype=A.dtype, device=A.device)
-    return mH((U * cut(S, S.select(-1, 0)).unsqueeze(-2)) @ V)
+    return (mH(V) * cut(S, S.select(-1, 0)).unsqueeze(-2)) @ mH(U)
 
 
 def _pinv_grad(g, A, out):
