@@ -224,8 +224,9 @@ class Cpu(backend.Backend):
                 r = _astype(r, dtype)
             r = r.reshape(shape) if r.shape != tuple(shape) else r
             if len(spec) > 2 and spec[2] is not None:
-                # columns in one piece, as LAPACK's results lie in PyTorch
-                return strided_view(from_array(np.ascontiguousarray(r.swapaxes(-1, -2)), dtype), tuple(shape), spec[2], 0)
+                # LAPACK's results have their columns in one piece, a transform's result the dimensions transformed
+                order = sorted(range(r.ndim), key=lambda d: -spec[2][d])
+                return strided_view(from_array(np.ascontiguousarray(r.transpose(order)), dtype), tuple(shape), spec[2], 0)
             return from_array(r, dtype)
         if _ms_out(r) is not dtype:
             return from_array(_astype(r.asnumpy(), dtype).reshape(shape), dtype)
