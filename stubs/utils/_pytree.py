@@ -335,7 +335,7 @@ for _cls, _name, _flatten, _unflatten, _with_keys, *_dump in (
         (defaultdict, "collections.defaultdict", _defaultdict_flatten, _defaultdict_unflatten, _defaultdict_flatten_with_keys,
          _defaultdict_serialize, _defaultdict_deserialize),
         (deque, "collections.deque", _deque_flatten, _deque_unflatten, _deque_flatten_with_keys),
-        (torch.Size, "torch.Size", _tuple_flatten, lambda values, _: torch.Size(values), _tuple_flatten_with_keys)):
+        (torch.Size, "torch.Size", _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys)):
     register_pytree_node(_cls, _flatten, _unflatten, serialized_type_name=_name, flatten_with_keys_fn=_with_keys,
                          **dict(zip(("to_dumpable_context", "from_dumpable_context"), _dump)))
 STANDARD_DICT_TYPES = frozenset({dict, OrderedDict, defaultdict})

@@ -48,7 +48,7 @@ def table(torch, f):
 
 
 def case_moments_and_shapes(torch):
-    names = ("mean", "mode", "variance", "stddev", "has_rsample", "has_enumerate_support", "probs", "logits", "param_shape", "covariance_matrix", "precision_matrix", "scale_tril")
+    names = ("mean", "mode", "variance", "stddev", "has_rsample", "has_enumerate_support", "probs", "logits", "covariance_matrix", "precision_matrix", "scale_tril")
     return table(torch, lambda d: {n: outcome(lambda n=n: getattr(d, n)) for n in names if n in ("mean", "mode", "variance", "stddev") or hasattr(type(d), n)}
                  | {"repr": repr(d), "shapes": [d.batch_shape, d.event_shape], "support": outcome(lambda: repr(d.support).replace("(upper_bound=4)", "()")),
                     "constraints": repr(d.arg_constraints)})

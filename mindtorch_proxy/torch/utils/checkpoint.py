@@ -206,6 +206,7 @@ class _Frame:
         self.surroundings, (self.forward_context, self.recompute_context) = _Surroundings(preserve_rng_state, args), contexts
         self.positions = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
         self.others = [None if isinstance(x, torch.Tensor) else x for x in args]
+        self.requires_grad = [args[i].requires_grad for i in self.positions]
         dummy = torch.empty((0,), requires_grad=True)
         self.saver = _SaveInputs.apply(dummy, *(args[i] for i in self.positions)).grad_fn
         self.metadata, self.holders, self.recomputed, self.logs = [], [], {}, [_Log(), _Log()]
@@ -223,8 +224,8 @@ class _Frame:
 
     def recompute(self):
         args, count, found = list(self.others), 0, {}
-        for i, x in zip(self.positions, self.saver.saved_tensors):
-            args[i] = x
+        for i, x, requires_grad in zip(self.positions, self.saver.saved_tensors, self.requires_grad):
+            args[i] = x.detach().requires_grad_(requires_grad)
 
         def pack(x):
             nonlocal count
