@@ -12,7 +12,7 @@ def report():
         for i in getattr(b, "impls", ()):
             if i.calls:
                 kernels.append({"op": i.op.full, "device": device, "dtype": i.dtype.name, "kind": i.kind, "primitive": i.primitive, "calls": i.calls,
-                                "why": i.why})
+                                "why": i.why, "role": getattr(i, "role", "compute")})
         if hasattr(b, "moves"):
             for k, n in b.moves().items():
                 moves[k] = moves.get(k, 0) + n
@@ -21,9 +21,15 @@ def report():
 
 
 def share(kernels):
-    """The part of the compute calls that ran on MindSpore's primitives. Composites count by the operators they call."""
+    """The part of the compute calls that ran on MindSpore's primitives.
+
+    Composites count by the operators they call. Filling memory with a constant or a range and drawing random numbers (PyTorch's own stream,
+    which no kernel gives) compute nothing from tensors: like copies and casts they stand aside, under their role.
+    """
     n = {}
     for k in kernels:
+        if k["role"] != "compute":
+            continue
         n[k["kind"]] = n.get(k["kind"], 0) + k["calls"]
     on, off = n.get("pyboost", 0) + n.get("legacy", 0), n.get("numpy", 0)
     return on / (on + off) if on + off else 1.0

@@ -22,7 +22,7 @@ def clean_environment(**extra):
     return {name: str(value) for name, value in environment.items() if value is not None}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def python():
     """python(*arguments, **variables): run this Python, not activated, and return its output; check=False returns the process."""
 

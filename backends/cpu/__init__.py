@@ -13,12 +13,12 @@ EXPAND_FROM = 2048
 
 class Impl:
     """A kernel chosen for one operator and dtype."""
-    __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why")
+    __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why", "role")
 
     def __init__(self, op, dtype, kernel, compute):
         self.op, self.dtype, self.kind, self.compute, self.calls = op, dtype, kernel.kind, compute, 0
         self.primitive, self.limit, self.out, self.why = kernel.primitive, None, None, kernel.why
-        self.fn = kernel.bind(op)
+        self.fn, self.role = kernel.bind(op), table.ROLES.get(op.full, "compute")
         self.native_broadcast = kernel.broadcasts
         CPU_BACKEND.impls.append(self)
 
@@ -28,6 +28,10 @@ class Cpu(backend.Backend):
         self.impls = []
         self._table = {}
         self._scalars = {}
+        self.numbers = {}
+
+    def moves(self):
+        return dict(table.MOVES)
 
     # ---------------------------------------------------------------- choosing
     def select(self, op, dtype, large=False):
@@ -49,17 +53,19 @@ class Cpu(backend.Backend):
         raise NotImplementedError(f'"{op.full}" not implemented for \'{dt.scalar_name(dtype)}\' on device cpu: no kernel for dtype {dtype}')
 
     def scalar(self, value, dtype):
-        """A 0-d MindSpore tensor of a Python number."""
-        key = (value, value.__class__, dtype)
+        """A 0-d MindSpore tensor of a Python number; those kept are in `numbers`, so that a kernel can tell what it was given."""
+        key = (value, value.__class__, dtype) if value else (str(value), dtype)
         t = self._scalars.get(key)
         if t is None:
             with np.errstate(all="ignore"):
                 a = _number(value, dtype)
             t = pyboost.tensor_from_array(a)
-            if value and value == value:
+            if value == value:
                 if len(self._scalars) > 4096:
                     self._scalars.clear()
+                    self.numbers.clear()
                 self._scalars[key] = t
+                self.numbers[id(t)] = value
         return t
 
     # ---------------------------------------------------------------- elementwise

@@ -13,6 +13,8 @@ WIDER = {dt.float16: (dt.float32, dt.float64), dt.bfloat16: (dt.float32, dt.floa
          dt.bool_: (dt.uint8, dt.int32, dt.int64, dt.float32), dt.uint8: (dt.int16, dt.int32, dt.int64), dt.int8: (dt.int16, dt.int32, dt.int64),
          dt.int16: (dt.int32, dt.int64), dt.int32: (dt.int64,)}
 MOVES = Counter()
+# operators that compute nothing from tensors: the report counts them apart
+ROLES = {"_full": "fill", "_arange": "fill", "_linspace": "fill", "_draw": "draw"}
 _entries = {}
 _resolved = {}
 

@@ -34,7 +34,7 @@ def main(out, *files):
         spec = importlib.util.spec_from_file_location("cases", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        for name, f in vars(module).items():
+        for name, f in list(vars(module).items()):
             if name.startswith("case_"):
                 torch.manual_seed(0)
                 with warnings.catch_warnings():
