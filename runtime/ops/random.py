@@ -2,6 +2,7 @@
 import math
 
 from ..autograd import check_inplace
+from ..device import CPU, META
 from ..op import composite, in_order, memory_order, op
 from .common import T, Tensor, dt, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
@@ -21,13 +22,15 @@ def draw(kind, size, params, generator, dtype, device):
         if kind == "normal":
             params = (*params[:1], params[1] / math.sqrt(2), *params[2:])
         return T.view_as_complex(draw(kind, (*size, 2), params, generator, dtype.to_real(), device))
-    return draw_op.call(kind, tuple(size), params, _place(generator, device), dtype, device)
+    _place(generator, device)
+    if device is CPU or device is META:
+        return draw_op.call(kind, tuple(size), params, generator, dtype, device)
+    return draw_op.call(kind, tuple(size), params, generator, dtype, CPU).to(device)  # one stream for every device: the host's
 
 
 def _place(generator, device):
-    if generator is not None and generator.device.type != device.type and device.type != "meta":
+    if generator is not None and generator.device.type != device.type and device is not META:
         raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{generator.device.type}'")
-    return generator
 
 
 def _draw_as(kind, like, params, generator, dtype=None):
@@ -149,24 +152,29 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
 
 # ------------------------------------------------------------------------------------------------ from tensors of parameters
 def _sampler(schema, derivative=None, meta=None, **options):
-    """An operator that draws with its arguments as parameters; `generator` is its last argument."""
-    return op(schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, **options)
+    """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
+    inner = op("_host_" + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False, **options)
+
+    def sample(*args):
+        device = args[0].device
+        _place(args[-1], device)
+        if device is CPU or device is META:
+            return inner.call(*args)
+        return inner.call(*[a.cpu() if isinstance(a, Tensor) else a for a in args]).to(device)
+    composite(schema, method="multinomial" in schema)(sample)
+    return sample
 
 
 _zero = {"self": lambda g: T.zeros_like(g)}
-bernoulli_op = _sampler("_bernoulli(Tensor self, ScalarType dtype, Any generator) -> Tensor", _zero, lambda self, dtype, generator: (self._shape, dtype), method=False)
-_sampler("poisson(Tensor self, Generator? generator=None) -> Tensor", _zero, method=False)
+_bernoulli = _sampler("_bernoulli(Tensor self, ScalarType dtype, Any generator) -> Tensor", _zero, lambda self, dtype, generator: (self._shape, dtype))
+_sampler("poisson(Tensor self, Generator? generator=None) -> Tensor", _zero)
 _sampler("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", {"count": lambda g: T.zeros_like(g), "prob": lambda g: T.zeros_like(g)},
-         prepare=lambda count, prob, generator: (*T.broadcast_tensors(count, prob), generator))
+         prepare=lambda count, prob, generator: (*T.broadcast_tensors(count, prob), generator), meta=lambda count, prob, generator: (count._shape, count.dtype))
 _sampler("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", lambda g, self, out: g * T._standard_gamma_grad(self, out))
-_sampler("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", method=False,
+_sampler("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
          derivative=lambda g, self, out: T._dirichlet_grad(out, self, self.sum(-1, True).expand(self._shape)) * (g - (g * out).sum(-1, True)))
 op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=lambda self, output: (self._shape, self.dtype), method=False)
 op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", meta=lambda x, alpha, total: (x._shape, x.dtype), method=False)
-
-
-def _bernoulli(p, dtype, generator):
-    return bernoulli_op.call(p, dtype, _place(generator, p.device))
 
 
 @composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor")

@@ -154,6 +154,10 @@ def count_nonzero(self, dim):
     return (self if self.dtype is dt.bool_ else self != 0).sum(dim)
 
 
+def _keepdims(p, self, dim, keepdim):
+    return p.of(keepdim)(self, dim)
+
+
 # ------------------------------------------------------------------------------------------------ any, all
 def _bool_like(self):
     return dt.uint8 if self.dtype is dt.uint8 else dt.bool_
@@ -163,7 +167,7 @@ for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
     op(f"{_name}(Tensor self) -> Tensor", _prim, meta=lambda self: ((), _bool_like(self)), call=lambda p, self: p(self, ()))
     op(f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", _prim,
        prepare=lambda self, dim, keepdim: (self, (wrap_dims(dim, len(self._shape), dim is None) if self._shape or dim is None else _dims(self, dim)), keepdim),
-       meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self)))
+       meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self)), call=_keepdims)
 
 
 # ------------------------------------------------------------------------------------------------ extremes
@@ -232,7 +236,8 @@ def _extremes(name):
     composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
     op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", prepare=_along, meta=along, opmath=False,
        derivative=_chosen_grad)
-    op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", prepare=prepare, meta=values, derivative=_share, opmath=False)
+    op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", prepare=prepare, meta=values, call=_keepdims, derivative=_share,
+       opmath=False)
     op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False,
        prepare=lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim))
 
@@ -336,19 +341,19 @@ def _cumprod_grad(g, self, out, dim):
 
 op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "CumsumExt", prepare=_scan_prepare, inplace=True,
    meta=lambda self, dim, dtype: (self._shape, dtype), call=lambda p, self, dim, dtype: p(self, dim, None), derivative=lambda g, dim: _reverse_cumsum(g, dim))
-op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "Cumprod", prepare=_scan_prepare, inplace=True,
+op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", prepare=_scan_prepare, inplace=True,
    meta=lambda self, dim, dtype: (self._shape, dtype), derivative=_cumprod_grad)
 
 
-def _pick_scan(name, prim):
+def _pick_scan(name, prim, call=None):
     def meta(self, dim):
         _not_implemented(name + "_cpu", self)
         return [(self._shape, self.dtype), (self._shape, dt.int64)]
-    op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, prepare=_along, meta=meta, opmath=False,
+    op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, prepare=_along, meta=meta, opmath=False, call=call,
        derivative=lambda g0, self_shape, dim, out1: T.zeros(self_shape, dtype=g0.dtype, device=g0.device).scatter_add(dim, out1, g0) if self_shape else g0)
 
 
-_pick_scan("cummax", "Cummax")
+_pick_scan("cummax", "Cummax", lambda p, self, dim: p.of(dim)(self))
 _pick_scan("cummin", "CumminExt")
 
 
@@ -372,7 +377,7 @@ def _lcse_meta(self, dim):
     return self._shape, self.dtype
 
 
-op("logcumsumexp(Tensor self, int dim) -> Tensor", "CumulativeLogsumexp", prepare=_along, meta=_lcse_meta, derivative=_lcse_grad)
+op("logcumsumexp(Tensor self, int dim) -> Tensor", prepare=_along, meta=_lcse_meta, derivative=_lcse_grad)
 
 
 # ------------------------------------------------------------------------------------------------ order statistics

@@ -56,12 +56,12 @@ def _cat_grad(g, tensors_shape, dim):
 
 
 cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", prepare=_cat_prepare, meta=_cat_meta, opmath=False,
-            derivative={"tensors": _cat_grad}, method=False)
+            call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": _cat_grad}, method=False)
 
 
 @composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False)
 def cat(tensors, dim):
-    if tensors and isinstance(tensors[0], Tensor) and tensors[0]._stride is not None and len(tensors[0]._shape) in (4, 5):
+    if isinstance(tensors, (tuple, list)) and tensors and isinstance(tensors[0], Tensor) and tensors[0]._stride is not None and len(tensors[0]._shape) in (4, 5):
         last = channels_last if len(tensors[0]._shape) == 4 else channels_last_3d
         if all(isinstance(t, Tensor) and t._stride is not None and t.is_contiguous(last) for t in tensors):
             n = len(tensors[0]._shape)
@@ -81,7 +81,7 @@ def _stack_prepare(tensors, dim):
     return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), wrap_dim(dim, len(first) + 1)
 
 
-op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", prepare=_stack_prepare, opmath=False, method=False,
+op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", prepare=_stack_prepare, opmath=False, method=False, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
    meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype),
    derivative={"tensors": lambda g, dim: g.unbind(dim)})
 
@@ -136,7 +136,7 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
 flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, meta=lambda self, dims: (self._shape, self.dtype),
-             derivative=lambda g, dims: g.flip(dims))
+             call=lambda p, self, dims: p.of(dims)(self), derivative=lambda g, dims: g.flip(dims))
 
 
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -175,6 +175,7 @@ def _roll_prepare(self, shifts, dims):
 
 
 op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", prepare=_roll_prepare, meta=lambda self, shifts, dims: (self._shape, self.dtype),
+   call=lambda p, self, shifts, dims: p.of(shifts, dims or None)(self),
    derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims), opmath=False, out=False)
 
 
@@ -226,7 +227,7 @@ def tile(self, dims):
     return self.repeat((1,) * (len(self._shape) - len(dims)) + tuple(dims))
 
 
-op("_repeat_interleave(Tensor repeats) -> Tensor", "RepeatInterleaveTensor", opmath=False, method=False, meta=lambda repeats: (None, repeats.dtype))
+op("_repeat_interleave(Tensor repeats) -> Tensor", opmath=False, method=False, meta=lambda repeats: (None, repeats.dtype))
 
 
 @composite("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor", method=False, out=False)
@@ -280,12 +281,13 @@ def repeat_interleave(self, repeats, dim, output_size):
 
 
 # ------------------------------------------------------------------------------------------------ triangles and diagonals
-def _triangle(name, prim):
+def _triangle(name, prim, call=None):
     def meta(self, diagonal):
         if len(self._shape) < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return self._shape, self.dtype
-    op(f"{name}(Tensor self, int diagonal=0) -> Tensor", prim, meta=meta, inplace=True, opmath=False, derivative=lambda g, diagonal: getattr(T, name)(g, diagonal))
+    op(f"{name}(Tensor self, int diagonal=0) -> Tensor", prim, meta=meta, inplace=True, opmath=False, call=call,
+       derivative=lambda g, diagonal: getattr(T, name)(g, diagonal))
 
     @composite(f"{name}_indices(int row, int col, int offset=0, *, {OPTS.replace('dtype=None', 'dtype=long')}) -> Tensor", out=False)
     def f(row, col, offset, dtype, layout, device, requires_grad, pin_memory):
@@ -299,7 +301,7 @@ def _triangle(name, prim):
 
 
 _triangle("tril", "TrilExt")
-_triangle("triu", "Triu")
+_triangle("triu", "Triu", lambda p, self, diagonal: p.of(diagonal)(self))
 
 
 @composite("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", out=False)

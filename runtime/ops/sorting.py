@@ -56,7 +56,13 @@ op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) ->
 
 
 # ------------------------------------------------------------------------------------------------ distinct values
-_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", opmath=False, method=False,
+def _unique2(p, self, dim, sort):
+    if dim is not None or not sort:
+        raise NotImplementedError("unique along a dimension and unique_consecutive have no primitive that Unique2 could stand for")
+    return p(self, True, True, True)
+
+
+_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", opmath=False, method=False, call=_unique2,
                meta=lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)])
 
 
@@ -85,7 +91,14 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 
 # ------------------------------------------------------------------------------------------------ searching
-def _search_prepare(sorted_sequence, self, out_int32, right, side, sorter):
+search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", opmath=False, method=False,
+               call=lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values),
+               meta=lambda sorted_sequence, values, right: (values._shape, dt.int64))
+
+
+@composite("searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+           method=False)
+def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if side is not None:
         if side not in ("left", "right"):
             raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -116,12 +129,8 @@ def _search_prepare(sorted_sequence, self, out_int32, right, side, sorter):
                            f"{dt.scalar_name(sorted_sequence.dtype)} and input value tensor dtype {dt.scalar_name(self.dtype)}")
     if out_int32 and a[-1] >= 1 << 31:
         raise RuntimeError("torch.searchsorted(): the size of boundaries' last dimension should be less than 2147483647")
-    return sorted_sequence.detach(), self.detach(), out_int32, right or side == "right", None, None
-
-
-op("searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-   "SearchSorted", prepare=_search_prepare, opmath=False, method=False,
-   meta=lambda sorted_sequence, self, out_int32, right, side, sorter: (self._shape, dt.int32 if out_int32 else dt.int64))
+    found = search_op.call(sorted_sequence.detach(), self.detach(), right or side == "right")
+    return found.to(dt.int32) if out_int32 else found
 
 
 @composite("bucketize(Tensor|Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False)

@@ -28,9 +28,9 @@ def draw(kind, size, params, generator, dtype, device):
     return FILLERS[kind](generator, n, dtype.np, *params).reshape(size)
 
 
-numpy("_bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
-numpy("poisson", WHY, lambda rates, generator: g.poisson(generator, rates))
-numpy("binomial", WHY, lambda count, prob, generator: g.binomial(generator, count, prob))
-numpy("_standard_gamma", WHY, lambda alpha, generator: g.standard_gamma(generator, alpha))
-numpy("_sample_dirichlet", WHY, lambda alpha, generator: g.dirichlet(generator, alpha))
-numpy("multinomial", WHY, lambda p, n, replacement, generator: g.multinomial(generator, p, n, replacement))
+numpy("_host__bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
+numpy("_host_poisson", WHY, lambda rates, generator: g.poisson(generator, rates))
+numpy("_host_binomial", WHY, lambda count, prob, generator: g.binomial(generator, count, prob))
+numpy("_host__standard_gamma", WHY, lambda alpha, generator: g.standard_gamma(generator, alpha))
+numpy("_host__sample_dirichlet", WHY, lambda alpha, generator: g.dirichlet(generator, alpha))
+numpy("_host_multinomial", WHY, lambda p, n, replacement, generator: g.multinomial(generator, p, n, replacement))

@@ -1,7 +1,6 @@
 """Reductions: primitives for small tensors, NumPy where their one-thread loops fall behind or ignore NaN."""
 import numpy as np
 
-from ....runtime import pyboost
 from ..table import legacy, numpy, pyboost_, without
 
 SMALL = 2048  # elements from which NumPy wins by 3 and more
@@ -50,7 +49,7 @@ def _test(name, primitive, ufunc):
     why = f"{primitive} takes bytes for bool and is wrong for no elements; 241 us against 8 at 64k"
 
     def prim_call(prim, x, dims=(), keepdim=False):
-        return pyboost.primitive(primitive, keepdim)(x, dims)
+        return prim.of(keepdim)(x, dims)
     guarded(name, primitive, why, lambda x: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=None), "b", prim_call)
     guarded(name + ".dims", primitive, why, lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims), "b",
              lambda prim, x, dims, keepdim: prim_call(prim, x, dims, keepdim) if dims else x)
@@ -142,9 +141,6 @@ def _running(ufunc):
 without("cummax", "ignores NaN")
 numpy("cummax", "Cummax ignores NaN", _running(np.maximum))
 numpy("cummin", "CumminExt has no CPU kernel; Cummin gives int32 indices and ignores NaN", _running(np.minimum))
-
-
-without("logcumsumexp", "no complex kernel, NaN for a leading -inf")
 
 
 @numpy("logcumsumexp", "CumulativeLogsumexp has no complex kernel and gives NaN for a leading -inf")

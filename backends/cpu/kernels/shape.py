@@ -6,8 +6,6 @@ from ..table import legacy, numpy, pyboost_, without
 from .reduction import either, guarded
 
 # ------------------------------------------------------------------------------------------------ cat, stack
-without("_cat", "the axis is an attribute of Concat")
-pyboost_("_cat", "Concat", "the axis is an attribute", lambda prim, tensors, dim: pyboost.primitive("Concat", dim)(tuple(tensors)))
 numpy("_cat", "Concat lacks the dtype", lambda tensors, dim: np.concatenate(tensors, dim))
 
 
@@ -15,7 +13,7 @@ def _stack(prim, tensors, dim):
     if not tensors[0].shape:
         return np.stack([t.asnumpy() for t in tensors], dim)
     ts = tuple(pyboost.tensor_from_array(np.expand_dims(t.asnumpy(), dim)) for t in tensors)
-    return pyboost.primitive("Concat", dim)(ts)
+    return prim.of(dim)(ts)
 
 
 pyboost_("stack", "Concat", "StackExt has no CPU kernel; the legacy Stack takes 90 us against Concat's 28", _stack)
@@ -23,7 +21,7 @@ either("stack", "Stack and Concat on the last dimension take 650 us against 41 a
 
 # ------------------------------------------------------------------------------------------------ flip, roll, repeat
 guarded("_flip", "ReverseV2", "765 us against 22 at 64k elements", lambda x, dims: np.flip(x, dims) if x.ndim else x, "fdaBsilb",
-        lambda prim, x, dims: pyboost.primitive("ReverseV2", dims)(x) if dims else x.asnumpy())
+        lambda prim, x, dims: prim.of(dims)(x) if dims else x.asnumpy())
 numpy("roll", "Roll has no CPU kernel; Concat of two views takes 20 ms against 0.36 at 3M elements",
       lambda x, shifts, dims: np.roll(x, shifts, dims) if dims else np.roll(x, shifts[0]))
 
@@ -38,9 +36,7 @@ pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim
 numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel", lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats))
 
 # ------------------------------------------------------------------------------------------------ triangles
-without("triu", "the diagonal is an attribute of Triu")
-pyboost_("triu", "Triu", "the diagonal is an attribute", lambda prim, x, k: pyboost.primitive("Triu", k)(x), "fdaBsilb")
-legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: pyboost.primitive("Tril", k, legacy=True)(x), "fdaBsilb")
+legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: prim.of(k)(x), "fdaBsilb")
 numpy("tril", "Tril lacks the dtype", np.tril)
 numpy("triu", "Triu lacks the dtype", np.triu)
 

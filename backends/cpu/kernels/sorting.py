@@ -1,7 +1,6 @@
 """Sorting: Sort and TopK where there is no NaN, which PyTorch takes for the largest value and MindSpore for none."""
 import numpy as np
 
-from ....runtime import pyboost
 from ..table import legacy, numpy, without
 
 
@@ -30,14 +29,14 @@ def _sort_primitive(prim, x, dim, descending, stable):
     a = x.asnumpy()
     if not a.ndim or not a.size or not _no_nan(a):
         return _sort(a, dim, descending, stable)
-    return pyboost.primitive("Sort", dim, descending, legacy=True)(x)
+    return prim.of(dim, descending)(x)
 
 
 def _topk_primitive(prim, x, k, dim, largest, sorted):
     a = x.asnumpy()
     if not a.ndim or not k or dim != a.ndim - 1 or not largest or not _no_nan(a):
         return _topk(a, k, dim, largest, sorted)
-    return pyboost.primitive("TopK", True, legacy=True)(x, k)
+    return prim.of(True)(x, k)
 
 
 legacy("_sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, "fdaBsil")
@@ -79,7 +78,7 @@ def distinct(x, dim, sort):
 
 
 # ------------------------------------------------------------------------------------------------ searching
-def _search(a, v, out_int32, right, side, sorter):
+def _search(a, v, right):
     how = "right" if right else "left"
     if a.ndim == 1:
         return np.searchsorted(a, v, how)
@@ -87,6 +86,6 @@ def _search(a, v, out_int32, right, side, sorter):
     return np.stack([np.searchsorted(r, x, how) for r, x in zip(rows, values)]).reshape(v.shape)
 
 
-without("searchsorted", "the side of the first call is kept for all; int32 results fail")
-numpy("searchsorted", "SearchSorted keeps the side of the first call for all, and fails for int32 results", _search)
+without("_searchsorted", "the side of the first call is kept for all")
+numpy("_searchsorted", "SearchSorted keeps the side of its first call for all", _search)
 numpy("_isin", "no primitive; comparing all with all takes memory for both", lambda x, tests: np.isin(x, tests))
