@@ -1,4 +1,7 @@
 """torch._C: the names that Python code reaches for below torch."""
+from sys import modules as _modules
+from types import ModuleType as _ModuleType
+
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype  # noqa: F401
 from mindtorch_proxy.runtime.generator import Generator, default_generator  # noqa: F401
@@ -49,6 +52,29 @@ def _len_torch_function_stack():
 def set_flush_denormal(mode):
     """False: MindSpore's kernels offer no control of denormals."""
     return False
+
+
+# module: the prefix of its names, where its operators are
+_OPERATORS = {"_nn": ("", "nn.functional", "_C._nn"), "_fft": ("fft_", "fft"), "_linalg": ("linalg_", "linalg"),
+              "_special": ("special_", "special"), "_VariableFunctions": ("", "torch")}
+
+
+class _Operators(_ModuleType):
+    """torch._C._nn and its like: operators under the names that PyTorch's pickles have for them."""
+
+    def __getattr__(self, name):
+        from mindtorch_proxy.runtime import ops, op  # noqa: F401
+        prefix, *namespaces = _OPERATORS[self.__name__.rpartition(".")[2]]
+        found = [f for ns in namespaces if name.startswith(prefix) and (f := op.function(ns, name.removeprefix(prefix)))]
+        if not found:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        setattr(self, name, found[0])
+        return found[0]
+
+
+for _name in _OPERATORS:
+    globals()[_name] = _modules[f"torch._C.{_name}"] = _Operators(f"torch._C.{_name}")
+_VariableFunctionsClass = _VariableFunctions  # noqa: F821
 
 
 class _TorchScriptOnly:
