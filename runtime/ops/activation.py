@@ -44,7 +44,7 @@ _relu_backward = _hidden("relu_backward(Tensor grad_output, Tensor result) -> Te
     "grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero})
 _relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out))
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
-_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=refuse(
+_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", plain_attrs=True, promote=refuse(
     DEFAULT, RuntimeError, bool="Bool inputs not supported for hardtanh"), derivative=lambda g, self, min_val, max_val: T.where(
         (self <= min_val) | (self >= max_val), 0, g))
 _functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, lambda a, b, _: _ordered(a, b),
@@ -61,7 +61,7 @@ def relu6(input, inplace):
     return F.hardtanh(input, 0.0, 6.0, inplace)
 
 
-_leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", promote=_reals("leaky_relu"),
+_leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", plain_attrs=True, promote=_reals("leaky_relu"),
                  derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope))
 _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
 _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", promote=DEFAULT, method=False,

@@ -130,7 +130,8 @@ def _pow_promote(common, self, exponent):
     return common, common
 
 
-_pow_scalar = op("_pow_scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", method=False, inplace=False,
+# plain_attrs: what the numbers are changes neither the promotion nor the checks, so the short way may leave these out
+_pow_scalar = op("_pow_scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", method=False, inplace=False, plain_attrs=True,
                  promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
                  derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(
                      self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent))
@@ -150,9 +151,9 @@ def _grad_exponent(g, self, exponent, out):
 
 @composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True)
 def pow_(self, exponent):
-    if exponent.__class__ in (int, float, bool, complex):
+    if exponent.__class__ in (int, float, bool):
         return _pow_scalar.call(self, exponent)
-    return _pow.call(self, exponent)
+    return _pow.call(self, T.full((), exponent) if exponent.__class__ is complex else exponent)
 
 
 @composite("float_power(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True)

@@ -84,7 +84,7 @@ def _prim(name, legacy=False):
 
 def _div(prim, a, b):
     """Div takes -0 for 0 and gives -inf for NaN / 0: elsewhere it is right."""
-    if b.asnumpy().all():
+    if CPU_BACKEND.numbers.get(id(b)) or b.asnumpy().all():
         return prim(a, b)
     return _prim("Select")(_prim("Equal")(b, CPU_BACKEND.scalar(0, _ms_out(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b))
 
@@ -95,7 +95,7 @@ without("_div", "NaN / 0 and 1 / -0 are wrong")
 
 def _extremum(prim, a, b):
     """The primitive loses a NaN in its first operand: it returns the second unless the first is greater."""
-    if not tuple(b.shape) and b.asnumpy() == b.asnumpy():
+    if id(b) in CPU_BACKEND.numbers:
         return prim(b, a)
     return _prim("Select")(_prim("NotEqual")(a, a), a, prim(a, b))
 
@@ -129,7 +129,8 @@ def _nonzero(b):
 
 
 def _checked(prim, a, b):
-    _nonzero(b.asnumpy())
+    if not CPU_BACKEND.numbers.get(id(b)):
+        _nonzero(b.asnumpy())
     return prim(a, b)
 
 
@@ -169,7 +170,7 @@ def _power(prim, x, e):
 
 _POWERS = {2: lambda x: _prim("Square")(x), 3: lambda x: _prim("Mul")(x, _prim("Square")(x)), 0.5: lambda x: _prim("Sqrt")(x),
            -0.5: lambda x: _prim("Rsqrt")(x), -1: lambda x: _prim("Reciprocal")(x)}
-_NP_POWERS = {3: lambda x: x * np.square(x), -0.5: lambda x: 1 / np.sqrt(x)}
+_NP_POWERS = {2: np.square, 3: lambda x: x * np.square(x), 0.5: np.sqrt, -0.5: lambda x: 1 / np.sqrt(x), -1: np.reciprocal}
 
 
 def _np_power(x, e):
@@ -190,7 +191,16 @@ without("_pow", "computes integers in floating point", INTS)
 # ------------------------------------------------------------------------------------------------ selection
 numpy("_where", "Select lacks the dtype", np.where, dtypes="Dtuv")
 numpy("masked_fill", "MaskedFill lacks the dtype", lambda x, m, v: np.where(m, v, x), dtypes="Dtuv")
-numpy("lerp", "Lerp lacks the dtype", lambda a, b, w: np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)), dtypes="dFD")
+
+
+def _lerp(a, b, w):
+    if w.size == 1:
+        return a + w * (b - a) if abs(w.item()) < 0.5 else b - (b - a) * (1 - w)
+    return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+
+
+numpy("lerp", "Lerp lacks the dtype", _lerp, dtypes="dFD")
+numpy("lerp", _slower(9), _lerp, dtypes="f", above=4096)
 without("polar", "Polar does not broadcast")
 pyboost_("polar", "Polar", "does not broadcast", dtypes="fd", broadcasts=False)
 legacy("angle", "Angle", "PyBoost has no CPU kernel", dtypes="F")
@@ -206,7 +216,6 @@ numpy("_isclose", "IsClose takes the tolerances as attributes: a primitive for e
 numpy("frexp", "no primitive", np.frexp, dtypes="fd")
 numpy("nan_to_num", "NanToNum takes no infinities and lacks float64", lambda x, nan, pos, neg: _nan_to_num(x, nan, pos, neg))
 without("nan_to_num", "the values are attributes")
-without("lerp", "Lerp lacks float64 and weights of other shapes", "d")
 without("logit _round_decimals", "the second argument is an attribute, or not taken")
 numpy("logit", "Logit has no PyBoost kernel", lambda x, eps: _logit(x, eps), dtypes="fd")
 numpy("addcmul", "AddcmulExt has no CPU kernel; composed of three primitives it takes six times as long",
