@@ -126,7 +126,7 @@ _SPOKEN = {"Scalar": "Number", "ScalarType": "torch.dtype", "Device": "torch.dev
 def accepts(arg, v):
     """Whether v fits the declared type."""
     if v is None:
-        return arg.optional
+        return arg.optional or arg.base == "Any"
     if arg.list:
         base = arg.base.rstrip("?")
         check, none_ok = _CHECKS[base], arg.base.endswith("?")
