@@ -198,8 +198,12 @@ class Cpu(backend.Backend):
                 r = impl.fn(*args)
             finally:
                 MODE.grad = prev
-            return r if r.dtype is spec[1] else self.cast(r, spec[1])
+            return r if r.__class__ is Tensor and r.dtype is spec[1] else self._finish(r, spec)
         r = impl.fn(*[a if not t or a is None else a._mstensor() for t, a in zip(impl.op.is_tensor, args)])
+        if r.__class__ is Tensor or r.__class__ is np.ndarray:
+            return self._finish(r, spec)
+        if r.__class__ is np.ndarray:
+            return self._finish(r, spec)
         if impl.out is not spec[1]:
             if _ms_out(r) is not spec[1]:
                 return self._finish(r, spec)
