@@ -29,8 +29,9 @@ def draw(kind, size, params, generator, dtype, device):
 
 
 def _place(generator, device):
-    if generator is not None and generator.device.type != device.type and device is not META:
-        raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{generator.device.type}'")
+    where = device if generator is None or device is META else generator.device
+    if where.type != device.type:
+        raise RuntimeError(f"Expected a '{device.type}' device type for generator but found '{where.type}'")
 
 
 def _draw_as(kind, like, params, generator, dtype=None):
@@ -40,7 +41,7 @@ def _draw_as(kind, like, params, generator, dtype=None):
     if order is None:
         return draw(kind, shape, params, generator, d, like.device)
     r = draw(kind, tuple(shape[i] for i in order), params, generator, d, like.device)
-    return r if like.device.type == "meta" else in_order(r, shape, order)
+    return in_order(r, shape, order)
 
 
 # ------------------------------------------------------------------------------------------------ filling in place
@@ -207,7 +208,7 @@ def _normal(mean, std, generator):
     if isinstance(std, Tensor):
         if std.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.device.type == "cpu" and numel(std._shape) and not (std >= 0).all():
+        if not std.is_meta and numel(std._shape) and not (std >= 0).all():
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")

@@ -112,11 +112,11 @@ def _prod_grad(g, self, out, dim, keepdim):
     if not self._shape:
         return g
     if dim is None:
-        if self.device.type != "meta" and not (self == 0).any():
+        if not self.is_meta and not (self == 0).any():
             return g * conj(out / self)
         return (g * conj(_others(self.reshape((-1,)), 0))).reshape(self._shape)
     g = g if keepdim else g.unsqueeze(dim)
-    if self.device.type != "meta" and not (self == 0).any():
+    if not self.is_meta and not (self == 0).any():
         return g * conj((out if keepdim else out.unsqueeze(dim)) / self)
     return g * conj(_others(self, dim))
 
@@ -173,7 +173,7 @@ for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
 # ------------------------------------------------------------------------------------------------ extremes
 def _equal_share(g, self, out):
     """The gradient of a full reduction to one of several equal elements: shared between them."""
-    mask = self.isnan() if self.device.type != "meta" and out.isnan() else self == out
+    mask = self.isnan() if not self.is_meta and out.isnan() else self == out
     return mask * (g / mask.sum())
 
 
@@ -328,7 +328,7 @@ def _cumprod_grad(g, self, out, dim):
     """sum over k >= i of g_k * out_k / x_i; where x holds a zero, from the products of the others."""
     if not self._shape or self._shape[dim] <= 1:
         return g
-    if self.device.type != "meta" and not (self == 0).any():
+    if not self.is_meta and not (self == 0).any():
         return _reverse_cumsum(g * conj(out), dim) / conj(self)
     n = self._shape[dim]
     grads, one = [], T.ones_like(self.narrow(dim, 0, 1))
@@ -437,7 +437,7 @@ def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     elif q.dtype is not self.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    elif q.device.type == "cpu" and not ((q >= 0) & (q <= 1)).all():
+    elif not q.is_meta and not ((q >= 0) & (q <= 1)).all():
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     if 0 in self._shape:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
@@ -596,7 +596,7 @@ def _bincount_prepare(self, weights, minlength):
 
 def no_meta(name):
     def meta(self, *args):
-        if self.device.type == "meta":
+        if self.is_meta:
             raise NotImplementedError(f"{name}: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
                                       f"{self.dtype}, shape {list(self._shape)})")
         return None, dt.int64

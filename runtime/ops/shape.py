@@ -236,7 +236,7 @@ def repeat_interleave_index(repeats, output_size):
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.dtype not in (dt.int32, dt.int64):
         raise RuntimeError("repeats has to be Long or Int tensor")
-    if repeats.device.type == "meta":
+    if repeats.is_meta:
         if output_size is None:
             raise NotImplementedError("repeat_interleave: the shape of the result depends on values, which a tensor on device meta does not have")
         return T.empty((output_size,), dtype=repeats.dtype, device="meta")
@@ -359,7 +359,7 @@ def trace(self):
 
 def _into_copy(name, args, view, grad_self, grad_src):
     """NAME_scatter: a copy of self with src in the place of one of its views."""
-    o = op(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor", derivative={"self": grad_self, "src": grad_src})
+    o = op(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor", derivative={"self": grad_self, "src": grad_src}, memory=True)
 
     def call(self, src, *where):
         grad, MODE.grad = MODE.grad, False
@@ -542,7 +542,7 @@ def _masked_select_prepare(self, mask):
 
 def _unknown(name):
     def meta(self, *args):
-        if self.device.type == "meta":
+        if self.is_meta:
             raise NotImplementedError(f"{name}: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
                                       f"{self.dtype}, shape {list(self._shape)})")
         return None, self.dtype
@@ -688,7 +688,7 @@ def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, init
         lengths = offsets.diff(dim=axis)
     elif axis != len(lengths._shape) - 1:
         raise RuntimeError("segment_reduce(): Expected axis to be the last dimension of lengths but got " + str(axis) + ".")
-    elif not unsafe and data.device.type != "meta":
+    elif not unsafe and not data.is_meta:
         if numel(lengths._shape) and (lengths < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if not (lengths.sum(-1) == data._shape[axis]).all():

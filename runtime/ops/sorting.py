@@ -121,7 +121,7 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
             raise RuntimeError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter._shape)}")
         if sorter.dtype is not dt.int64:
             raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
-        if numel(sorter._shape) and sorter.device.type != "meta" and not ((sorter >= 0) & (sorter < a[-1])).all():
+        if numel(sorter._shape) and not sorter.is_meta and not ((sorter >= 0) & (sorter < a[-1])).all():
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if sorted_sequence.dtype is not self.dtype:
