@@ -35,11 +35,15 @@ class Op:
         self.prim, self.promote, self.derivative, self.meta, self.prepare = prim, promote, derivative, meta, prepare
         self.prim_call, self.geometry, self.fn, self.options = call, geometry, fn, options
         self.tensor_args = schema.tensor_args
+        self.is_tensor = tuple(a.is_tensor for a in schema.args)
         self.operands = [i for i in self.tensor_args if not schema.args[i].list]
         self.attrs = [] if options.get("alpha") else [i for i in range(len(schema.args)) if i not in self.tensor_args]
         self._call = self._formulas = None
         self.plans = {}
         self.impls = {}
+        # general operators with one result whose first tensor argument chooses the kernel: kernels by dtype
+        self.quick = {}
+        self.first = (self.tensor_args[0] if self.tensor_args and "key" not in options and not any(schema.args[i].list for i in self.tensor_args) else None)
 
     @property
     def call(self):
@@ -795,7 +799,7 @@ def method(name):
         if ops:
             f = _made[key] = _build(ops, name, "Tensor", "method")
         elif name.endswith("_") and not name.endswith("__"):
-            ops = [o for o in (*_TENSOR_ONLY.get(name[:-1], ()), *REGISTRY.get("torch", {}).get(name[:-1], ())) if is_inplace(o)]
+            ops = [o for o in (*_TENSOR_ONLY.get(name[:-1], ()), *REGISTRY.get("torch", {}).get(name[:-1], ())) if is_inplace(o) and is_method(o)]
             if ops:
                 f = _made[key] = _build(ops, name, "Tensor", "inplace")
     return f
@@ -807,8 +811,8 @@ def method_names():
         for n, ops in ns.items():
             if any(map(is_method, ops)):
                 names.add(n)
-            if any(map(is_inplace, ops)):
-                names.add(n + "_")
+                if any(map(is_inplace, ops)):
+                    names.add(n + "_")
     return names
 
 
@@ -1097,7 +1101,14 @@ def _build_overloads(ops, name, ns, kind):
         p.__name__ = name
         p.__module__ = "torch" if ns in ("torch", "Tensor") else "torch." + ns
 
+    chosen = {}
+
     def dispatch(*args, **kwargs):
+        # which schema fits follows from the classes of the arguments nearly always: remembered, and called as written
+        key = (tuple(map(type, args)), tuple(kwargs), tuple(map(type, kwargs.values()))) if kwargs else tuple(map(type, args))
+        p = chosen.get(key)
+        if p is not None:
+            return p(*args, **kwargs)
         out = kwargs.pop("out", None) if "out" in kwargs and kind == "function" else None
         if OVERRIDES.active or any(a.__class__ not in plain and isinstance(a, Tensor) or hasattr(type(a), "__torch_function__") and a.__class__ not in plain
                                    for a in (*args, *kwargs.values())):
@@ -1107,11 +1118,30 @@ def _build_overloads(ops, name, ns, kind):
         for o, p in zip(ops, parts):
             values = bind(o.schema, args, kwargs)
             if values is not None:
+                if out is None and "out" not in kwargs and _settled(o, values, args, kwargs):
+                    chosen[key] = p
                 return _call_part(o, p, values, out, kind)
         raise _no_overload(name, ops, args, kwargs, kind)
+    for p in parts:
+        p.__globals__["_public"] = dispatch
     dispatch.__doc__ = "\n".join(o.schema.text for o in ops)
     dispatch.overloads = dict(zip((o.schema.overload or "default" for o in ops), parts))
     return dispatch
+
+
+_SETTLED = frozenset((Tensor, int, float, bool, str, type(None), dt.dtype))
+
+
+def _settled(o, values, args, kwargs):
+    """Whether the classes of these arguments alone decide for this overload, and it can be called with them as they stand."""
+    given = (*args, *kwargs.values())
+    if not all(type(v) in _SETTLED or type(v) in plain or type(v) in (tuple, list) and v and type(v[0]) is int for v in given):
+        return False
+    if any(isinstance(v, Tensor) and not a.is_tensor or v is None and not a.optional for a, v in zip(o.schema.args, values)):
+        return False
+    names = {a.name for a in o.schema.args}
+    positional = [a for a in o.schema.args if not a.kwonly]
+    return all(k in names and k != "self" for k in kwargs) and (len(args) <= len(positional) or bool(o.options.get("varargs")))
 
 
 def _call_part(o, p, values, out, kind):

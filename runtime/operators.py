@@ -19,7 +19,7 @@ def _swapped(name):
     if name in ("add", "mul", "and", "or", "xor"):
         return method(_BINARY[name])
     if name == "sub":
-        return method("rsub")
+        return T.rsub
     function = getattr(T, "_div" if name == "truediv" else _BINARY[name])
     return lambda self, other: function(other, self)
 

@@ -68,7 +68,7 @@ _rsub = op("_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", pr
            derivative={"self": lambda g: g, "other": lambda g: -g})
 
 
-@composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor")
+@composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", method=False)
 def rsub(self, other, alpha):
     return _rsub.call(other, self if alpha == 1 else self * alpha)
 
