@@ -758,12 +758,10 @@ def ormqr(self, input2, input3, left, transpose):
         if len(t._shape) < 2:
             raise RuntimeError(f"torch.ormqr: {who} must have at least 2 dimensions.")
     side = -2 if left else -1
-    if other._shape[side] < tau._shape[-1]:
-        raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
+    if tau._shape[-1] != min(other._shape[side], A._shape[-1]):
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
     if other._shape[side] != A._shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
-    if tau._shape[-1] > A._shape[-1]:
-        raise RuntimeError("torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
     for t, who in ((tau, "tau"), (other, "other")):
         if t.dtype is not A.dtype:
             raise RuntimeError(f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} has dtype {_name(t)}")

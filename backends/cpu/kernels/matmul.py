@@ -5,7 +5,7 @@ from ....runtime import pyboost
 from ....runtime.backend import get
 from ....runtime.op import op
 from ....runtime.ops.common import T, dt, numel
-from ....runtime.tensor import canonical, strided_view
+from ....runtime.tensor import canonical, from_array, strided_view
 from ..table import composite, legacy, numpy, pyboost_, without
 
 RUN = get("cpu").run
@@ -57,8 +57,19 @@ def product(a, b):
     return flagged(*_layout(a), *_layout(b))
 
 
-def flagged(a, ta, b, tb):
-    return RUN(mm_flags if len(a._shape) == 2 else bmm_flags, _flag_meta(a, b, ta, tb), (a, b, ta, tb))
+def flagged(a, ta, b, tb, shape=None):
+    """The kernel call; shape: of the result, where a stands for more dimensions than two."""
+    spec = _flag_meta(a, b, ta, tb)
+    return RUN(mm_flags if len(a._shape) == 2 else bmm_flags, spec if shape is None else (shape, spec[1]), (a, b, ta, tb))
+
+
+def rows(t):
+    """All leading dimensions as one, without the bookkeeping of a view."""
+    s = t._shape
+    if len(s) == 2:
+        return t
+    flat = (numel(s[:-1]), s[-1])
+    return from_array(t._array().reshape(flat), t.dtype) if t._stride is None else t.reshape(flat)
 
 
 without("bmm _mm _bmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
@@ -72,8 +83,8 @@ composite("mm bmm", FLAGGED)(product)
 
 @composite("_mm", FLAGGED)
 def fold(a, b):
-    s = a._shape
-    return product(a.reshape((numel(s[:-1]), s[-1])), b).reshape((*s[:-1], b._shape[1]))
+    shape = (*a._shape[:-1], b._shape[1])
+    return flagged(rows(a), False, *_layout(b), shape) if b._shape[0] else T.zeros(shape, dtype=a.dtype)
 
 
 @composite("_bmm", FLAGGED + "; BatchMatMul does not broadcast")
@@ -100,8 +111,10 @@ def mv(a, v):
     return product(a, v.unsqueeze(1)).squeeze(1)
 
 
-def _row_added(r, row):
-    return RUN(add_row, (r._shape, r.dtype), (r, row)) if r._shape[1] == row._shape[0] else r + row
+def _row_added(r, row, shape=None):
+    if r._shape[1] == row._shape[0]:
+        return RUN(add_row, (shape or r._shape, r.dtype), (r, row))
+    return (r + row).reshape(shape or r._shape)
 
 
 def _plus(r, c, beta, alpha):
@@ -122,12 +135,19 @@ composite("addmv", "Addmv has no CPU kernel")(lambda c, a, v, beta, alpha: _plus
 
 @composite("_linear", "Dense copies its weight transposed at every call: 30 to 40 times slower for one row")
 def linear(x, weight, bias):
-    s = x._shape
-    x = x if len(s) == 2 else x.reshape((numel(s[:-1]), s[-1]))
-    r = flagged(*_layout(x), weight, True) if weight._stride is None and s[-1] and not x.dtype.is_complex else product(x, weight.transpose(0, 1))
-    if bias is not None and len(bias._shape) == 1:
-        r, bias = _row_added(r, bias), None
-    r = r if len(s) == 2 else r.reshape((*s[:-1], weight._shape[0]))
+    shape = (*x._shape[:-1], weight._shape[0])
+    if not weight._shape[1]:
+        r = T.zeros(shape, dtype=x.dtype)
+    else:
+        x = rows(x)
+        a, ta = _layout(x) if x._stride is not None else (x, False)
+        w, tw = (weight, False) if weight._stride is None else _layout(weight)
+        row = bias is not None and len(bias._shape) == 1
+        if x.dtype.category == dt.COMPLEX:
+            w, tw = weight.transpose(0, 1), True
+        r = flagged(a, ta, w, not tw, None if row else shape)
+        if row:
+            return _row_added(r, bias, shape)
     return r if bias is None else r + bias
 
 
