@@ -333,7 +333,7 @@ class AccumulateGrad(Node):
             v._grad = old + g
         else:
             old.add_(g)
-        hooks = getattr(v, "_post_accumulate_grad_hooks", None)
+        hooks = v.__dict__.get("_post_accumulate_grad_hooks")
         if hooks:
             for h in list(hooks.values()):
                 h(v)

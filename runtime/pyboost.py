@@ -4,8 +4,11 @@ MindSpore is loaded by the first kernel. Its traps on CPU are cured here: kernel
 (two Python threads inside kernels crash the process), fork handlers are registered, oneDNN is kept off the AVX-512
 convolution path that falls back to a reference loop, and every primitive carries its target explicitly.
 """
+import ctypes
 import os
 import threading
+
+import numpy as np
 from functools import partial
 from inspect import signature
 
@@ -48,6 +51,26 @@ def version():
 def tensor_from_array(array):
     """A MindSpore tensor over the memory of a contiguous, aligned NumPy array."""
     return (_ms or mindspore()).Tensor.from_numpy(array)
+
+
+_buffers: dict = {}
+
+
+def array_of(ms, shape, np_dtype):
+    """The writable NumPy alias of a contiguous CPU tensor: asnumpy() five times as fast. The array keeps the tensor alive."""
+    if 0 in shape:
+        return np.empty(shape, np_dtype)
+    n = np_dtype.itemsize
+    for s in shape:
+        n *= s
+    k = n.bit_length()
+    t = _buffers.get(k)
+    if t is None:
+        # one ctypes type for each power of two: they are never freed
+        t = _buffers[k] = ctypes.c_char * (1 << k)
+    b = t.from_address(ms._data_ptr())
+    b._owner = ms
+    return np.ndarray(shape, np_dtype, b)
 
 
 def ms_dtype(d):

@@ -102,8 +102,7 @@ class Tensor(metaclass=TensorMeta):
             if self._ms is None:
                 raise NotImplementedError(f"Cannot copy out of {self.device} tensor; no data!" if self.device is META
                                           else f"no host memory behind a {self.device} tensor")
-            a = self._ms.asnumpy()
-            return a if a.dtype == self.dtype.np else a.view(self.dtype.np)  # MindSpore has a bfloat16 of its own
+            return pyboost.array_of(self._ms, self._shape, self.dtype.np)
         size = self.dtype.itemsize
         if self.dtype.np is None:
             raise NotImplementedError(f"tensors of dtype {self.dtype} cannot be computed with on device cpu")
