@@ -1,7 +1,7 @@
 """The CPU table's entries, by family; each file states what stands in for a primitive and why."""
 import importlib
 
-FAMILIES = ("memory", "indexing", "pointwise", "special", "reduction", "sorting", "matmul", "linalg", "fft", "shape", "random", "activation", "nn", "conv", "pooling",
+FAMILIES = ("memory", "indexing", "pointwise", "special", "reduction", "sorting", "matmul", "linalg", "fft", "shape", "random", "activation", "nn", "conv", "pooling", "resample",
             "norm", "loss", "misc")
 
 for _f in FAMILIES:
