@@ -280,8 +280,14 @@ def inverse(self):
 def _det_grad(g0, A, out0, out1, out2):
     d = diag((g0 * conj(out0)).unsqueeze(-1).expand(A._shape[:-1]))
     if MODE.grad:
-        return LINALG.solve_ex(mH(A), d)[0]
-    # a singular matrix has a gradient too: the limit of its neighbours'
+        if A.is_meta or bool(out0.all()):
+            return LINALG.solve_ex(mH(A), d)[0]
+        # of singular matrices the cofactors, from the products of the other singular values
+        U, S, Vh = LINALG.svd(A)
+        one = eye(S._shape[-1], S)
+        others = (S.unsqueeze(-2) * (1 - one) + one).prod(-1)
+        return (U * (conj(LINALG.det(U) * LINALG.det(Vh)) * g0).unsqueeze(-1).unsqueeze(-1) * others.unsqueeze(-2)) @ Vh
+    # PyTorch's first order: zeros for a singular matrix
     LU = out1 + diag(T.where(out1.diagonal(0, -2, -1) == 0, eps(A.dtype), 0.0).to(A.dtype))
     return LINALG.lu_solve(LU, out2, d, adjoint=True)
 
