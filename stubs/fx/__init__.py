@@ -1,10 +1,11 @@
-"""torch.fx: symbolic tracing of Python programs into graphs, and modules made of graphs."""
-from . import immutable_collections, node  # noqa: F401
-from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap  # noqa: F401
-from .graph import CodeGen, Graph  # noqa: F401
-from .graph_module import GraphModule  # noqa: F401
-from .interpreter import Interpreter, Transformer  # noqa: F401
-from .node import Node, has_side_effect, map_arg  # noqa: F401
-from .proxy import Proxy  # noqa: F401
+"""torch.fx: record what a module does with symbolic values as a graph of calls, and turn graphs into modules."""
+from . import _pytree, graph, graph_module, immutable_collections, interpreter, node, proxy  # noqa: F401
+from ._symbolic_trace import Tracer, symbolic_trace, wrap
+from .graph import CodeGen, Graph
+from .graph_module import GraphModule
+from .interpreter import Interpreter, Transformer
+from .node import Node, has_side_effect, map_arg
+from .proxy import Proxy
 
-__all__ = ["symbolic_trace", "Tracer", "wrap", "Graph", "GraphModule", "Interpreter", "Transformer", "Node", "Proxy", "CodeGen", "has_side_effect", "map_arg"]
+__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg",
+           "symbolic_trace", "wrap"]

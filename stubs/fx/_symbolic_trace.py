@@ -1,237 +1,253 @@
-"""The tracer: runs a function or a module's forward on proxies."""
+"""The tracer: runs a module with symbolic inputs while calls of modules, and attributes of modules, are intercepted."""
+import builtins
+import contextlib
 import functools
 import inspect
 import math
+import warnings
 
 import torch
-from torch.utils import _pytree
 
 from .graph import Graph
 from .graph_module import GraphModule
-from .node import Node, map_aggregate
+from .node import map_aggregate
 from .proxy import ParameterProxy, Proxy, TracerBase
 
-__all__ = ["Tracer", "symbolic_trace", "wrap", "is_fx_tracing"]
-_tracing = [False]
-_wrapped = {}
-
-
-class PHBase:
-    def __repr__(self):
-        return "PH"
-
-
-PH = PHBase()
+_is_fx_tracing_flag = False
+_wrapped = {}   # (id of a module's globals, name): those globals
 
 
 def is_fx_tracing():
-    """Whether a Tracer is at work."""
-    return _tracing[0]
+    """Whether a tracer runs."""
+    return _is_fx_tracing_flag
 
 
 is_fx_symbolic_tracing = is_fx_tracing
 
 
 def wrap(fn_or_name):
-    """Record calls of a module-level function as one node instead of tracing through it."""
+    """At the level of a module: record calls of this function of the module as one node. Also a decorator."""
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
     frame = inspect.currentframe().f_back
     if frame.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
-    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
     _wrapped[id(frame.f_globals), name] = frame.f_globals
     return fn_or_name
+
+
+def _recording(function):
+    """``function``, which becomes a node where it is called with a proxy."""
+    @functools.wraps(function)
+    def wrapped(*args, **kwargs):
+        found = []
+        map_aggregate((args, kwargs), lambda a: found.append(a) if isinstance(a, Proxy) else None)
+        return found[0].tracer.create_proxy("call_function", function, args, kwargs) if found else function(*args, **kwargs)
+    return wrapped
+
+
+_MISSING = object()
+
+
+class _Patches(contextlib.ExitStack):
+    def item(self, namespace, name, value):
+        old = namespace.get(name, _MISSING)
+        self.callback(lambda: namespace.pop(name, None) if old is _MISSING else namespace.__setitem__(name, old))
+        namespace[name] = value
+
+    def attribute(self, owner, name, value):
+        self.callback(setattr, owner, name, getattr(owner, name))
+        setattr(owner, name, value)
 
 
 def _assert_is_none(value, msg):
     assert value is None, msg
 
 
-class ProxyableClassMeta(type):
-    """Instances made of proxies while tracing are recorded as one call of the class."""
-
-    def __call__(cls, *args, **kwargs):
-        instance = cls.__new__(cls)
-        if not is_fx_tracing():
-            cls.__init__(instance, *args, **kwargs)
-            return instance
-        found = []
-        map_aggregate((args, kwargs), lambda a: found.append(a) if isinstance(a, Proxy) else None)
-        if found:
-            return found[0].tracer.create_proxy("call_function", cls, args, kwargs)
-        cls.__init__(instance, *args, **kwargs)
-        return instance
-
-
 class Tracer(TracerBase):
-    """Override is_leaf_module, call_module, create_arg, proxy to trace otherwise."""
-
+    """Traces modules and functions. Modules of torch.nn stay one node; others are traced through."""
     def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
-        self._autowrap_modules, self._autowrap_functions = tuple(autowrap_modules), tuple(autowrap_functions)
+        self._autowrap_modules = list(autowrap_modules)
+        self._autowrap_ids = {id(f) for m in autowrap_modules for n, f in vars(m).items() if not n.startswith("_") and callable(f)}
+        self._autowrap_ids |= {id(f) for f in autowrap_functions}
         self.param_shapes_constant = param_shapes_constant
-        self.submodule_paths = self.root = None
-        self.tensor_attrs = {}
-
-    def create_arg(self, a):
-        if isinstance(a, torch.nn.Parameter):
-            for n, p in self.root.named_parameters():
-                if a is p:
-                    return self.create_node("get_attr", n, (), {})
-            raise NameError("parameter is not a member of this module")
-        if isinstance(a, torch.Tensor):
-            for n, p in self.root.named_buffers():
-                if a is p:
-                    return self.create_node("get_attr", n, (), {})
-        elif isinstance(a, torch.nn.Module):
-            for n, m in self.root.named_modules():
-                if a is m:
-                    return self.create_node("get_attr", n, (), {})
-        if isinstance(a, torch.Tensor):
-            name = self.tensor_attrs.get(id(a))
-            if name is None:
-                i = 0
-                while hasattr(self.root, f"_tensor_constant{i}"):
-                    i += 1
-                name = f"_tensor_constant{i}"
-                self.tensor_attrs[id(a)] = name
-                setattr(self.root, name, a)
-            return self.create_node("get_attr", name, (), {})
-        if type(a) in _proxyable(a):
-            return self.create_node("call_function", type(a), (), {})
-        return super().create_arg(a)
+        self.submodule_paths = None
 
     def is_leaf_module(self, m, module_qualified_name):
+        """Whether calls of the module are recorded as they are."""
         return m.__module__.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
 
     def path_of_module(self, mod):
-        for n, m in self.root.named_modules():
+        """Where the module is in the root."""
+        for name, m in self.root.named_modules(remove_duplicate=False):
             if m is mod:
-                return n
+                return name
         raise NameError("module is not installed as a submodule")
 
     def call_module(self, m, forward, args, kwargs):
-        path = self.path_of_module(m)
-        if not self.is_leaf_module(m, path):
-            return forward(*args, **kwargs)
-        return self.create_proxy("call_module", path, args, kwargs)
+        name = self.path_of_module(m)
+        if self.is_leaf_module(m, name):
+            return self.create_proxy("call_module", name, args, kwargs)
+        return forward(*args, **kwargs)
 
     def getattr(self, attr, attr_val, parameter_proxy_cache):
-        """What a module's attribute is while tracing: parameters (and buffers, if asked for) are proxies, others themselves."""
-        named = (self.root.named_parameters if isinstance(attr_val, torch.nn.Parameter) else
-                 self.root.named_buffers if self.proxy_buffer_attributes and isinstance(attr_val, torch.Tensor) else None)
-        for n, p in named() if named is not None else ():
-            if p is attr_val:
-                if n not in parameter_proxy_cache:
-                    factory = (lambda node: ParameterProxy(self, node, n, attr_val)) if self.param_shapes_constant else None
-                    parameter_proxy_cache[n] = self.create_proxy("get_attr", n, (), {}, proxy_factory_fn=factory)
-                return parameter_proxy_cache[n]
-        return attr_val
+        """What a module's attribute gives while tracing: a proxy for parameters (and buffers, if asked for)."""
+        def proxy_for(named):
+            for name, tensor in named:
+                if tensor is attr_val:
+                    if name not in parameter_proxy_cache:
+                        factory = (lambda node: ParameterProxy(self, node, name, attr_val)) if self.param_shapes_constant else None
+                        parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=factory)
+                    return parameter_proxy_cache[name]
+            return None
+        found = None
+        if isinstance(attr_val, torch.nn.Parameter):
+            found = proxy_for(self.root.named_parameters())
+        elif self.proxy_buffer_attributes and isinstance(attr_val, torch.Tensor):
+            found = proxy_for(self.root.named_buffers())
+        return attr_val if found is None else found
+
+    def create_arg(self, a):
+        if isinstance(a, torch.nn.Parameter):
+            for name, p in self.root.named_parameters():
+                if p is a:
+                    return self.create_node("get_attr", name, (), {})
+            raise NameError("parameter is not a member of this module")
+        if isinstance(a, torch.Tensor):
+            name = self.tensor_attrs.get(id(a))
+            if name is None:
+                name = next(n for i in range(len(self.tensor_attrs) + 1) if not hasattr(self.root, n := f"_tensor_constant{i}"))
+                self.tensor_attrs[id(a)] = name
+                setattr(self.root, name, a)
+            return self.create_node("get_attr", name, (), {})
+        if isinstance(a, torch.nn.Module):
+            return self.create_node("get_attr", self.path_of_module(a), (), {})
+        if type(a) in _proxyable_classes:
+            return _proxyable_classes[type(a)](self, a)
+        return super().create_arg(a)
 
     def create_args_for_root(self, root_fn, is_module, concrete_args=None):
-        fn = inspect.unwrap(root_fn)
-        params = list(inspect.signature(fn).parameters.values())
-        args, kwargs_, concrete = ([self.root], {}, concrete_args or {})
+        """Symbolic arguments for the function: positional ones, keyword ones."""
+        code = inspect.unwrap(root_fn).__code__
+        total = code.co_argcount + code.co_kwonlyargcount
+        names = list(code.co_varnames[:total])
+        signature, args, kwargs = inspect.signature(root_fn), [], {}
         if is_module:
-            params = params[1:]
-        else:
-            args = []
+            if not names:
+                raise RuntimeError("``self`` argument cannot be part of *args expansion!")
+            args.append(self.root)
+            names = names[1:]
+        concrete = dict(zip(names, concrete_args)) if isinstance(concrete_args, tuple) else concrete_args or {}
 
-        def placeholder(p, name):
-            default = () if p.default is inspect.Parameter.empty else (p.default,)
-            if p.name not in concrete or concrete[p.name] is PH:
-                return self.create_proxy("placeholder", name, default, {}, type_expr=None)
-            value, leaves = concrete[p.name], 0
-
-            def leaf(x):
-                nonlocal leaves
-                leaves += 1
-                out = self.create_proxy("placeholder", f"{p.name}_{leaves}", (None if x is PH else x,) if not isinstance(x, torch.Tensor) else (), {})
-                if x is PH:
-                    return out
-                if isinstance(x, (bool, int, float)):
-                    self.create_proxy("call_function", torch._assert, (out == x, f"{p.name} has been specialized to have value {x} but got another value"), {})
-                elif x is None:
-                    self.create_proxy("call_function", _assert_is_none, (out, f"{p.name} has been specialized to have value None but got another value"), {})
-                return x
-            return _pytree.tree_map(leaf, value) if value is not None else leaf(None)
-        for p in params:
-            if p.kind is p.VAR_POSITIONAL:
-                args.append(self.proxy(self.create_node("placeholder", "*" + p.name, (), {})))
-            elif p.kind is p.VAR_KEYWORD:
-                kwargs_["**"] = self.create_proxy("placeholder", "**" + p.name, (), {})
-            elif p.kind is p.KEYWORD_ONLY:
-                kwargs_[p.name] = placeholder(p, p.name)
+        def symbolic(name):
+            default = signature.parameters[name.lstrip("*")].default if name.lstrip("*") in signature.parameters else inspect.Parameter.empty
+            default = () if default is inspect.Parameter.empty else (default,)
+            if name not in concrete:
+                return self.create_proxy("placeholder", name, default, {})
+            value = concrete[name]
+            proxy = self.create_proxy("placeholder", f"{name}_1", default, {})
+            if value is None:
+                self.create_proxy("call_function", _assert_is_none, (proxy, f"{name} has been specialized to have value None but got another "
+                                                                     "value"), {})
+            elif isinstance(value, (bool, int, float, str)):
+                equal = self.create_proxy("call_function", __import__("operator").eq, (proxy, value), {})
+                self.create_proxy("call_function", torch._assert, (equal, f"{name} has been specialized to have value {value} but got "
+                                                                   "another value"), {})
             else:
-                args.append(placeholder(p, p.name))
-        return root_fn, args, kwargs_
+                warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user "
+                              "to make sure that your inputs match the inputs you specialized the function with.")
+            return value
+        positional = code.co_argcount - is_module
+        args += [symbolic(n) for n in names[:positional]]
+        kwargs = {n: symbolic(n) for n in names[positional:]}
+        at = total
+        if code.co_flags & inspect.CO_VARARGS:
+            args.append(_Star(symbolic("*" + code.co_varnames[at])))
+            at += 1
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            kwargs["**" + code.co_varnames[at]] = symbolic("**" + code.co_varnames[at])
+        return root_fn, args, kwargs
 
     def trace(self, root, concrete_args=None):
-        """The Graph of a module or a function."""
-        prev, _tracing[0] = _tracing[0], True
+        """The graph of a module's forward, or of a function."""
+        global _is_fx_tracing_flag
+        if isinstance(root, torch.nn.Module):
+            self.root, fn, is_module = root, getattr(type(root), self.traced_func_name), True
+            self.root_module_name = root._get_name()
+        else:
+            self.root, fn, is_module = torch.nn.Module(), root, False
+            self.root_module_name = ""
+        self.graph = Graph(tracer_cls=type(self))
+        self.tensor_attrs = {id(t): n for n, t in self._tensors(self.root)}
+        fn, args, kwargs = self.create_args_for_root(fn, is_module, concrete_args)
+        original_call, original_getattr, cache = torch.nn.Module.__call__, torch.nn.Module.__getattr__, {}
+
+        @functools.wraps(original_getattr)
+        def module_getattr(mod, attr):
+            return self.getattr(attr, original_getattr(mod, attr), cache)
+
+        @functools.wraps(original_call)
+        def module_call(mod, *args, **kwargs):
+            return self.call_module(mod, lambda *a, **k: original_call(mod, *a, **k), args, kwargs)
+        before, _is_fx_tracing_flag = _is_fx_tracing_flag, True
         try:
-            is_module = isinstance(root, torch.nn.Module)
-            if is_module:
-                self.root, fn = root, getattr(type(root), self.traced_func_name)
-            else:
-                self.root, fn = torch.nn.Module(), root
-            self.graph = Graph(tracer_cls=getattr(self, "__class__", None))
-            fn, args, kwargs = self.create_args_for_root(fn, is_module, concrete_args)
-            star = kwargs.pop("**", None)
-            cache = {}
-            Module = torch.nn.Module
-            orig_call, orig_getattr = Module.__call__, Module.__getattr__
-
-            @functools.wraps(orig_getattr)
-            def module_getattr(mod, attr):
-                return self.getattr(attr, orig_getattr(mod, attr), cache)
-
-            @functools.wraps(orig_call)
-            def module_call(mod, *a, **k):
-                return self.call_module(mod, lambda *x, **y: orig_call(mod, *x, **y), a, k)
-            patches = [(Module, "__getattr__", module_getattr), (Module, "__call__", module_call)]
-            globals_ = getattr(inspect.unwrap(fn), "__globals__", {})
-            autowrap = {id(f) for m in self._autowrap_modules for n, f in vars(m).items() if callable(f) and not n.startswith("_")} | set(map(id, self._autowrap_functions))
-            tables = [(globals_, n) for n, v in list(globals_.items()) if id(v) in autowrap] + [(g, n) for (_, n), g in _wrapped.items() if n in g]
-            tables += [(vars(m), n) for m in self._autowrap_modules for n, f in list(vars(m).items()) if id(f) in autowrap]
-            olds = []
-            try:
-                for obj, n, new in patches:
-                    olds.append((obj, n, getattr(obj, n)))
-                    setattr(obj, n, new)
-                for table, n in tables:
-                    olds.append((table, n, table[n]))
-                    table[n] = _recorded(table[n])
-                result = fn(*args, **kwargs) if star is None else fn(*args, **kwargs, **_mapping(star))
-                self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=None)
-            finally:
-                for obj, n, old in reversed(olds):
-                    obj.__setitem__(n, old) if isinstance(obj, dict) else setattr(obj, n, old)
-            return self.graph
+            with _Patches() as patches:
+                patches.attribute(torch.nn.Module, "__getattr__", module_getattr)
+                patches.attribute(torch.nn.Module, "__call__", module_call)
+                for (_, name), namespace in list(_wrapped.items()):
+                    function = namespace[name] if name in namespace else getattr(builtins, name)
+                    patches.item(namespace, name, _recording(function))
+                for namespace in (getattr(inspect.unwrap(fn), "__globals__", {}), *map(vars, self._autowrap_modules)):
+                    for name, value in list(namespace.items()):
+                        if not name.startswith("_") and callable(value) and id(value) in self._autowrap_ids:
+                            patches.item(namespace, name, _recording(value))
+                result = _call(fn, args, kwargs)
+                self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=getattr(fn, "__annotations__", {}).get("return"))
         finally:
-            _tracing[0] = prev
+            _is_fx_tracing_flag = before
+        return self.graph
+
+    @staticmethod
+    def _tensors(root):
+        """Tensors that are plain attributes or buffers, with their paths."""
+        for path, m in root.named_modules():
+            for name, value in (*m.__dict__.items(), *m._buffers.items()):
+                if isinstance(value, torch.Tensor):
+                    yield f"{path}.{name}" if path else name, value
 
 
-def _mapping(proxy):
-    keys = proxy.keys()
-    return {} if isinstance(keys, Proxy) else {k: proxy[k] for k in keys}
+_proxyable_classes = {}
 
 
-def _proxyable(a):
-    return (type(a),) if isinstance(type(a), ProxyableClassMeta) and not isinstance(a, Node) else ()
+class _Star:
+    """The symbolic value of ``*args``."""
+    def __init__(self, proxy):
+        self.proxy = proxy
 
 
-def _recorded(fn):
-    @functools.wraps(fn)
-    def wrapper(*args, **kwargs):
-        found = []
-        map_aggregate((args, kwargs), lambda a: found.append(a) if isinstance(a, Proxy) else None)
-        return found[0].tracer.create_proxy("call_function", fn, args, kwargs) if found else fn(*args, **kwargs)
-    return wrapper
+def _call(fn, args, kwargs):
+    """Call with proxies for ``*args`` and ``**kwargs`` themselves, which no call syntax can pass: a copy of the function takes them by name."""
+    star = next((a for a in args if isinstance(a, _Star)), None)
+    double = next((k for k in kwargs if k.startswith("**")), None)
+    if star is None and double is None:
+        return fn(*args, **kwargs)
+    real = inspect.unwrap(fn)
+    code = real.__code__
+    extra = (star is not None) + (double is not None)
+    plain = types_function(real, code.replace(co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
+                                              co_argcount=code.co_argcount + code.co_kwonlyargcount + extra, co_kwonlyargcount=0))
+    values = [a for a in args if not isinstance(a, _Star)] + [v for k, v in kwargs.items() if k != double]
+    return plain(*values, *([star.proxy] if star else []), *([kwargs[double]] if double else []))
+
+
+def types_function(function, code):
+    """A function with other code."""
+    return type(lambda: None)(code, function.__globals__, function.__name__, None, function.__closure__)
 
 
 def symbolic_trace(root, concrete_args=None):
-    """Trace root into a GraphModule."""
+    """A GraphModule of what a module or a function does."""
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
-    return GraphModule(tracer.root, graph, root.__class__.__name__ if isinstance(root, torch.nn.Module) else root.__name__)
+    return GraphModule(tracer.root, graph, root._get_name() if isinstance(root, torch.nn.Module) else root.__name__)

@@ -1,315 +1,303 @@
-"""Graphs of nodes, and the Python code they stand for."""
+"""Graphs of calls, and the Python code that they stand for."""
 import builtins
 import contextlib
+import enum
 import keyword
-import operator
+import math
 import re
-import sys
-from collections import namedtuple
+from dataclasses import dataclass
 
 import torch
 
-from .node import Node, map_arg
+from .node import Node, _qualified_name, map_arg
 
-__all__ = ["Graph", "CodeGen", "PythonCode"]
-PythonCode = namedtuple("PythonCode", "src globals")
+__all__ = ["CodeGen", "Graph", "PythonCode"]
+_BINARY = {"eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "add": "+", "sub": "-", "mul": "*", "floordiv": "//",
+           "truediv": "/", "mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
+_UNARY = {"pos": "+", "neg": "-", "invert": "~"}
+_INPLACE = {"i" + k.rstrip("_"): v + "=" for k, v in _BINARY.items() if k not in ("eq", "ne", "lt", "gt", "le", "ge")}
 
 
-class _Names:
+@dataclass
+class PythonCode:
+    """Source text and the objects that it names."""
+    src: str
+    globals: dict
+
+
+class CodeGen:
+    """How a graph becomes a function."""
     def __init__(self):
-        self.used = set()
+        self._body_transformer = None
 
-    def create(self, candidate):
-        name = re.sub(r"[^0-9a-zA-Z_]+", "_", candidate).strip() or "_unnamed"
-        if name[0].isdigit():
-            name = "_" + name
-        base, n = (name, 1)
-        if m := re.match(r"(.*)_(\d+)$", name):
-            base, n = m.group(1), int(m.group(2)) + 1
-        taken = lambda s: s in self.used or keyword.iskeyword(s) or hasattr(builtins, s) or s in ("torch", "device", "inf", "nan", "self")
-        while taken(name):
-            name = f"{base}_{n}"
-            n += 1
+
+def _snake_case(s):
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", s).lower()
+
+
+class _Namespace:
+    """Names that are not taken yet."""
+    def __init__(self):
+        self.used, self.counts = set(), {}
+
+    def create_name(self, candidate, taken=()):
+        candidate = re.sub(r"[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"
+        if candidate[0].isdigit():
+            candidate = f"_{candidate}"
+        match = re.match(r"(.*)_(\d+)$", candidate)
+        base, number = (match.group(1), int(match.group(2))) if match else (candidate, None)
+        name = candidate
+        while name in self.used or keyword.iskeyword(name) or hasattr(builtins, name) or name in ("self", "torch", "inf", "nan"):
+            number = self.counts.get(base, 0) + 1 if number is None or base in self.counts else number + 1
+            self.counts[base] = number
+            name = f"{base}_{number}"
         self.used.add(name)
         return name
 
 
-class CodeGen:
-    """Writes forward() of a graph."""
+class Graph:
+    """Nodes in order."""
+    def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
+        self._order, self._namespace, self._codegen = [], _Namespace(), CodeGen()
+        self.owning_module, self._tracer_cls = owning_module, tracer_cls
+        self._root = Node(self, "", "root", "", (), {})
+        self._insert_at = None   # before this node; at the end if None
 
-    def generate(self, graph, root):
-        names = {"torch": torch, "device": torch.device, "inf": float("inf"), "nan": float("nan")}
+    nodes = property(lambda self: _Nodes(self))
 
-        def known(obj, hint):
-            for n, o in names.items():
-                if o is obj:
-                    return n
-            n = graph._names.create("_g_" + hint)
-            names[n] = obj
-            return n
+    def __deepcopy__(self, memo=None):
+        new = Graph(tracer_cls=self._tracer_cls)
+        output = new.graph_copy(self, {}, return_output_node=True)
+        if output is not None:
+            value, old = output
+            new.output(value, type_expr=old.type)
+        return new
 
-        def function(f):
-            module, qualname = getattr(f, "__module__", None) or "", getattr(f, "__qualname__", getattr(f, "__name__", ""))
-            if module == "_operator":
-                module = "operator"
-            if getattr(builtins, qualname, None) is f:
-                return qualname
-            obj = sys.modules.get(module)
-            for part in qualname.split("."):
-                obj = getattr(obj, part, None)
-            if obj is f and module.split(".")[0] in ("torch", "operator", "math"):
-                names.setdefault(module.split(".")[0], sys.modules[module.split(".")[0]])
-                return f"{module}.{qualname}"
-            return known(f, getattr(f, "__name__", "fn"))
+    def graph_copy(self, g, val_map, return_output_node=False):
+        """Copy the nodes of another graph; returns what its output returns."""
+        for node in g.nodes:
+            if node in val_map:
+                continue
+            if node.op == "output":
+                value = map_arg(node.args[0], lambda n: val_map[n])
+                return (value, node) if return_output_node else value
+            val_map[node] = self.node_copy(node, lambda n: val_map[n])
+        return None
+
+    def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
+        """Add a node at the place of insertion."""
+        candidate = name if name is not None else self._target_to_str(target)
+        node = Node(self, self._namespace.create_name(candidate), op, target, args or (), kwargs or {}, type_expr)
+        at = len(self._order) if self._insert_at is None else self._order.index(self._insert_at)
+        self._order.insert(at, node)
+        return node
+
+    def _target_to_str(self, target):
+        name = target if isinstance(target, str) else getattr(target, "__name__", type(target).__name__)
+        if name.startswith("__") and name.endswith("__"):
+            name = name[2:-2]
+        return _snake_case(name.lstrip("*") if isinstance(target, str) and not target.startswith("*") else name.replace("*", "_", 1).replace("*", ""))
+
+    def erase_node(self, to_erase):
+        """Remove a node that nothing uses."""
+        if to_erase.users:
+            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!")
+        if not to_erase._erased:
+            self._order.remove(to_erase)
+            to_erase._erased = True
+            to_erase._update((), {})
+
+    @contextlib.contextmanager
+    def _inserting(self, node):
+        old, self._insert_at = self._insert_at, node
+        try:
+            yield
+        finally:
+            self._insert_at = old
+
+    def inserting_before(self, n=None):
+        """Within this block nodes are added before ``n`` (or at the start)."""
+        return self._inserting(n if n is not None else self._order[0] if self._order else None)
+
+    def inserting_after(self, n=None):
+        """Within this block nodes are added after ``n`` (or at the end)."""
+        following = None if n is None else n.next
+        return self._inserting(None if following is self._root else following)
+
+    def placeholder(self, name, type_expr=None, default_value=...):
+        return self.create_node("placeholder", name, () if default_value is ... else (default_value,), type_expr=type_expr)
+
+    def get_attr(self, qualified_name, type_expr=None):
+        return self.create_node("get_attr", qualified_name, type_expr=type_expr)
+
+    def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
+        return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
+
+    def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
+        return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
+
+    def call_function(self, the_function, args=None, kwargs=None, type_expr=None, name=None):
+        return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
+
+    def output(self, result, type_expr=None):
+        return self.create_node("output", "output", (result,), type_expr=type_expr)
+
+    def output_node(self):
+        return next(reversed(self._order))
+
+    def node_copy(self, node, arg_transform=lambda x: x):
+        """Copy a node of another graph, its arguments transformed."""
+        args, kwargs = map_arg((node.args, node.kwargs), arg_transform)
+        new = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
+        new.meta = dict(node.meta)
+        return new
+
+    def find_nodes(self, *, op, target=None, sort=True):
+        return [n for n in self._order if n.op == op and (target is None or n.target == target)]
+
+    def eliminate_dead_code(self, is_impure_node=None):
+        """Remove what nothing uses; returns whether there was any."""
+        impure = is_impure_node or (lambda n: n.is_impure())
+        before = len(self._order)
+        for node in reversed(list(self._order)):
+            if not node.users and not impure(node):
+                self.erase_node(node)
+        return len(self._order) < before
+
+    def lint(self):
+        """Check that each node belongs here, has a name of its own, and uses only what came before."""
+        seen, names = set(), set()
+        for node in self._order:
+            if node.graph is not self:
+                raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
+            for n in node._input_nodes:
+                if n not in seen:
+                    raise RuntimeError(f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in the "
+                                       "graph are topologically ordered")
+            if node.name in names:
+                raise RuntimeError(f"Node redefined name {node.name}!")
+            seen.add(node)
+            names.add(node.name)
+            if self.owning_module is not None and node.op in ("get_attr", "call_module"):
+                owner = self.owning_module
+                for atom in node.target.split("."):
+                    if not hasattr(owner, atom):
+                        raise RuntimeError(f"Node {node} target {node.target} references nonexistent attribute {atom}")
+                    owner = getattr(owner, atom)
+
+    def __str__(self):
+        return "graph():\n    " + "\n    ".join(n.format_node() for n in self._order)
+
+    def print_tabular(self):
+        """Print the nodes as a table."""
+        rows = [("opcode", "name", "target", "args", "kwargs"), *((n.op, n.name, str(n.target), str(n.args), str(n.kwargs)) for n in self._order)]
+        widths = [max(len(r[i]) for r in rows) for i in range(5)]
+        for row in rows:
+            print("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip())
+
+    def python_code(self, root_module="self", **kwargs):
+        """The graph as the source of a function ``forward``."""
+        names = {"torch": torch, "inf": math.inf, "nan": math.nan, "NoneType": type(None), "device": torch.device}
+
+        def add_global(hint, obj):
+            qualified = _qualified_name(obj) if callable(obj) and not isinstance(obj, type) else ""
+            if qualified.startswith("torch.") and "." not in qualified.removeprefix("torch.").removeprefix("nn.functional."):
+                found = torch.nn.functional if qualified.startswith("torch.nn.functional.") else torch
+                if getattr(found, qualified.rpartition(".")[2], None) is obj:
+                    return qualified
+            if qualified.startswith("builtins."):
+                return qualified.removeprefix("builtins.")
+            name = re.sub(r"\W", "_", qualified or hint)
+            while names.get(name, obj) is not obj:
+                name += "_"
+            names[name] = obj
+            return name
 
         def arg(a):
             if isinstance(a, Node):
                 return a.name
             if isinstance(a, tuple):
                 if hasattr(a, "_fields"):
-                    return f"{known(type(a), type(a).__name__)}({', '.join(map(arg, a))})"
-                return f"({', '.join(map(arg, a))}{',' if len(a) == 1 else ''})"
+                    return f"{add_global(type(a).__name__, type(a))}({', '.join(map(arg, a))})"
+                return "(" + ", ".join(map(arg, a)) + ("," if len(a) == 1 else "") + ")"
             if isinstance(a, list):
-                return f"[{', '.join(map(arg, a))}]"
+                return "[" + ", ".join(map(arg, a)) + "]"
             if isinstance(a, dict):
-                return "{" + ", ".join(f"{k!r}: {arg(v)}" for k, v in a.items()) + "}"
+                return "{" + ", ".join(f"{arg(k)}: {arg(v)}" for k, v in a.items()) + "}"
             if isinstance(a, slice):
                 return f"slice({arg(a.start)}, {arg(a.stop)}, {arg(a.step)})"
-            if a is None or a is Ellipsis or isinstance(a, (bool, int, float, complex, str)) or isinstance(a, (torch.dtype, torch.device, torch.memory_format, torch.layout)):
-                return repr(a)
-            if callable(a) and hasattr(a, "__name__"):
-                return function(a)
-            return known(a, type(a).__name__)
+            if isinstance(a, enum.Enum) or isinstance(a, type):
+                return add_global(getattr(a, "__name__", "constant"), a)
+            return repr(a)
 
-        def call(n):
-            parts = [arg(a) for a in n.args] + [f"{k} = {arg(v)}" for k, v in n.kwargs.items()]
-            return ", ".join(parts)
+        def call(node):
+            args = [arg(a) for a in node.args]
+            keywords = [f"{k} = {arg(v)}" for k, v in node.kwargs.items()]
+            if node.op == "call_method":
+                return f"{args[0]}.{node.target}({', '.join(args[1:] + keywords)})"
+            if node.op == "call_module":
+                return f"{_attribute(root_module, node.target)}({', '.join(args + keywords)})"
+            module, name = getattr(node.target, "__module__", ""), getattr(node.target, "__name__", "")
+            if module == "_operator" and not keywords:
+                if name in _BINARY and len(args) == 2:
+                    return f"{args[0]} {_BINARY[name]} {args[1]}"
+                if name in _UNARY:
+                    return f"{_UNARY[name]}{args[0]}"
+                if name == "getitem":
+                    return f"{args[0]}[{args[1]}]"
+            if node.target is getattr and len(args) == 2 and isinstance(node.args[1], str) and node.args[1].isidentifier():
+                return f"{args[0]}.{node.args[1]}"
+            return f"{add_global(self._target_to_str(node.target), node.target)}({', '.join(args + keywords)})"
 
-        def attribute(root_name, path):
-            out = root_name
-            for p in path.split("."):
-                out = f"{out}.{p}" if p.isidentifier() else f"getattr({out}, {p!r})"
-            return out
-        params, lines = [], []
-        for n in graph.nodes:
-            if n.op == "placeholder":
-                star = n.target if n.target.startswith("*") else ""
-                params.append(star or n.name + (f" = {arg(n.args[0])}" if n.args else ""))
-                if star:
-                    lines.append(f"{n.name} = {n.target.lstrip('*')}")
-                elif n.target != n.name:
-                    params[-1] = n.target + (f" = {arg(n.args[0])}" if n.args else "")
-                    lines.append(f"{n.name} = {n.target}")
-            elif n.op == "output":
-                lines.append(f"return {arg(n.args[0])}")
-            elif n.op == "get_attr":
-                lines.append(f"{n.name} = {attribute(root, n.target)}")
-            elif n.op == "call_module":
-                lines.append(f"{n.name} = {attribute(root, n.target)}({call(n)})")
-            elif n.op == "call_method":
-                rest = ", ".join([arg(a) for a in n.args[1:]] + [f"{k} = {arg(v)}" for k, v in n.kwargs.items()])
-                lines.append(f"{n.name} = {arg(n.args[0])}.{n.target}({rest})")
-            elif n.target is builtins.getattr and isinstance(n.args[1], str) and n.args[1].isidentifier():
-                lines.append(f"{n.name} = {arg(n.args[0])}.{n.args[1]}")
-            elif n.target is operator.setitem:
-                lines.append(f"{arg(n.args[0])}[{arg(n.args[1])}] = {arg(n.args[2])};  {n.name} = None")
+        parameters, lines, last_use = [], [], {}
+        for node in reversed(self._order):
+            for n in node._input_nodes:
+                last_use.setdefault(n, node)
+        for node in self._order:
+            done = [n.name for n in node._input_nodes if last_use[n] is node and node.op != "output"]
+            delete = f";  {' = '.join(done)} = None" if done else ""
+            if node.op == "placeholder":
+                default = f" = {arg(node.args[0])}" if node.args else ""
+                parameters.append(f"{node.target}{default}")
+                raw = node.target.replace("*", "")
+                if raw != node.name:
+                    lines.append(f"{node.name} = {raw}")
+            elif node.op == "output":
+                lines.append(f"return {arg(node.args[0])}")
+            elif node.op == "get_attr":
+                lines.append(f"{node.name} = {_attribute(root_module, node.target)}")
+            elif getattr(node.target, "__module__", "") == "_operator" and node.target.__name__ in _INPLACE and not node.kwargs:
+                target, value = (arg(a) for a in node.args)
+                lines.append(f"{target} {_INPLACE[node.target.__name__]} {value};  {node.name} = {target}{delete}")
+            elif getattr(node.target, "__name__", "") == "setitem" and not node.kwargs:
+                target, index, value = (arg(a) for a in node.args)
+                lines.append(f"{target}[{index}] = {value};  {node.name} = None{delete}")
             else:
-                lines.append(f"{n.name} = {function(n.target)}({call(n)})")
-        return PythonCode(f"\n\ndef forward({', '.join(['self', *params])}):\n" + "".join(f"    {x}\n" for x in lines or ["pass"]), names)
+                lines.append(f"{node.name} = {call(node)}{delete}")
+        stars = [p for p in parameters if p.startswith("*")]
+        ordered = [p for p in parameters if not p.startswith("*")] + stars
+        body = "\n".join(f"    {line}" for line in lines) or "    pass"
+        return PythonCode(f"\n\n\ndef forward({', '.join([root_module, *ordered])}):\n{body}\n    ", names)
 
 
-class Graph:
-    """Nodes in order of execution."""
-
-    def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
-        self._nodes, self._names, self._insert = [], _Names(), None
-        self._owning_module, self._tracer_cls = owning_module, tracer_cls
-        self._codegen = CodeGen()
-
-    @property
-    def nodes(self):
-        return _NodeList(self)
-
-    owning_module = property(lambda self: self._owning_module, lambda self, m: setattr(self, "_owning_module", m))
-
-    def _neighbour(self, node, step):
-        i = self._nodes.index(node) + step
-        return self._nodes[i] if 0 <= i < len(self._nodes) else Node(self, "", "root", "", (), {})
-
-    def _move(self, x, at, after):
-        if x is at:
-            return
-        self._nodes.remove(x)
-        self._nodes.insert(self._nodes.index(at) + after, x)
-
-    def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
-        if name is None:
-            name = self._target_name(target)
-        node = Node(self, self._names.create(name), op, target, tuple(args or ()), dict(kwargs or {}), type_expr)
-        if self._insert is None:
-            self._nodes.append(node)
-        else:
-            at, after = self._insert
-            self._nodes.insert(self._nodes.index(at) + after, node)
-            self._insert = (node, 1)
-        return node
-
-    def _target_name(self, target):
-        name = target if isinstance(target, str) else getattr(target, "__name__", "fn")
-        name = name.lstrip("*").replace(".", "_")
-        if re.match(r"^__.*__$", name):
-            name = name[2:-2]
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-    def erase_node(self, to_erase):
-        if to_erase.users:
-            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!")
-        if to_erase._erased:
-            return
-        self._nodes.remove(to_erase)
-        to_erase._set((), {})
-        to_erase._erased = True
-
-    @contextlib.contextmanager
-    def _inserting(self, node, after):
-        prev, self._insert = self._insert, (node, after)
-        try:
-            yield
-        finally:
-            self._insert = prev
-
-    def inserting_before(self, n=None):
-        return self._inserting(n or self._nodes[0], 0)
-
-    def inserting_after(self, n=None):
-        return self._inserting(n or self._nodes[-1], 1)
-
-    def placeholder(self, name, type_expr=None, default_value=None):
-        return self.create_node("placeholder", name, (default_value,) if default_value is not None else (), type_expr=type_expr)
-
-    def get_attr(self, qualified_name, type_expr=None):
-        return self.create_node("get_attr", qualified_name, type_expr=type_expr)
-
-    def call_function(self, the_function, args=None, kwargs=None, type_expr=None):
-        return self.create_node("call_function", the_function, args, kwargs, type_expr=type_expr)
-
-    def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
-        return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
-
-    def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
-        return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
-
-    def output(self, result, type_expr=None):
-        return self.create_node("output", "output", (result,), type_expr=type_expr)
-
-    def output_node(self):
-        return next(n for n in reversed(self._nodes) if n.op == "output")
-
-    def node_copy(self, node, arg_transform=lambda x: x):
-        new = self.create_node(node.op, node.target, map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform), node.name, node.type)
-        new.meta = dict(node.meta)
-        return new
-
-    def graph_copy(self, g, val_map, return_output_node=False):
-        """Append g's nodes; gives what g's output names, in this graph's nodes."""
-        for n in g._nodes:
-            if n in val_map:
-                continue
-            if n.op == "output":
-                out = map_arg(n.args[0], lambda x: val_map[x])
-                return (out, n) if return_output_node else out
-            val_map[n] = self.node_copy(n, lambda x: val_map[x])
-        return None
-
-    def __deepcopy__(self, memo=None):
-        g = Graph(tracer_cls=self._tracer_cls)
-        table = {}
-        out = g.graph_copy(self, table, return_output_node=True)
-        if out is not None:
-            g.output(out[0], out[1].type).meta = dict(out[1].meta)
-        return g
-
-    def find_nodes(self, *, op, target=None, sort=True):
-        return [n for n in self._nodes if n.op == op and (target is None or n.target == target)]
-
-    def eliminate_dead_code(self, is_impure_node=None):
-        impure = is_impure_node or Node.is_impure
-        changed = False
-        for n in reversed(list(self._nodes)):
-            if not n.users and not impure(n):
-                self.erase_node(n)
-                changed = True
-        return changed
-
-    def lint(self):
-        """RuntimeError where a node reads what comes later, or a name stands twice."""
-        seen, names = set(), set()
-        for n in self._nodes:
-            for a in n.all_input_nodes:
-                if a not in seen:
-                    raise RuntimeError(f"Argument '{a}' of Node '{n}' was used before it has been defined! Please check that Nodes in the graph are "
-                                       f"topologically ordered\n{self}")
-            if n.name in names:
-                raise RuntimeError(f"Node redefined name {n.name}!")
-            seen.add(n)
-            names.add(n.name)
-
-    def python_code(self, root_module, **kwargs):
-        return self._codegen.generate(self, root_module)
-
-    def set_codegen(self, codegen):
-        self._codegen = codegen
-
-    def process_inputs(self, *args):
-        return args
-
-    def process_outputs(self, out):
-        return out
-
-    def __str__(self):
-        return "graph():\n" + "\n".join("    " + n.format_node() for n in self._nodes)
-
-    def print_tabular(self):
-        for n in self._nodes:
-            print(n.op, n.name, n._spoken(), n.args, dict(n.kwargs), sep="  ")
-
-    def __reduce__(self):
-        return _rebuild, (self._flat(), self._tracer_cls)
-
-    def _flat(self):
-        flat = []
-        number = {n: _Ref(i) for i, n in enumerate(self._nodes)}
-        for n in self._nodes:
-            flat.append((n.op, n.target, map_arg(n.args, number.__getitem__), map_arg(n.kwargs, number.__getitem__), n.name, n.type))
-        return flat
-
-
-class _Ref:
-    def __init__(self, i):
-        self.i = i
-
-
-def _rebuild(flat, tracer_cls):
-    from .node import map_aggregate
-    g = Graph(tracer_cls=tracer_cls)
-    nodes = []
-    resolve = lambda x: nodes[x.i] if isinstance(x, _Ref) else x
-    for op, target, args, kwargs, name, type_expr in flat:
-        nodes.append(g.create_node(op, target, map_aggregate(args, resolve), map_aggregate(kwargs, resolve), name, type_expr))
-    return g
-
-
-class _NodeList:
-    """A graph's nodes; erasing while iterating is allowed."""
-
+class _Nodes:
+    """The nodes of a graph, to iterate over while it changes."""
     def __init__(self, graph):
-        self._graph = graph
-
-    def __iter__(self):
-        return (n for n in list(self._graph._nodes) if not n._erased)
-
-    def __reversed__(self):
-        return (n for n in reversed(list(self._graph._nodes)) if not n._erased)
+        self.graph = graph
 
     def __len__(self):
-        return len(self._graph._nodes)
+        return len(self.graph._order)
+
+    def __iter__(self):
+        return (n for n in list(self.graph._order) if not n._erased)
+
+    def __reversed__(self):
+        return (n for n in reversed(list(self.graph._order)) if not n._erased)
+
+
+def _attribute(root, target):
+    """``root.a.b``, with getattr where an atom is no identifier: ``root.layers.0`` is ``getattr(root.layers, "0")``."""
+    text = root
+    for atom in target.split("."):
+        text = f"{text}.{atom}" if atom.isidentifier() else f'getattr({text}, "{atom}")'
+    return text

@@ -1,52 +1,63 @@
-"""A module whose forward is written from a graph."""
+"""Modules made from graphs."""
 import copy
 import linecache
 
 import torch
 
-__all__ = ["GraphModule"]
+from .graph import Graph
+from .node import Node, map_arg
+
+__all__ = ["GraphModule", "reduce_graph_module"]
+
+
+def _copy_attribute(source, target, name):
+    """Make ``target.a.b`` what ``source.a.b`` is, with empty modules on the way."""
+    *path, last = name.split(".")
+    for atom in path:
+        below = getattr(source, atom)
+        if getattr(target, atom, None) is below:
+            return
+        if not hasattr(target, atom):
+            setattr(target, atom, torch.nn.Module())
+        source, target = below, getattr(target, atom)
+    value = getattr(source, last)
+    if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
+        target.register_buffer(last, value)
+    else:
+        setattr(target, last, value)
 
 
 class GraphModule(torch.nn.Module):
-    """GraphModule(root, graph): root is a Module or a dict of what the graph names."""
+    """A module whose forward is a graph's code; it holds what the graph names of ``root`` (a module, or a dict by name)."""
     _count = 0
 
     def __new__(cls, *args, **kwargs):
-        # forward is code of its own for each instance, so each has a class of its own
-        base = next(c for c in cls.__mro__ if "_instance_class" not in c.__dict__)
-        return object.__new__(type(base.__name__, (base,), {"_instance_class": True, "__module__": base.__module__, "__qualname__": base.__qualname__}))
+        # forward belongs to the class, so each instance gets one of its own
+        for c in cls.__mro__:
+            if c.__qualname__.split(".")[-1] != "GraphModuleImpl":
+                cls = c
+                break
+        return super().__new__(type("GraphModuleImpl", (cls,), {"__module__": cls.__module__}))
 
     def __init__(self, root, graph, class_name="GraphModule"):
         super().__init__()
         self.__class__.__name__ = class_name
+        targets = [n.target for n in graph.nodes if n.op in ("get_attr", "call_module")]
         if isinstance(root, torch.nn.Module):
-            if hasattr(root, "training"):
-                self.training = root.training
-            for n in graph.nodes:
-                if n.op in ("get_attr", "call_module"):
-                    self._take(root, n.target)
+            self.training = root.training
+            for t in targets:
+                _copy_attribute(root, self, t)
         else:
-            for name, value in sorted(root.items(), key=lambda kv: kv[0].count(".")):
-                self._place(name, value)
-        self.graph = graph
-
-    def _take(self, root, target):
-        value = root
-        for p in target.split("."):
-            value = getattr(value, p)
-        self._place(target, value)
-
-    def _place(self, target, value):
-        *path, name = target.split(".")
-        home = self
-        for p in path:
-            if not hasattr(home, p):
-                home.add_module(p, torch.nn.Module())
-            home = getattr(home, p)
-        if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
-            home.register_buffer(name, value)
-        else:
-            setattr(home, name, value)
+            for t in sorted(targets, key=lambda t: t.count(".")):
+                if t not in root:
+                    raise RuntimeError(f"Node in graph referenced target {t} but that target was not provided in `root`!")
+                place = self
+                for atom in t.split(".")[:-1]:
+                    if not hasattr(place, atom):
+                        setattr(place, atom, torch.nn.Module())
+                    place = getattr(place, atom)
+                setattr(place, t.split(".")[-1], root[t])
+        self.graph, self.meta = graph, {}
 
     @property
     def graph(self):
@@ -54,20 +65,21 @@ class GraphModule(torch.nn.Module):
 
     @graph.setter
     def graph(self, g):
-        self._graph = g
-        g.owning_module = self
+        if not isinstance(g, Graph):
+            raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
+        self._graph = g if g.owning_module is None else copy.deepcopy(g)
+        self._graph.owning_module = self
         self.recompile()
 
     def recompile(self):
-        """Write forward anew; call it after changing the graph."""
+        """Make forward from the graph as it is now; returns the code."""
         code = self._graph.python_code("self")
-        self._code = code.src
+        self._code, namespace = code.src, dict(code.globals)
         GraphModule._count += 1
-        name = f"<eval_with_key>.{GraphModule._count}"
-        linecache.cache[name] = (len(code.src), None, code.src.splitlines(True), name)
-        env = dict(code.globals)
-        exec(compile(code.src, name, "exec"), env)
-        type(self).forward = env["forward"]
+        filename = f"<eval_with_key>.{GraphModule._count}"
+        exec(compile(code.src, filename, "exec"), namespace)
+        linecache.cache[filename] = (len(code.src), None, code.src.splitlines(True), filename)
+        type(self).forward = namespace["forward"]
         return code
 
     @property
@@ -75,49 +87,68 @@ class GraphModule(torch.nn.Module):
         return self._code
 
     def print_readable(self, print_output=True, **kwargs):
-        text = f"class {type(self).__name__}(torch.nn.Module):" + self._code.replace("\n", "\n    ")
+        text = f"class {self._get_name()}(torch.nn.Module):\n    " + self._code.strip().replace("\n", "\n    ")
         if print_output:
             print(text)
         return text
 
-    def delete_submodule(self, target):
-        *path, name = target.split(".")
-        home = self.get_submodule(".".join(path))
-        if name not in home._modules:
-            return False
-        delattr(home, name)
-        return True
-
     def add_submodule(self, target, m):
-        self._place(target, m)
+        """Put a module at ``a.b.c``, with empty modules on the way."""
+        *path, last = target.split(".")
+        place = self
+        for atom in path:
+            if not hasattr(place, atom):
+                setattr(place, atom, torch.nn.Module())
+            place = getattr(place, atom)
+            if not isinstance(place, torch.nn.Module):
+                return False
+        place.add_module(last, m)
         return True
 
     def delete_all_unused_submodules(self):
-        used = {n.target for n in self._graph.nodes if n.op in ("call_module", "get_attr")}
+        """Remove the modules that the graph does not name."""
+        used = {n.target for n in self._graph.nodes if n.op in ("get_attr", "call_module")}
         for name, _ in list(self.named_modules()):
             if name and not any(u == name or u.startswith(name + ".") or name.startswith(u + ".") for u in used):
-                self.delete_submodule(name)
-
-    def _state(self):
-        return {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
+                owner = self.get_submodule(name.rpartition(".")[0])
+                owner._modules.pop(name.rpartition(".")[2], None)
 
     def __deepcopy__(self, memo):
-        return _restore(copy.deepcopy(self._state(), memo), copy.deepcopy(self._graph), type(self).__name__)
+        new = self.__class__.__new__(self.__class__)
+        memo[id(self)] = new
+        state = {k: v for k, v in self.__dict__.items() if k != "_graph"}
+        torch.nn.Module.__init__(new)
+        new.__dict__.update(copy.deepcopy(state, memo))
+        new.__class__.__name__ = self.__class__.__name__
+        new.graph = copy.deepcopy(self._graph)
+        return new
 
-    def __copy__(self):
-        return _restore(dict(self._state()), copy.copy(self._graph), type(self).__name__)
+    __copy__ = lambda self: GraphModule(self, copy.deepcopy(self._graph), self.__class__.__name__)  # noqa: E731
 
     def __reduce__(self):
-        return _restore, (self._state(), self._graph, type(self).__name__)
+        index = {n: i for i, n in enumerate(self._graph.nodes)}
+        nodes = [(n.op, n.target, *map_arg((n.args, n.kwargs), lambda m: _Index(index[m])), n.name, n.type) for n in self._graph.nodes]
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
+        return reduce_graph_module, (state, nodes, self.__class__.__name__)
 
     def __str__(self):
-        return f"{super().__str__()}\n{self._code}\n# To see more debug info, please use `graph_module.print_readable()`"
+        return "\n".join([super().__str__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"])
 
 
-def _restore(state, graph, class_name):
-    m = GraphModule.__new__(GraphModule)
-    torch.nn.Module.__init__(m)
-    m.__dict__.update(state)
-    type(m).__name__ = class_name
-    m.graph = graph
-    return m
+class _Index(int):
+    """A node by its position, in pickles."""
+
+
+def reduce_graph_module(state, nodes, class_name):
+    """The GraphModule that was pickled."""
+    from .node import map_aggregate
+    graph, made = Graph(), []
+    for op, target, args, kwargs, name, type_expr in nodes:
+        args, kwargs = map_aggregate((args, kwargs), lambda a: made[a] if isinstance(a, _Index) else a)
+        made.append(graph.create_node(op, target, args, kwargs, name, type_expr))
+    new = GraphModule.__new__(GraphModule)
+    torch.nn.Module.__init__(new)
+    new.__dict__.update(state)
+    new.__class__.__name__ = class_name
+    new.graph = graph
+    return new

@@ -2,41 +2,55 @@
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import map_arg
-from .proxy import GraphAppendingTracer, Proxy
+from .proxy import Proxy
 
 __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs a GraphModule; override the method of a kind of node to do otherwise."""
-
+    """Runs a graph; methods named as the kinds of nodes can be overridden."""
     def __init__(self, module, garbage_collect_values=True, graph=None):
-        self.module, self.graph = module, graph if graph is not None else module.graph
-        self.submodules, self.env = dict(module.named_modules()), {}
-        self.extra_traceback = True
+        self.module, self.graph, self.env = module, graph if graph is not None else module.graph, {}
+        self.garbage_collect_values, self.submodules = garbage_collect_values, dict(module.named_modules())
 
     def run(self, *args, initial_env=None, enable_io_processing=True):
+        """The result of the graph for these arguments."""
         self.env, self.args_iter = dict(initial_env or {}), iter(args)
+        left = {n: len(n.users) for n in self.graph.nodes}
         for node in self.graph.nodes:
-            if node not in self.env:
-                self.env[node] = self.run_node(node)
+            if node in self.env:
+                continue
+            self.env[node] = self.run_node(node)
             if node.op == "output":
                 return self.env[node]
+            if self.garbage_collect_values:
+                for n in node.all_input_nodes:
+                    left[n] -= 1
+                    if not left[n]:
+                        del self.env[n]
+        return None
+
+    def boxed_run(self, args_list):
+        args = list(args_list)
+        args_list.clear()
+        return self.run(*args)
 
     def run_node(self, n):
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         return getattr(self, n.op)(n.target, args, kwargs)
 
     def fetch_args_kwargs_from_env(self, n):
-        return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
+        return map_arg((n.args, n.kwargs), lambda m: self.env[m])
 
     def map_nodes_to_values(self, args, n):
-        return map_arg(args, lambda x: self.env[x])
+        return map_arg(args, lambda m: self.env[m])
 
     def fetch_attr(self, target):
         value = self.module
-        for p in target.split("."):
-            value = getattr(value, p)
+        for i, atom in enumerate(target.split(".")):
+            if not hasattr(value, atom):
+                raise RuntimeError(f"Node referenced nonexistent target {'.'.join(target.split('.')[:i + 1])}")
+            value = getattr(value, atom)
         return value
 
     def placeholder(self, target, args, kwargs):
@@ -56,8 +70,7 @@ class Interpreter:
         return target(*args, **kwargs)
 
     def call_method(self, target, args, kwargs):
-        self_obj, *rest = args
-        return getattr(self_obj, target)(*rest, **kwargs)
+        return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target, args, kwargs):
         return self.fetch_attr(target)(*args, **kwargs)
@@ -67,32 +80,34 @@ class Interpreter:
 
 
 class Transformer(Interpreter):
-    """An Interpreter that writes a new GraphModule."""
-
+    """Makes a new GraphModule from a graph; what methods return for a node takes its place."""
     def __init__(self, module):
+        from ._symbolic_trace import Tracer
         super().__init__(module)
-        self.new_graph = Graph()
-        self.tracer = GraphAppendingTracer(self.new_graph)
-        self.tracer.root = module
+        self.new_graph, self.tracer = Graph(), Tracer()
+        self.tracer.graph, self.tracer.root, self.tracer.tensor_attrs = self.new_graph, module, {}
 
     def placeholder(self, target, args, kwargs):
-        return Proxy(self.new_graph.placeholder(target, default_value=args[0] if args else None), self.tracer)
+        return Proxy(self.new_graph.placeholder(target, default_value=args[0] if args else ...), self.tracer)
 
     def get_attr(self, target, args, kwargs):
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
-    def call_module(self, target, args, kwargs):
-        return self.tracer.create_proxy("call_module", target, args, kwargs)
-
     def call_function(self, target, args, kwargs):
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
+    def call_module(self, target, args, kwargs):
+        return self.tracer.create_proxy("call_module", target, args, kwargs)
+
     def transform(self):
+        """The new module."""
         result = super().run()
-        self.new_graph.output(map_aggregate_proxies(result))
+        if result is not None:
+            self.new_graph.output(map_proxies(result))
         return GraphModule(self.module, self.new_graph)
 
 
-def map_aggregate_proxies(x):
+def map_proxies(a):
+    """The nodes in the place of their proxies."""
     from .node import map_aggregate
-    return map_aggregate(x, lambda a: a.node if isinstance(a, Proxy) else a)
+    return map_aggregate(a, lambda x: x.node if isinstance(x, Proxy) else x)

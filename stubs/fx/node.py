@@ -1,109 +1,154 @@
-"""A step of a graph."""
-from .immutable_collections import immutable_dict, immutable_list
+"""A node of a graph: one call, input or output."""
+import builtins
+import operator
 
-__all__ = ["Node", "map_arg", "map_aggregate", "has_side_effect"]
-_side_effects = set()
-Argument = Target = object
-base_types = (str, int, float, bool, complex)
+import torch
+
+__all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
+_SIDE_EFFECTS = {torch._assert, operator.setitem}
+_OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 
 
 def has_side_effect(fn):
-    """Keep calls of fn although nothing uses their result."""
-    _side_effects.add(fn)
+    """Mark a function whose calls stay although nothing uses their result."""
+    _SIDE_EFFECTS.add(fn)
     return fn
 
 
 def map_aggregate(a, fn):
-    """fn over the leaves of nested tuples, lists, dicts and slices."""
+    """``fn`` applied to what is inside tuples, lists, dicts and slices."""
     if isinstance(a, tuple):
         items = [map_aggregate(x, fn) for x in a]
         return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
     if isinstance(a, list):
-        return immutable_list([map_aggregate(x, fn) for x in a])
+        return [map_aggregate(x, fn) for x in a]
     if isinstance(a, dict):
-        return immutable_dict({k: map_aggregate(v, fn) for k, v in a.items()})
+        return {k: map_aggregate(v, fn) for k, v in a.items()}
     if isinstance(a, slice):
-        return slice(map_aggregate(a.start, fn), map_aggregate(a.stop, fn), map_aggregate(a.step, fn))
+        return slice(*(map_aggregate(x, fn) for x in (a.start, a.stop, a.step)))
     return fn(a)
 
 
 def map_arg(a, fn):
-    """fn over the Nodes in an argument."""
+    """``fn`` applied to each Node."""
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
+def _qualified_name(func):
+    """A name under which Python code finds the function."""
+    name, module = getattr(func, "__name__", type(func).__name__), getattr(func, "__module__", None) or ""
+    if getattr(builtins, name, None) is func:
+        return f"builtins.{name}"
+    module = {"_operator": "operator"}.get(module, module)
+    if isinstance(func, type(torch.Tensor.add)) and getattr(torch.Tensor, name, None) is func:
+        return f"torch.Tensor.{name}"
+    for home in (module, "torch", "torch.nn.functional", "operator"):   # the first that has it
+        owner = torch if home == "torch" else __import__("sys").modules.get(home)
+        if getattr(owner, name, None) is func:
+            return f"{home}.{name}"
+    return f"{module}.{name}" if module else name
+
+
 class Node:
-    """op is placeholder, get_attr, call_function, call_method, call_module or output; target what it names or calls."""
-
+    """``op`` says what it does: placeholder, get_attr, call_function, call_method, call_module or output."""
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
+        if op not in _OPS:
+            raise AssertionError(f"op '{op}' is not a legal op")
+        if op == "call_function" and not callable(target):
+            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is expected")
+        if op != "call_function" and not isinstance(target, str):
+            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a str is expected")
         self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
-        self.users, self._input_nodes, self.meta = {}, {}, {}
-        self._erased = False
+        self.users, self._input_nodes, self.meta, self._erased = {}, {}, {}, False
         self._args, self._kwargs = (), {}
-        self._set(args, kwargs)
+        self._update(args, kwargs)
 
-    def _set(self, args, kwargs):
+    args = property(lambda self: self._args, lambda self, a: self._update(a, self._kwargs))
+    kwargs = property(lambda self: self._kwargs, lambda self, k: self._update(self._args, k))
+    all_input_nodes = property(lambda self: list(self._input_nodes))
+    next = property(lambda self: self._neighbour(1))
+    prev = property(lambda self: self._neighbour(-1))
+
+    def _neighbour(self, step):
+        order = self.graph._order
+        i = order.index(self) + step
+        return order[i] if 0 <= i < len(order) else self.graph._root
+
+    def _update(self, args, kwargs):
         for n in self._input_nodes:
             n.users.pop(self, None)
-        self._args, self._kwargs, self._input_nodes = map_aggregate(args, lambda x: x), map_aggregate(kwargs, lambda x: x), {}
-        map_arg((self._args, self._kwargs), lambda n: self._input_nodes.setdefault(n))
+        self._args, self._kwargs, self._input_nodes = tuple(args), dict(kwargs), {}
+        map_arg((self._args, self._kwargs), self._input_nodes.setdefault)
         for n in self._input_nodes:
             n.users.setdefault(self)
-
-    args = property(lambda self: self._args, lambda self, a: self._set(tuple(a), self._kwargs))
-    kwargs = property(lambda self: self._kwargs, lambda self, k: self._set(self._args, dict(k)))
-    all_input_nodes = property(lambda self: list(self._input_nodes))
-
-    @property
-    def next(self):
-        return self.graph._neighbour(self, 1)
-
-    @property
-    def prev(self):
-        return self.graph._neighbour(self, -1)
-
-    def update_arg(self, idx, arg):
-        args = list(self.args)
-        args[idx] = arg
-        self.args = tuple(args)
-
-    def update_kwarg(self, key, arg):
-        self.kwargs = {**self.kwargs, key: arg}
-
-    def insert_arg(self, idx, arg):
-        self.args = (*self.args[:idx], arg, *self.args[idx:])
-
-    def prepend(self, x):
-        self.graph._move(x, self, 0)
-
-    def append(self, x):
-        self.graph._move(x, self, 1)
-
-    def replace_all_uses_with(self, replace_with, delete_user_cb=lambda user: True, *, propagate_meta=False):
-        changed = [u for u in list(self.users) if delete_user_cb(u)]
-        for u in changed:
-            swap = lambda n: replace_with if n is self else n
-            u._set(map_arg(u.args, swap), map_arg(u.kwargs, swap))
-        if propagate_meta:
-            replace_with.meta.update(self.meta)
-        return changed
-
-    def replace_input_with(self, old_input, new_input):
-        swap = lambda n: new_input if n is old_input else n
-        self._set(map_arg(self.args, swap), map_arg(self.kwargs, swap))
-
-    def is_impure(self):
-        return self.op in ("placeholder", "output") or self.op == "call_function" and (self.target in _side_effects or getattr(self.target, "__name__", "") in (
-            "_assert", "_assert_is_none", "setitem"))
-
-    def format_node(self):
-        return f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._spoken()}](args = {self.args}, kwargs = {dict(self.kwargs)})"
-
-    def _spoken(self):
-        return self.target if isinstance(self.target, str) else getattr(self.target, "__module__", "") + "." + getattr(self.target, "__name__", repr(self.target))
 
     def __repr__(self):
         return self.name
 
-    def __lt__(self, other):
-        return self.graph._nodes.index(self) < self.graph._nodes.index(other)
+    def update_arg(self, idx, arg):
+        self.args = (*self._args[:idx], arg, *self._args[idx + 1:])
+
+    def update_kwarg(self, key, arg):
+        self.kwargs = self._kwargs | {key: arg}
+
+    def insert_arg(self, idx, arg):
+        self.args = (*self._args[:idx], arg, *self._args[idx:])
+
+    def replace_input_with(self, old_input, new_input):
+        """Use another node in the place of one."""
+        self._update(*map_arg((self._args, self._kwargs), lambda n: new_input if n is old_input else n))
+
+    def replace_all_uses_with(self, replace_with, delete_user_cb=lambda user: True, *, propagate_meta=False):
+        """Let all users use another node; returns them."""
+        users = [u for u in self.users if delete_user_cb(u)]
+        for user in users:
+            user.replace_input_with(self, replace_with)
+        if propagate_meta:
+            replace_with.meta.update(self.meta)
+        return users
+
+    def prepend(self, x):
+        """Move ``x`` before this node."""
+        if x is not self:
+            order = self.graph._order
+            order.remove(x)
+            order.insert(order.index(self), x)
+
+    def append(self, x):
+        """Move ``x`` after this node."""
+        if x is not self:
+            order = self.graph._order
+            order.remove(x)
+            order.insert(order.index(self) + 1, x)
+
+    def is_impure(self, impure_random=True):
+        """Whether the node must stay although nothing uses it."""
+        if self.op in ("placeholder", "output"):
+            return True
+        if self.op == "call_function":
+            return self.target in _SIDE_EFFECTS or getattr(self.target, "__name__", "").endswith("_") and not self.target.__name__.startswith("_")
+        if self.op == "call_module" and self.graph.owning_module is not None:
+            return getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False)
+        return self.op == "call_method" and self.target.endswith("_") and not self.target.endswith("__")
+
+    def format_node(self, placeholder_names=None, maybe_return_typename=None):
+        """The node as a line of text."""
+        name = f"%{self.name} : [num_users={len(self.users)}] = {self.op}"
+        if self.op == "output":
+            return f"return {self._args[0]}"
+        target = self.target if isinstance(self.target, str) else _qualified_name(self.target)
+        if self.op == "placeholder":
+            return f"{name}[target={target}]" + (f"(default={self._args[0]})" if self._args else "")
+        if self.op == "get_attr":
+            return f"{name}[target={target}]"
+        return f"{name}[target={target}](args = {_format(self._args)}, kwargs = {_format(self._kwargs)})"
+
+
+def _format(a):
+    """An argument for people: nodes by %name, texts as they are."""
+    if isinstance(a, (list, tuple)):
+        text = ", ".join(map(_format, a))
+        return f"[{text}]" if isinstance(a, list) else f"({text},)" if len(a) == 1 else f"({text})"
+    if isinstance(a, dict):
+        return "{" + ", ".join(f"{k}: {_format(v)}" for k, v in a.items()) + "}"
+    return f"%{a}" if isinstance(a, Node) else str(a)

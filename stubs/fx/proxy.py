@@ -1,23 +1,27 @@
-"""Proxies: values whose use is recorded."""
+"""Symbolic values: what is done with them becomes nodes."""
 import dis
-
+import inspect
 import operator
 import sys
 
 import torch
 
-from .node import Node, base_types, map_aggregate
+from .node import Node, map_aggregate
 
-__all__ = ["Proxy", "Attribute", "ParameterProxy", "TracerBase", "GraphAppendingTracer", "TraceError"]
+__all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
+base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, type(None), type(...))
 
 
 class TraceError(ValueError):
-    """Symbolic values were used where real ones are needed."""
+    """The program asks for a value that is symbolic."""
 
 
 class TracerBase:
     """Makes nodes and proxies."""
-    record_stack_traces = check_mutable_operations = trace_asserts = proxy_buffer_attributes = False
+    record_stack_traces = False
+    check_mutable_operations = False
+    trace_asserts = False
+    proxy_buffer_attributes = False
     traced_func_name = "forward"
 
     def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
@@ -27,8 +31,10 @@ class TracerBase:
         return Proxy(node, self)
 
     def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
-        node = self.create_node(kind, target, self.create_arg(args), self.create_arg(kwargs), name, type_expr)
-        return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
+        """Add a node; the proxy of its result."""
+        args, kwargs = self.create_arg(tuple(args)), self.create_arg(dict(kwargs))
+        node = self.create_node(kind, target, args, kwargs, name, type_expr)
+        return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a):
         """A value as an argument of a node."""
@@ -42,15 +48,20 @@ class TracerBase:
         if isinstance(a, list):
             return [self.create_arg(x) for x in a]
         if isinstance(a, dict):
-            for k in a:
-                if isinstance(k, Proxy):
-                    raise RuntimeError("Keys for dictionaries used as an argument cannot contain a Node.")
-            return {k: self.create_arg(v) for k, v in a.items()}
+            def no_node(k):
+                if isinstance(k, Node):
+                    raise RuntimeError("Keys for dictionaries used as an argument cannot contain a Node. Got key: {k}")
+            result = {}
+            for k, v in a.items():
+                key = self.create_arg(k)
+                map_aggregate(key, no_node)
+                result[key] = self.create_arg(v)
+            return result
         if isinstance(a, slice):
             return slice(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if isinstance(a, range):
-            return range(a.start, a.stop, a.step)
-        if isinstance(a, Node) or a is None or a is ... or isinstance(a, (*base_types, torch.dtype, torch.device, torch.layout, torch.memory_format)) or callable(a):
+            return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
+        if isinstance(a, (*base_types, Node)):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 
@@ -58,22 +69,27 @@ class TracerBase:
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj):
-        raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs function argument. "
-                         "See the torch.fx docs on pytorch.org for a more detailed explanation of what types of control flow can be traced, and check out the "
-                         "Proxy docstring for help troubleshooting Proxy iteration errors")
+        """Unpacking into a known number of names is possible, a loop is not."""
+        frame = sys._getframe(2)
+        instruction = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
+        if instruction is not None and instruction.opname == "UNPACK_SEQUENCE":
+            return (obj[i] for i in range(instruction.argval))
+        raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs "
+                         "function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types of control "
+                         "flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors")
 
     def keys(self, obj):
         return Attribute(obj, "keys")()
 
 
 class GraphAppendingTracer(TracerBase):
+    """Adds to a graph what is done with its nodes' proxies."""
     def __init__(self, graph):
         self.graph = graph
 
 
 class Proxy:
-    """Stands for a value; every use adds a node to the tracer's graph."""
-
+    """A symbolic value: calls, methods, operators and torch functions on it are recorded."""
     def __init__(self, node, tracer=None):
         self.tracer = tracer if tracer is not None else GraphAppendingTracer(node.graph)
         self.node = node
@@ -82,62 +98,50 @@ class Proxy:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k):
-        if k in ("node", "tracer") or k[:2] == "__" and k[-2:] == "__":
+        if k in ("__fx_create_arg__", "__array__", "__array_interface__", "__len__"):
             raise AttributeError(k)
         return Attribute(self, k)
-
-    def __getstate__(self):
-        return self.__dict__
-
-    def __setstate__(self, d):
-        self.__dict__ = d
-
-    def __deepcopy__(self, memo):
-        return self
 
     def __call__(self, *args, **kwargs):
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __iter__(self):
-        frame = sys._getframe(1)
-        code, last = frame.f_code, frame.f_lasti
-        for ins in dis.get_instructions(code):
-            if ins.offset == last:
-                if ins.opname == "UNPACK_SEQUENCE":
-                    return (self[i] for i in range(ins.argval))
-                break
         return self.tracer.iter(self)
+
+    def __abs__(self):
+        return self.tracer.create_proxy("call_function", abs, (self,), {})
 
     def __bool__(self):
         return self.tracer.to_bool(self)
+
+    def keys(self):
+        return self.tracer.keys(self)
 
     def __len__(self):
         raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please call "
                            "torch.fx.wrap('len') at module scope")
 
-    def keys(self):
-        return self.tracer.keys(self)
+    def __deepcopy__(self, memo):
+        return Proxy(self.node, self.tracer)
+
+    __hash__ = object.__hash__
 
     @classmethod
-    def __torch_function__(cls, orig_method, types, args=None, kwargs=None):
-        args, kwargs, tracers = args or (), kwargs or {}, {}
-
-        def find(a):
-            if isinstance(a, cls) or isinstance(a, Proxy):
-                tracers[a.tracer] = None
-        map_aggregate(args, find)
-        map_aggregate(kwargs, find)
-        if len(tracers) > 1:
-            raise RuntimeError(f"Found multiple different tracers {list(tracers)} while trying to trace operations {orig_method}")
-        tracer = next(iter(tracers))
-        if getattr(orig_method, "__qualname__", "").startswith("Tensor."):
-            return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
+    def __torch_function__(cls, orig_method, types, args=(), kwargs=None):
+        kwargs, found = kwargs or {}, []
+        map_aggregate((args, kwargs), lambda a: found.append(a.tracer) if isinstance(a, Proxy) else None)
+        tracer = found[0]
+        name = getattr(orig_method, "__name__", "")
+        if name == "__get__":
+            owner = orig_method.__self__
+            return tracer.create_proxy("call_function", getattr, (args[0], getattr(owner, "__name__", None) or owner.fget.__name__), {})
+        if getattr(torch.Tensor, name, None) is orig_method:
+            return tracer.create_proxy("call_method", name, args, kwargs)
         return tracer.create_proxy("call_function", orig_method, args, kwargs)
 
 
 class Attribute(Proxy):
-    """proxy.attr: a node only if it is more than the first half of a method call."""
-
+    """An attribute of a symbolic value: its node is made when it is used as a value, a call of it is a method call."""
     def __init__(self, root, attr):
         self.root, self.attr, self.tracer, self._node = root, attr, root.tracer, None
 
@@ -152,14 +156,16 @@ class Attribute(Proxy):
 
 
 class ParameterProxy(Proxy):
-    """A parameter whose shape is known while tracing."""
-
+    """A parameter, whose shape and dtype are known."""
     def __init__(self, tracer, node, name, param):
         super().__init__(node, tracer)
         self.param, self.name = param, name
 
     shape = property(lambda self: self.param.shape)
     ndim = property(lambda self: self.param.ndim)
+
+    def __repr__(self):
+        return f"ParameterProxy({self.name})"
 
     def size(self):
         return self.param.size()
@@ -174,17 +180,22 @@ class ParameterProxy(Proxy):
         return self.param.nelement()
 
 
-def _record(name, target, reflected=False):
-    def method(self, *args, **kwargs):
-        args = (args[0], self) if reflected else (self, *args)
-        return self.tracer.create_proxy("call_function", target, args, kwargs)
-    method.__name__ = name
-    setattr(Proxy, name, method)
+_REFLECTED = "add sub mul floordiv truediv mod pow lshift rshift and or xor matmul".split()
+_MAGIC = [*_REFLECTED, *"eq ne lt gt le ge pos neg invert getitem".split()]
 
 
-for _n in "eq ne lt gt le ge pos invert neg add sub mul floordiv truediv mod lshift rshift and or xor getitem matmul pow iadd isub imul abs".split():
-    _f = getattr(operator, _n + "_" if _n in ("and", "or") else _n)
-    _record(f"__{_n}__", _f)
-for _n in "add sub mul floordiv truediv mod lshift rshift and or xor matmul pow".split():
-    _record(f"__r{_n}__", getattr(operator, _n + "_" if _n in ("and", "or") else _n), reflected=True)
-Proxy.__hash__ = object.__hash__
+def _magic(method, reflected):
+    target = getattr(operator, method + "_" if method in ("and", "or") else method)
+
+    def forward(self, *args):
+        return self.tracer.create_proxy("call_function", target, (args[0], self) if reflected else (self, *args), {})
+    name = f"__{'r' * reflected}{method}__"
+    forward.__name__ = name
+    setattr(Proxy, name, forward)
+
+
+for _method in _MAGIC:
+    _magic(_method, False)
+for _method in _REFLECTED:
+    _magic(_method, True)
+assert inspect.isfunction(Proxy.__add__)

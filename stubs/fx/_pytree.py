@@ -1,0 +1,34 @@
+"""Flattening by a spec that is known, for types that torch.fx knows."""
+from collections import namedtuple
+
+SUPPORTED_NODES, SUPPORTED_NODES_EXACT_MATCH = {}, {}
+
+
+def register_pytree_flatten_spec(cls, flatten_fn_spec, flatten_fn_exact_match_spec=None):
+    """``flatten_fn_spec(obj, spec)`` gives the children of ``obj`` in the order of the spec."""
+    SUPPORTED_NODES[cls], SUPPORTED_NODES_EXACT_MATCH[cls] = flatten_fn_spec, flatten_fn_exact_match_spec
+
+
+def tree_flatten_spec(pytree, spec):
+    """The leaves of ``pytree`` in the order of ``spec``."""
+    if spec.is_leaf():
+        return [pytree]
+    if spec.type not in SUPPORTED_NODES:
+        raise RuntimeError(f"{type(pytree)} does not have a flatten_fn_spec associated with it. Please register one with "
+                           "torch.fx._pytree.register_pytree_flatten_spec.")
+    children = SUPPORTED_NODES[spec.type](pytree, spec)
+    return [leaf for child, s in zip(children, spec.children()) for leaf in tree_flatten_spec(child, s)]
+
+
+def _dict_flatten_spec(d, spec):
+    return [d[k] for k in spec.context]
+
+
+def _list_flatten_spec(d, spec):
+    return [d[i] for i in range(spec.num_children)]
+
+
+_tuple_flatten_spec = _namedtuple_flatten_spec = _list_flatten_spec
+register_pytree_flatten_spec(dict, _dict_flatten_spec)
+for _cls in (list, tuple, namedtuple):
+    register_pytree_flatten_spec(_cls, _list_flatten_spec)
