@@ -172,8 +172,7 @@ _sampler("poisson(Tensor self, Generator? generator=None) -> Tensor", _zero)
 _sampler("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", {"count": lambda g: T.zeros_like(g), "prob": lambda g: T.zeros_like(g)},
          prepare=lambda count, prob, generator: (*T.broadcast_tensors(count, prob), generator), meta=lambda count, prob, generator: (count._shape, count.dtype))
 _sampler("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", lambda g, self, out: g * T._standard_gamma_grad(self, out))
-_sampler("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
-         derivative=lambda g, self, out: T._dirichlet_grad(out, self, self.sum(-1, True).expand(self._shape)) * (g - (g * out).sum(-1, True)))
+_sampler("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
 op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=lambda self, output: (self._shape, self.dtype), method=False)
 op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", meta=lambda x, alpha, total: (x._shape, x.dtype), method=False)
 

@@ -21,12 +21,18 @@ def guarded(name, primitive, why, fn, dtypes, call=lambda prim, x, *args: prim(x
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
 def _add(x, dims, **kw):
-    """np.add.reduce; columns in blocks first, so that float errors grow with the block and not with the column."""
-    if x.dtype.kind in "fc" and len(dims) == 1 and dims[0] < x.ndim - 1 and x.shape[dims[0]] > 512:
-        d = dims[0]
-        parts = [np.add.reduce(x[(slice(None),) * d + (slice(i, i + 128),)], d, **kw) for i in range(0, x.shape[d], 128)]
-        return np.add.reduce(np.stack(parts), 0, **kw)
-    return np.add.reduce(x, dims, **kw)
+    """np.add.reduce; columns dimension by dimension and in blocks, so that float errors grow with the block and not with the column."""
+    if x.dtype.kind not in "fc" or not dims or dims[-1] == x.ndim - 1:
+        return np.add.reduce(x, dims, **kw)
+    for d in reversed(dims):
+        while x.shape[d] > 64:
+            k, rest = divmod(x.shape[d], 16)
+            head, tail = np.split(x, (k * 16,), d)
+            x = np.add.reduce(head.reshape(x.shape[:d] + (k, 16) + x.shape[d + 1:]), d + 1, **kw)
+            if rest:
+                x = np.concatenate((x, np.add.reduce(tail, d, keepdims=True, **kw)), d)
+        x = np.add.reduce(x, d, **kw)
+    return x
 
 
 def _mean(x, dims, keepdim, dtype):

@@ -1,0 +1,76 @@
+"""What the corpus of single operators does not ask of reductions, scans and sorts."""
+import math
+
+import pytest
+import torch
+from torch.autograd import grad
+
+
+def test_integers_are_summed_exactly_and_small_ones_as_int64():
+    big = 2 ** 53 + 1
+    assert torch.tensor([big, 2]).sum().item() == big + 2
+    assert torch.full((1001,), big).sum().item() == 1001 * big
+    assert torch.tensor([100, 100], dtype=torch.int8).sum().item() == 200
+    assert torch.tensor([True, True]).cumsum(0).dtype is torch.int64
+
+
+@pytest.mark.parametrize("n", [5, 5000])  # below and above the size where NumPy takes over
+def test_nan_and_infinity_pass_through_extremes(n):
+    x = torch.zeros(2, n)
+    x[0, 3] = math.nan
+    for r in (x.max(1).values, x.amax(1), x.min(1).values, x.amin(1)):
+        assert r.isnan().tolist() == [True, False]
+    assert x.max().isnan() and x.max(1).indices[0] == 3 and x.argmax() == 3
+    assert x.sort(1, descending=True).values[0, 0].isnan() and x.topk(1).values[0, 0].isnan()
+    assert x.logsumexp(1).isnan().tolist() == [True, False]
+
+
+def test_a_long_column_of_floats_is_summed_in_blocks():
+    x = torch.full((200_000, 2), 0.1)
+    assert torch.allclose(x.sum(0).double(), x.double().sum(0), rtol=1e-6)
+    assert torch.allclose(x.mean(0).double(), x.double().mean(0), rtol=1e-6)
+
+
+def test_scans_accumulate_in_double():
+    x = torch.full((100_000,), 1e-4)
+    assert abs(x.cumsum(0)[-1].item() - x.double().sum().item()) < 1e-6
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_prod_differentiates_twice_through_zeros(zeros):
+    x = torch.tensor([2.0, 3.0, 4.0], dtype=torch.float64)
+    x[:zeros] = 0
+    x.requires_grad_()
+    g, = grad(x.prod(), x, create_graph=True)
+    rest = [math.prod(v for j, v in enumerate(x.tolist()) if j != i) for i in range(3)]
+    assert g.tolist() == rest
+    h, = grad(g.sum(), x)
+    pairs = [sum(math.prod(v for j, v in enumerate(x.tolist()) if j not in (i, k)) for k in range(3) if k != i) for i in range(3)]
+    assert h.tolist() == pairs
+
+
+def test_sort_is_stable_both_ways_and_keeps_the_memory_order():
+    x = torch.tensor([1, 0, 1, 0, 1.0])
+    assert x.sort(stable=True).indices.tolist() == [1, 3, 0, 2, 4]
+    assert x.sort(stable=True, descending=True).indices.tolist() == [0, 2, 4, 1, 3]
+    t = torch.rand(4, 3).t()
+    assert t.sort(0).values.stride() == t.stride()
+
+
+def test_checks_come_before_the_kernel():
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.ones(2).sum(3)
+    with pytest.raises(RuntimeError, match="selected index k out of range"):
+        torch.ones(2).topk(3)
+    with pytest.raises(RuntimeError, match="Got: Long"):
+        torch.ones(2, dtype=torch.int64).mean()
+    with pytest.raises(IndexError, match="non-zero size"):
+        torch.ones(0, 2, device="meta").max(0)
+
+
+def test_results_that_depend_on_values_say_so_on_meta():
+    x = torch.empty(3, device="meta")
+    for f in (x.unique, lambda: x.masked_select(x > 0), lambda: x.int().bincount()):
+        with pytest.raises(NotImplementedError):
+            f()
+    assert x.sort().indices.dtype is torch.int64 and x.quantile(0.5).shape == ()

@@ -1,0 +1,64 @@
+"""What the corpus of single operators does not ask of joining, copying and scattering."""
+import pytest
+import torch
+
+
+def test_cat_of_channels_last_is_channels_last_and_differentiable():
+    x = torch.rand(2, 3, 4, 5).to(memory_format=torch.channels_last).requires_grad_()
+    y = torch.cat((x, x), 1)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+    y[:, 3:].sum().backward()
+    assert x.grad.eq(1).all()
+
+
+def test_cat_promotes_and_skips_empty_vectors():
+    y = torch.cat((torch.empty(0), torch.ones(1, 2, dtype=torch.int32), torch.ones(1, 2, dtype=torch.bfloat16)))
+    assert y.shape == (2, 2) and y.dtype is torch.float32
+    with pytest.raises(ValueError):
+        torch.cat([])
+
+
+def test_a_scatter_into_a_copy_leaves_its_input():
+    x = torch.zeros(2, 3, requires_grad=True)
+    src = torch.ones(3, requires_grad=True)
+    y = torch.select_scatter(x, src, 0, 1)
+    assert x.sum() == 0 and y.tolist() == [[0] * 3, [1] * 3] and y._version == 0
+    (y * torch.arange(6.0).reshape(2, 3)).sum().backward()
+    assert x.grad.tolist() == [[0, 1, 2], [0, 0, 0]] and src.grad.tolist() == [3, 4, 5]
+
+
+def test_copies_of_views_share_nothing():
+    x = torch.zeros(2, 3)
+    torch.transpose_copy(x, 0, 1).fill_(1)
+    x.narrow_copy(0, 0, 1).fill_(1)
+    for t in torch.unbind_copy(x):
+        t.fill_(1)
+    assert not x.any()
+
+
+def test_a_source_that_is_too_short_fails_before_anything_is_written():
+    x = torch.zeros(3)
+    with pytest.raises(RuntimeError):
+        x.masked_scatter_(torch.ones(3, dtype=torch.bool), torch.ones(2))
+    assert not x.any() and torch.ones(3).sum() == 3
+
+
+def test_expanded_tensors_may_be_filled_but_not_written_to():
+    x = torch.zeros(3, 1)
+    x.expand(3, 2).fill_(2)
+    assert x.tolist() == [[2]] * 3
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x.expand(3, 2).add_(1)
+
+
+def test_searching_remembers_no_side():
+    a, v = torch.tensor([1.0, 1, 2]), torch.tensor([1.0])
+    assert [torch.searchsorted(a, v, right=r).item() for r in (False, True, False, True)] == [0, 2, 0, 2]
+    assert torch.searchsorted(a, v, out_int32=True).dtype is torch.int32
+
+
+def test_variadic_functions_take_a_list_and_tensors():
+    a, b = torch.arange(2), torch.arange(3)
+    assert [t.tolist() for t in torch.meshgrid(a, b, indexing="ij")] == [t.tolist() for t in torch.meshgrid([a, b], indexing="ij")]
+    assert torch.block_diag(a, b).shape == (2, 5) and torch.cartesian_prod(a, b).shape == (6, 2)
+    assert isinstance(torch.atleast_2d(a), torch.Tensor) and len(torch.atleast_2d(a, b)) == 2
