@@ -180,22 +180,20 @@ without("_C._nn.glu", "the axis is an attribute")
 
 
 # ------------------------------------------------------------------------------------------------ softmax
-def _rows_are_finite(x, dim):
-    """Whether each row has a finite maximum: Softmax stops at a row of -inf and leaves what follows unwritten."""
-    a = x.asnumpy()
-    total = np.add.reduce(a, axis=None).item()
-    return total - total == 0 or np.isfinite(a.max(dim)).all()
+_FLOATS = {"Float32": np.dtype(np.float32), "Float64": np.dtype(np.float64)}
 
 
 def _softmax_of(primitive):
     def kernel(prim, x, dim):
-        if not x.shape:
+        if not x._shape:
             return _do("Sub", x, x) if primitive == "LogSoftmax" else _do("Add", _do("Sub", x, x), 1)
-        if str(x.dtype) != "Float64" and not _rows_are_finite(x, dim):
+        a = pyboost.array_of(x, x._shape, _FLOATS[str(x.dtype)])
+        total = np.add.reduce(a, axis=None).item()
+        if total - total != 0 and not np.isfinite(a.max(dim)).all():
+            # a row without a finite maximum: the primitive stops there and leaves what follows unwritten
             with np.errstate(all="ignore"):
-                if primitive == "LogSoftmax":
-                    return _np_log_softmax(x.asnumpy(), dim)
-            x = pyboost.tensor_from_array(x.asnumpy().astype(np.float64))
+                r = _np_log_softmax(a, dim)
+                return r if primitive == "LogSoftmax" else np.exp(r)
         return pyboost.primitive(primitive, dim)(x)
     return kernel
 
@@ -206,8 +204,8 @@ def _np_log_softmax(x, dim):
 
 
 for _op, _name, _codes in (("_softmax", "Softmax", "fd"), ("_log_softmax", "LogSoftmax", "f")):
-    without(_op, "rows of -inf, NaN or inf are wrong in float32")
-    pyboost_(_op, _name, "rows of -inf, NaN or inf are computed in float64, because they are wrong in float32", _softmax_of(_name), dtypes=_codes)
+    without(_op, "rows of -inf, NaN or inf are wrong")
+    pyboost_(_op, _name, "rows without a finite maximum are computed by NumPy, because they are wrong", _softmax_of(_name), dtypes=_codes)
 numpy("_log_softmax", "LogSoftmax computes float64 in float32", lambda x, dim: _np_log_softmax(x, dim) if x.shape else x - x, dtypes="d")
 
 
