@@ -590,6 +590,7 @@ def _make_unary(o):
 def _make_binary(o):
     differentiable, fast = o.derivative is not None, o.impls
     scalar, fold = backend("cpu").scalar, o.prepare
+    least = 1 if callable(o.promote) else 0  # a promotion of its own may refuse True and False
 
     def call(self, other, alpha=1):
         if alpha.__class__ is not int or alpha != 1:
@@ -598,7 +599,7 @@ def _make_binary(o):
         if c in _NUMBERS:
             # a number of a lower or equal category takes the tensor's dtype
             e = fast.get(self.dtype) if self.__class__ not in _NUMBERS else None
-            if (e is not None and self._stride is None and self.device is CPU and dt.SCALAR_CATEGORY[c] <= self.dtype.category
+            if (e is not None and self._stride is None and self.device is CPU and least <= dt.SCALAR_CATEGORY[c] <= self.dtype.category
                     and 0 not in self._shape and self.dtype.category and (e.limit is None or numel(self._shape) < e.limit)):
                 m = self._ms
                 e.calls += 1

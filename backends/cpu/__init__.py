@@ -73,6 +73,8 @@ class Cpu(backend.Backend):
         n = numel(shape)
         if n == 0:
             return from_array(np.empty(shape, out_dtype.np), out_dtype)
+        if out_dtype.np is None:
+            raise NotImplementedError(f"\"{op.full}\" not implemented for '{dt.scalar_name(out_dtype)}' on device cpu")
         if op.options.get("opmath", True):
             compute = dt.OPMATH.get(compute, compute)
         switch = table.switches(op, compute)

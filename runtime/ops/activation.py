@@ -4,17 +4,17 @@ import warnings
 
 from ..op import DEFAULT, composite, inplace as run_inplace, op
 from .common import F, T, dt, wrap_dim
-from .pointwise import refuse, zero
+from .pointwise import cpu, refuse, zero
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
 def _floats(name):
-    return refuse(DEFAULT, **{k: f'"{name}_cpu" not implemented for DTYPE' for k in ("bool", "int")})
+    return cpu(name + "_cpu", "bool", "int")
 
 
 def _reals(name):
-    return refuse(DEFAULT, **{k: f'"{name}_cpu" not implemented for DTYPE' for k in ("bool", "int", "complex")})
+    return cpu(name + "_cpu", "bool", "int", "complex")
 
 
 def _hidden(schema, prim, **kw):
@@ -44,11 +44,18 @@ _relu_backward = _hidden("relu_backward(Tensor grad_output, Tensor result) -> Te
     "grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero})
 _relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out))
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
-_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", plain_attrs=True, promote=refuse(
-    DEFAULT, RuntimeError, bool="Bool inputs not supported for hardtanh"), derivative=lambda g, self, min_val, max_val: T.where(
+_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=lambda common, self, low, high: _hardtanh_check(common, low), derivative=lambda g, self, min_val, max_val: T.where(
         (self <= min_val) | (self >= max_val), 0, g))
 _functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, lambda a, b, _: _ordered(a, b),
             inplace=True)
+
+
+def _hardtanh_check(common, low):
+    if common is dt.bool_:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if common.category == dt.INT and not common.is_signed and low < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return common, common
 
 
 def _ordered(low, high):

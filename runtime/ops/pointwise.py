@@ -36,6 +36,11 @@ def refuse(kind, error=NotImplementedError, **messages):
     return promote
 
 
+def cpu(name, *categories):
+    """DEFAULT promotion that refuses categories in the words of PyTorch's CPU kernels."""
+    return refuse(DEFAULT, **{c: f'"{name}" not implemented for DTYPE' for c in categories})
+
+
 # ------------------------------------------------------------------------------------------------ arithmetic
 def _no_bool_sub(common, self, other, *rest):
     if all(dtype_of(x) is dt.bool_ for x in (self, other)):
@@ -77,7 +82,7 @@ op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True
    derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)})
 _div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT,
           derivative={"self": lambda g, other: g / conj(other), "other": lambda g, other, out: -g * conj(out / other)})
-_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True, promote=DEFAULT, derivative={
+_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True, promote=cpu("div_floor_cpu", "bool", "complex"), derivative={
     k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")})
 _div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", numbers=True, promote=DEFAULT, method=False,
                 inplace=False, derivative={"self": zero, "other": zero})
@@ -97,12 +102,12 @@ def true_divide(self, other):
     return _div.call(self, other)
 
 
-op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=DEFAULT,
+op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=cpu("remainder_cpu", "bool", "complex"),
    derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")})
-op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", promote=DEFAULT,
+op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", promote=cpu("fmod_cpu", "bool", "complex"),
    derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "trunc")})
-op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=DEFAULT)
-op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=DEFAULT)
+op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bool", "float", "complex"))
+op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"))
 
 op("neg(Tensor self) -> Tensor", "Neg", derivative=lambda g: -g, alias=("negative",), promote=refuse(
     DEFAULT, RuntimeError, bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
@@ -125,6 +130,8 @@ op("rsqrt(Tensor self) -> Tensor", "Rsqrt", promote=INT_TO_FLOAT, derivative=lam
 
 # ------------------------------------------------------------------------------------------------ pow
 def _pow_promote(common, self, exponent):
+    if common is dt.bool_ and isinstance(exponent, Tensor):
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if common.category == dt.INT and isinstance(exponent, int) and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return common, common
@@ -135,7 +142,7 @@ _pow_scalar = op("_pow_scalar(Tensor self, Scalar exponent) -> Tensor", "PowTens
                  promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
                  derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(
                      self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent))
-_pow = op("_pow(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=DEFAULT, method=False, inplace=False, derivative={
+_pow = op("_pow(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, method=False, inplace=False, derivative={
     "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
     "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out)})
 
@@ -156,7 +163,16 @@ def pow_(self, exponent):
     return _pow.call(self, T.full((), exponent) if exponent.__class__ is complex else exponent)
 
 
-@composite("float_power(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True)
+@composite("Tensor.float_power_(Tensor self, Tensor|Scalar exponent) -> Tensor")
+def float_power_(self, exponent):
+    d = dt.complex128 if self.dtype.is_complex or dtype_of(exponent).is_complex else dt.float64
+    if self.dtype is not d:
+        raise RuntimeError(f"the base given to float_power_ has dtype {dt.scalar_name(self.dtype)} but the operation's result requires dtype "
+                           f"{dt.scalar_name(d)}")
+    return self.pow_(exponent)
+
+
+@composite("float_power(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor")
 def float_power(self, exponent):
     d = dt.complex128 if any(dtype_of(x).is_complex for x in (self, exponent)) else dt.float64
     return T.pow(*[x.to(d) if isinstance(x, Tensor) else complex(x) if d.is_complex else float(x) for x in (self, exponent)])
@@ -164,6 +180,10 @@ def float_power(self, exponent):
 
 @composite("ldexp(Tensor self, Tensor other) -> Tensor", inplace=True)
 def ldexp(self, other):
+    if self.dtype.category == dt.FLOAT and other.dtype.category < dt.FLOAT:
+        if other.dtype is dt.bool_:
+            raise NotImplementedError("\"ldexp\" not implemented for 'Bool'")
+        other = other.to(self.dtype)
     return self * T.pow(2.0, other)
 
 
@@ -173,11 +193,12 @@ for _name, (_prim, *_alias) in {"eq": ("Equal",), "ne": ("NotEqual", "not_equal"
     op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL, alias=tuple(_alias))
 for _name in ("and", "or", "xor"):
     op(f"logical_{_name}(Tensor self, Tensor other) -> Tensor", f"Logical{_name.title()}", promote=ALWAYS_BOOL)
-    op(f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", f"Bitwise{_name.title()}Tensor", promote=DEFAULT)
+    op(f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", f"Bitwise{_name.title()}Tensor",
+       promote=cpu(f"bitwise_{_name}_cpu", "float", "complex"))
 op("logical_not(Tensor self) -> Tensor", "LogicalNot", promote=ALWAYS_BOOL)
-op("bitwise_not(Tensor self) -> Tensor", "BitwiseNot", promote=DEFAULT)
-op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift", promote=DEFAULT)
-op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift", promote=DEFAULT)
+op("bitwise_not(Tensor self) -> Tensor", "BitwiseNot", promote=cpu("bitwise_not_cpu", "float", "complex"))
+op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift", promote=cpu("lshift_cpu", "bool", "float", "complex"))
+op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift", promote=cpu("rshift_cpu", "bool", "float", "complex"))
 op("isnan(Tensor self) -> Tensor", "IsNan", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
@@ -230,10 +251,8 @@ for _name in ("floor", "ceil", "trunc"):
     op(f"{_name}(Tensor self) -> Tensor", _name.title(), promote=refuse(
         DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE'),
         derivative=zero, alias=("fix",) if _name == "trunc" else ())
-op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=refuse(
-    DEFAULT, **{k: '"frac_cpu" not implemented for DTYPE' for k in ("bool", "int", "complex")}))
-_round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, method=False, inplace=False, promote=refuse(
-    DEFAULT, **{k: '"round_vml_cpu" not implemented for DTYPE' for k in ("bool", "complex")}))
+op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("frac_cpu", "bool", "int", "complex"))
+_round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, method=False, inplace=False, promote=cpu("round_vml_cpu", "bool", "complex"))
 
 
 @composite("round(Tensor self, *, int decimals=0) -> Tensor", alias=("special.round",), inplace=True)
@@ -351,19 +370,23 @@ def _mask_prepare(self, mask, value):
 
 
 def check_number(value, dtype):
-    """PyTorch's errors for a number that does not fit a dtype."""
-    if value.__class__ is float and dtype.category == dt.INT and value == value and abs(value) != math.inf:
-        value = int(value)
-    if value.__class__ is int and dtype.category == dt.INT:
+    """PyTorch's error for a number that does not fit a dtype."""
+    if isinstance(value, Tensor):
+        value = value.item() if value.dtype.is_complex else 0
+    if value.__class__ is complex:
+        bad, value = value.imag and not dtype.is_complex, value.real
+    else:
+        bad = False
+    if dtype.category == dt.INT:
         bits = 8 * dtype.itemsize
-        if not (-(1 << bits - dtype.is_signed) <= value < 1 << bits - dtype.is_signed):
-            raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow")
-    elif (value.__class__ is complex or isinstance(value, Tensor) and value.dtype.is_complex and value.imag.item()) and not dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-    elif value.__class__ is float and dtype.category == dt.FLOAT and dtype.itemsize < 8 and abs(value) != math.inf and abs(value) > dt.finfo(dtype).max:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+        bad = bad or not (math.isfinite(value) and -(1 << bits - dtype.is_signed) <= int(value) < 1 << bits - dtype.is_signed)
+    elif dtype.category == dt.FLOAT:
+        bad = bad or math.isfinite(value) and abs(value) > dt.finfo(dtype).max
+    if bad:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name + '_t' if dtype.category == dt.INT else _CPP.get(dtype, 'float')} without overflow")
 
 
+_CPP = {dt.float16: "at::Half", dt.bfloat16: "at::BFloat16", dt.float64: "double"}
 op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", keep=(1,), prepare=_mask_prepare,
    promote=lambda common, self, mask, value: (self.dtype, self.dtype), derivative={
        "self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)})
@@ -397,8 +420,16 @@ def _addcdiv_promote(common, self, tensor1, tensor2, value):
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", promote=_addcdiv_promote, derivative={
     "self": lambda g: g, "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
     "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})
-op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "NanToNum", promote=DEFAULT,
-   derivative=lambda g, self: T.where(T.isfinite(self), g, 0))
+_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT, method=False, inplace=False,
+                 derivative=lambda g, self: T.where(T.isfinite(self), g, 0))
+
+
+@composite("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True)
+def nan_to_num(self, nan, posinf, neginf):
+    if self.dtype.category < dt.FLOAT:
+        return self.clone()
+    limit = dt.finfo(self.dtype).max
+    return _nan_to_num.call(self, nan or 0.0, limit if posinf is None else posinf, -limit if neginf is None else neginf)
 
 
 # ------------------------------------------------------------------------------------------------ functions of one argument
@@ -489,13 +520,13 @@ def _atan2_backward(g, self, other, needs):
 
 
 op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward}, alias=("arctan2",))
-op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, derivative={
+op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=cpu("hypot_cpu", "bool", "int", "complex"), derivative={
     "self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)})
-op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=DEFAULT, opmath=False, derivative={
+op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=cpu("nextafter_cpu", "bool", "int", "complex"), opmath=False, derivative={
     "self": lambda g, self, other: T.where(self == other, 0, g), "other": zero})
-op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=DEFAULT, inplace=False, derivative={
+op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=cpu("logaddexp_cpu", "bool", "int"), inplace=False, derivative={
     "self": lambda g, self, other: g / conj(T.exp(other - self) + 1), "other": lambda g, self, other: g / conj(T.exp(self - other) + 1)})
-op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=DEFAULT, inplace=False, derivative={
+op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=cpu("logaddexp2_cpu", "bool", "int", "complex"), inplace=False, derivative={
     "self": lambda g, self, other: g / (T.exp2(other - self) + 1), "other": lambda g, self, other: g / (T.exp2(self - other) + 1)})
 op("xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Xlogy", promote=INT_TO_FLOAT, alias=("special.xlogy",), derivative={
     "self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)})

@@ -1,9 +1,9 @@
 """torch.special, and the special functions of the root namespace."""
 import math
 
-from ..op import DEFAULT, INT_TO_FLOAT, composite, op
+from ..op import INT_TO_FLOAT, composite, op
 from .common import SPECIAL, T, dt
-from .pointwise import no_derivative, refuse
+from .pointwise import cpu, no_derivative
 
 _ROOT2, _ROOT_PI = math.sqrt(2), math.sqrt(math.pi)
 
@@ -59,8 +59,7 @@ def _igamma_grad(sign):
 
 
 for _name, _alias, _sign in (("igamma", "special.gammainc", 1), ("igammac", "special.gammaincc", -1)):
-    op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, promote=refuse(DEFAULT, **{
-        k: f'"{_name}_cpu" not implemented for DTYPE' for k in ("bool", "int", "complex")}), alias=(_alias,), derivative={
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, promote=cpu(f"{_name}_cpu", "bool", "int", "complex"), alias=(_alias,), derivative={
             "self": no_derivative(f"the derivative for '{_name}: input' is not implemented."), "other": _igamma_grad(_sign)})
 op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False, derivative={
     "self": no_derivative("the derivative for 'zeta' is not implemented."),

@@ -40,7 +40,7 @@ numpy("relu", _slower(7), lambda x: np.maximum(x, 0), dtypes="fd", above=8192)
 without("relu_backward", "takes NaN for negative")
 _kernel("relu_backward", "Select", "ReluGrad takes NaN for negative")(lambda g, y: _select(_do("LessEqual", y, 0), 0, g))
 pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel", lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)),
-         dtypes="fdilasB")
+         dtypes="fdilas")
 pyboost_("_C._nn.leaky_relu", "Maximum", "LeakyReLUExt has no CPU kernel",
          lambda p, x, slope: (p if slope <= 1 else _prim("Minimum"))(_do("Mul", x, slope), x), dtypes="fd")
 numpy("_C._nn.leaky_relu", _slower(6), lambda x, slope: np.where(x > 0, x, x * x.dtype.type(slope)), dtypes="fd", above=8192)

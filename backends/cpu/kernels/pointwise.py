@@ -12,6 +12,7 @@ from ..table import INTS, composite, legacy, numpy, pyboost_, without
 
 REST = "FDtuv"       # what PyBoost's elementwise primitives lack, or take in part
 WIDE = "BasilfdFDtuvb"
+REAL = "lt le gt ge maximum minimum _clamp_min _clamp_max atan2 hypot fmax floor ceil trunc _round sign sgn".split()
 
 
 def _slower(ratio):
@@ -39,7 +40,7 @@ for _name, (_fn, _above, _ratio, _codes) in {
         "logical_and": (np.logical_and, 32768, 4, "b"), "logical_or": (np.logical_or, 32768, 4, "b"), "logical_xor": (np.logical_xor, 32768, 3, "b"),
         "atan2": (np.arctan2, 1024, 77, "fd"), "hypot": (np.hypot, 8192, 4, "fd"), "fmax": (np.fmax, 4096, 27, "fd")}.items():
     numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
-    numpy(_name, "the primitive lacks the dtype", _fn, dtypes=REST)
+    numpy(_name, "the primitive lacks the dtype", _fn, dtypes="tuv" if _name in REAL else REST)
 
 without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
 without("tanh", "absolute error 1e-4 in float32: computed in float64 and rounded", "f")
@@ -64,6 +65,7 @@ numpy("bitwise_and", "no primitive takes the dtype", np.bitwise_and, dtypes="tuv
 numpy("bitwise_or", "no primitive takes the dtype", np.bitwise_or, dtypes="tuv")
 numpy("bitwise_xor", "no primitive takes the dtype", np.bitwise_xor, dtypes="tuv")
 pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="b")
+without("logical_xor", "takes NaN for 0", "F")
 numpy("logical_not", "the primitive lacks the dtype", np.logical_not, dtypes=REST)
 numpy("isinf", "IsInf takes floats only", np.isinf, dtypes="Basilb")
 numpy("isneginf", "IsNegInf has no CPU kernel; on integers there is nothing to compare with", np.isneginf, dtypes=WIDE)
@@ -163,7 +165,7 @@ composite("_div_round", why="DivMod is wrong for zero and infinite divisors", dt
 def _power(prim, x, e):
     """Whole and half powers by the primitives that PyTorch's kernel uses too: Pow is 10 to 20 times slower."""
     simple = _POWERS.get(e) if e.__class__ is not complex else None
-    if simple is not None and "Float" in str(x.dtype):
+    if simple is not None:
         return simple(x)
     return prim(x, CPU_BACKEND.scalar(e, _ms_out(x)))
 
@@ -178,7 +180,7 @@ def _np_power(x, e):
         if e.dtype.kind == "i" and (e < 0).any():
             return np.where(e < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (e & 1), 0)), np.power(x, np.maximum(e, 0)))
         return np.power(x, e)
-    return _NP_POWERS[e](x) if x.dtype.kind == "f" and e in _NP_POWERS else np.power(x, np.array(e).astype(x.dtype))
+    return _NP_POWERS[e](x) if x.dtype.kind in "fc" and e in _NP_POWERS else np.power(x, np.array(e).astype(x.dtype))
 
 
 pyboost_("_pow_scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="fdF")
@@ -199,8 +201,8 @@ def _lerp(a, b, w):
     return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
 
 
-numpy("lerp", "Lerp lacks the dtype", _lerp, dtypes="dFD")
-numpy("lerp", _slower(9), _lerp, dtypes="f", above=4096)
+without("lerp", "not exact at weight 1")
+numpy("lerp", "Lerp is not exact at weight 1, and nine times slower at 64k elements", _lerp, dtypes="fdFD")
 without("polar", "Polar does not broadcast")
 pyboost_("polar", "Polar", "does not broadcast", dtypes="fd", broadcasts=False)
 legacy("angle", "Angle", "PyBoost has no CPU kernel", dtypes="F")
@@ -214,8 +216,8 @@ numpy("sign", "Sign lacks the dtype", np.sign, dtypes="Bas")
 without("_isclose", "the tolerances are attributes")
 numpy("_isclose", "IsClose takes the tolerances as attributes: a primitive for each pair, and no integers", lambda a, b, rtol, atol, nan: _isclose(a, b, rtol, atol, nan))
 numpy("frexp", "no primitive", np.frexp, dtypes="fd")
-numpy("nan_to_num", "NanToNum takes no infinities and lacks float64", lambda x, nan, pos, neg: _nan_to_num(x, nan, pos, neg))
-without("nan_to_num", "the values are attributes")
+numpy("_nan_to_num", "NanToNum takes the values as attributes, and lacks float64", lambda x, nan, pos, neg: _nan_to_num(x, nan, pos, neg), dtypes="fdFD")
+without("_nan_to_num", "the values are attributes")
 without("logit _round_decimals", "the second argument is an attribute, or not taken")
 numpy("logit", "Logit has no PyBoost kernel", lambda x, eps: _logit(x, eps), dtypes="fd")
 numpy("addcmul", "AddcmulExt has no CPU kernel; composed of three primitives it takes six times as long",
@@ -237,11 +239,9 @@ def _isclose(a, b, rtol, atol, equal_nan):
 
 
 def _nan_to_num(x, nan, pos, neg):
-    if x.dtype.kind not in "fc":
-        return x.copy()
     if x.dtype.kind == "c":
-        return (_nan_to_num(x.real, nan, pos, neg) + 1j * _nan_to_num(x.imag, nan, pos, neg)).astype(x.dtype)
-    return np.nan_to_num(x, nan=nan or 0.0, posinf=pos, neginf=neg)
+        return np.stack([_nan_to_num(part, nan, pos, neg) for part in (x.real, x.imag)], -1).view(x.dtype)[..., 0]
+    return np.nan_to_num(x, nan=nan, posinf=pos, neginf=neg)
 
 
 def _logit(x, eps):
