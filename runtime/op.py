@@ -764,10 +764,12 @@ def function(ns, name):
         ops = [o for o in REGISTRY.get(ns, {}).get(name, ()) if is_function(o)]
         if ops:
             f = _made[key] = _build(ops, name, ns, "function")
-        elif ns == "torch" and name.endswith("_"):
+        elif ns == "torch" and name.endswith("_") and name not in _HAND_WRITTEN:
             ops = [o for o in REGISTRY["torch"].get(name[:-1], ()) if is_inplace(o) and is_function(o)]
             if ops and o_inplace_function(name):
                 f = _made[key] = _build(ops, name, ns, "inplace_function")
+        elif ns == "torch" and name in _HAND_WRITTEN:
+            f = _made[key] = Tensor.__dict__[name]
         elif ns == "nn.functional" and name.endswith("_") and name[:-1] in REGISTRY.get(ns, {}):
             ops = [o for o in REGISTRY[ns][name[:-1]] if is_inplace(o)]
             if ops:
@@ -780,6 +782,10 @@ _INPLACE_FUNCTIONS = set("""abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arcc
  exp2_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_
  nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
  threshold_ trunc_ xlogy_ zero_""".split())
+
+
+# methods written by hand that are functions of torch as well
+_HAND_WRITTEN = frozenset(("detach", "detach_", "zero_", "fill_", "resize_as_"))
 
 
 def o_inplace_function(name):

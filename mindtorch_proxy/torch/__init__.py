@@ -84,6 +84,8 @@ _LEGACY_TENSORS = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
 
 
 class _LegacyMeta(type):
+    """FloatTensor and its kin are tests for a dtype; isinstance(x, torch.FloatTensor) works as in PyTorch."""
+
     def __instancecheck__(cls, x):
         return isinstance(x, Tensor) and x.dtype is cls.dtype and x.device.type == "cpu"
 

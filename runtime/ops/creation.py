@@ -378,7 +378,8 @@ def _arange_size(start, end, step, dtype):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (step > 0) != (end > start) and start != end:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if dtype.category <= dt.INT and all(isinstance(x, int) for x in (start, end, step)):
+    if dtype.category <= dt.INT:
+        start, end, step = int(start), int(end), int(step)
         return max(-((start - end) // step), 0)
     return max(math.ceil((end - start) / step), 0)
 
@@ -427,7 +428,7 @@ def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_
     wide = dt.float64 if d.category < dt.COMPLEX else dt.complex128
     start, end = (x.item() if isinstance(x, Tensor) else x for x in (start, end))
     if d.category == dt.INT:
-        return _flag(T.pow(base, T.linspace(start, end, steps, dtype=d, device=device).to(wide)).to(d), requires_grad)
+        start, end = int(start), int(end)
     return _flag(T.pow(base, T.linspace(start, end, steps, dtype=wide, device=device)).to(d), requires_grad)
 
 

@@ -331,7 +331,7 @@ op("index_select(Tensor self, int dim, Tensor index) -> Tensor", "IndexSelect", 
 
 
 def _gather_prepare(self, dim, index, sparse_grad):
-    if index.dtype is not dt.int64 and index.dtype is not dt.int32:
+    if index.dtype is not dt.int64 and index.dtype is not dt.int32 and numel(index._shape):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     dim = wrap_dim(dim, len(self._shape))
     a, b = max(len(self._shape), 1), max(len(index._shape), 1)
@@ -363,6 +363,8 @@ def take(self, index):
 def take_along_dim(self, indices, dim):
     if indices.dtype is not dt.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dt.scalar_name(indices.dtype)}")
+    n = numel(self._shape) if dim is None else self.size(dim)
+    indices = T.where(indices < 0, indices + n, indices)
     if dim is None:
         return self.reshape((-1,)).gather(0, indices.reshape((-1,)))
     if len(self._shape) != len(indices._shape):
@@ -382,7 +384,7 @@ def _scatter_like(name, prim, derivative, reduce=False, src="Tensor src", extra=
 
 
 def _scatter_prepare(self, dim, index, src, *rest):
-    if index.dtype is not dt.int64 and index.dtype is not dt.int32:
+    if index.dtype is not dt.int64 and index.dtype is not dt.int32 and numel(index._shape):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     dim = wrap_dim(dim, len(self._shape))
     if isinstance(src, Tensor):
@@ -492,7 +494,7 @@ def _fill_prepare(self, dim, index, value):
 
 op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", prepare=_fill_prepare,
    meta=lambda self, *a: (self._shape, self.dtype), inplace=True, opmath=False,
-   derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, index).sum()})
+   derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()})
 
 _nonzero = op("_nonzero(Tensor self) -> Tensor", "NonZero", meta=lambda self: _nonzero_meta(self), function=False, method=False, opmath=False)
 

@@ -15,11 +15,10 @@ def _wrapped(value, dtype):
 
 @numpy("_arange", "Arange has no CPU kernel; the legacy Range takes 0-d tensors only and costs 30 us more at 64 elements")
 def _arange(start, end, step, dtype, device):
-    if dtype.category == 1 and all(isinstance(x, int) for x in (start, end, step)):
-        return np.arange(start, end, step, dtype=dtype.np)
+    if dtype.category == 1:
+        return np.arange(int(start), int(end), int(step), dtype=dtype.np)
     n = max(int(np.ceil((end - start) / step)), 0)
-    acc = np.int64 if dtype.category == 1 else np.float64
-    return (acc(start) + np.arange(n, dtype=acc) * acc(step)).astype(dtype.np)
+    return (start + np.arange(n, dtype=np.float64) * step).astype(dtype.np)
 
 
 @numpy("_linspace", "LinSpaceExt has no CPU kernel; the legacy LinSpace counts from the start alone and rounds otherwise than PyTorch")
@@ -27,6 +26,8 @@ def _linspace(start, end, steps, dtype, device):
     if steps == 1:
         return np.array([start]).astype(dtype.np)
     d = dtype.np if dtype.category >= 2 and dtype.itemsize >= 4 else np.dtype(np.float32 if dtype.category == 2 else np.float64)
+    if dtype.category == 1:
+        start, end = int(start), int(end)
     s, e = d.type(start), d.type(end)
     step = (e - s) / d.type(max(steps - 1, 1))
     i = np.arange(steps)
