@@ -1,9 +1,11 @@
 """Losses: elementwise ones as a table, those that pick classes or paths one by one. reduction: 0 none, 1 mean, 2 sum."""
+import math
 import warnings
 
-from ..autograd import MODE
+from ..autograd import no_grad
 from ..op import broadcast_shapes, composite, op, result_dtype
-from .common import F, LINALG, T, Tensor, dt, numel
+from .common import F, T, Tensor, dt, numel
+from .creation import tensor
 
 NAMES = ("none", "mean", "sum")
 
@@ -128,7 +130,7 @@ def _declare(name, between, prim, call, dself, dtarget):
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
     return op(f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor", prim, call=call,
               prepare=_loss_args, derivative=derivative, out=False,
-              meta=lambda *a: ((broadcast_shapes(a[1]._shape, a[0]._shape), ())[a[at] > 0], a[0].dtype))
+              meta=lambda *a: ((broadcast_shapes(a[0]._shape, a[1]._shape), ())[a[at] > 0], a[0].dtype))
 
 
 def _scaled(g, d, reduction, sign):
@@ -321,3 +323,306 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
     if reduction == 0:
         return -terms.sum(dim)
     return -terms.sum() if reduction == 2 else -terms.sum() / (numel(input._shape) // n)
+
+
+@composite("nn.functional.linear_cross_entropy(Tensor input, Tensor linear_weight, Tensor target, *, Tensor? linear_bias=None, Tensor? weight=None, "
+           "str reduction='mean', int? ignore_index=None, float label_smoothing=0.0, Any options=None) -> Tensor", out=False)
+def linear_cross_entropy(input, linear_weight, target, linear_bias, weight, reduction, ignore_index, label_smoothing, options):
+    """cross_entropy of a linear layer. `options` say how to save memory, not what to compute: they are accepted."""
+    if len(input._shape) not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(input._shape)}")
+    if len(linear_weight._shape) < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {len(linear_weight._shape)}")
+    *lead, features = input._shape
+    *classes, last = linear_weight._shape
+    if features != last:
+        raise RuntimeError(f"expected equal input and linear_weight last dimensions (in_features), got {features} and {last}, respectively")
+    if linear_bias is not None and list(linear_bias._shape) != classes:
+        raise RuntimeError(f"expected linear_bias shape {tuple(classes)}, got {tuple(linear_bias._shape)}")
+    if len(classes) > 1 and not lead:
+        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight._shape)} requires batched input, (N, {features}), got "
+                           f"unbatched input with shape {tuple(input._shape)}")
+    if list(target._shape) == [*lead, *classes] and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    logits = F.linear(input, linear_weight.reshape(-1, features), None if linear_bias is None else linear_bias.reshape(-1)).reshape(*lead, *classes)
+    return F.cross_entropy(logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing)
+
+
+# ------------------------------------------------------------------------------------------------ composites, in torch.* by number and in nn.functional
+def _two_forms(name, tensors, between="", own=True):
+    """Declare fn(*tensors, *between, reduction) as torch.NAME with a number, and as nn.functional.NAME with the old arguments."""
+    def deco(fn):
+        if own:
+            composite(f"{name}({tensors}{between}, int reduction=Mean) -> Tensor", method=False, out=False)(fn)
+        n = tensors.count("Tensor") + between.count("=")
+
+        @composite(f"nn.functional.{name}({tensors.replace('Tensor self', 'Tensor input')}{between}, {_LEGACY}) -> Tensor", out=False)
+        def functional(*a):
+            return fn(*a[:n], legacy_enum(*a[n:]))
+        return fn
+    return deco
+
+
+@_two_forms("hinge_embedding_loss", "Tensor self, Tensor target", ", float margin=1.0")
+def hinge_embedding_loss(x, target, margin, reduction):
+    far = T.where(target != 1, (margin - x).clamp_min(0), 0)
+    return reduced(far + T.where(target != -1, x, 0), reduction)
+
+
+@_two_forms("margin_ranking_loss", "Tensor input1, Tensor input2, Tensor target", ", float margin=0.0")
+def margin_ranking_loss(input1, input2, target, margin, reduction):
+    if not len(input1._shape) == len(input2._shape) == len(target._shape):
+        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, input2: "
+                           f"{input2.size()}, target: {target.size()} ")
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+@_two_forms("cosine_embedding_loss", "Tensor input1, Tensor input2, Tensor target", ", float margin=0.0")
+def cosine_embedding_loss(input1, input2, target, margin, reduction):
+    n = len(target._shape)
+    if n > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if len(input1._shape) != n + 1 or len(input2._shape) != n + 1:
+        raise RuntimeError(f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {list(input1._shape)} and "
+                           f"{list(input2._shape)}.")
+    square = (input1 * input1).sum(n) + 1e-12, (input2 * input2).sum(n) + 1e-12
+    cos = (input1 * input2).sum(n) / (square[0] * square[1]).sqrt()
+    return reduced(T.where(target == 1, 1 - cos, 0) + T.where(target == -1, (cos - margin).clamp_min(0), 0), reduction)
+
+
+@_two_forms("multilabel_soft_margin_loss", "Tensor input, Tensor target, Tensor? weight=None", own=False)
+def multilabel_soft_margin_loss(input, target, weight, reduction):
+    loss = -_weighted(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input), weight)
+    return reduced(loss.mean(-1), reduction)
+
+
+def _margin_rows(input, target, name):
+    """input as (N, C) and target as (N, ...)."""
+    n = len(input._shape)
+    if n > 2 or (n and input._shape[-1] == 0):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input._shape)}")
+    return input.reshape(-1, input._shape[-1] if n else 1), target
+
+
+@_two_forms("multi_margin_loss", "Tensor input, Tensor target", ", int p=1, float margin=1.0, Tensor? weight=None", own=False)
+def multi_margin_loss(input, target, p, margin, weight, reduction):
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    x, t = _margin_rows(input, target, "multi_margin_loss")
+    n, c = x._shape
+    if len(t._shape) > 1 or numel(t._shape) != n:
+        raise RuntimeError(f"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target "
+                           f"size [{n}], but got {list(t._shape)}. Input has shape {list(input._shape)}.")
+    if weight is not None and len(weight._shape) != 1:
+        raise ValueError("weight must be one-dimensional")
+    if weight is not None and weight._shape != (c,):
+        raise RuntimeError(f"inconsistent weight size, expected {c} but got {list(weight._shape)}")
+    if t.dtype is not dt.int64:
+        raise RuntimeError(f"expected scalar type Long but found {_spoken(t.dtype)}")
+    t = t.reshape(n, 1)
+    if input.device.type == "cpu" and n and bool(((t < 0) | (t >= c)).any()):
+        raise RuntimeError("target out of range")
+    z = (margin - x.gather(1, t) + x).clamp_min(0)
+    z = z if p == 1 else z * z
+    z = z if weight is None else z * weight[t]
+    loss = z.scatter(1, t, 0).sum(1) / c
+    return reduced(loss if len(input._shape) == 2 else loss.reshape(target._shape if reduction == 0 and len(input._shape) < 2 and not target._shape else (-1,)),
+                   reduction)
+
+
+@_two_forms("multilabel_margin_loss", "Tensor input, Tensor target", own=False)
+def multilabel_margin_loss(input, target, reduction):
+    x, _ = _margin_rows(input, target, "multilabel_margin_loss")
+    n, c = x._shape
+    if numel(target._shape) != n * c or (len(input._shape) == 2 and target._shape != input._shape):
+        raise RuntimeError(f"inconsistent target size: {list(target._shape)} for input of size: {list(input._shape)}")
+    t = target.reshape(n, c)
+    if input.device.type == "cpu" and n and bool(((t < -1) | (t >= c)).any()):
+        raise RuntimeError("argument #2 'target' is out of range")
+    valid = (t < 0).cumsum(1) == 0
+    at = T.where(valid, t, c)
+    wanted = T.zeros((n, c + 1), dtype=dt.bool_, device=x.device).scatter(1, at, True)[:, :c]
+    z = (1 - x.gather(1, T.where(valid, t, 0)).unsqueeze(2) + x.unsqueeze(1)).clamp_min(0)
+    loss = T.where(valid.unsqueeze(2) & wanted.logical_not().unsqueeze(1), z, 0).sum((1, 2)) / c
+    return reduced(loss if len(input._shape) == 2 else loss.reshape(()), reduction)
+
+
+def _kl(x, target, log_target):
+    return target.exp() * (target - x) if log_target else T.xlogy(target, target) - target * x
+
+
+@composite("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", method=False, out=False)
+def kl_div(self, target, reduction, log_target):
+    return reduced(_kl(self, target, log_target), reduction)
+
+
+@composite("nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) "
+           "-> Tensor", out=False)
+def f_kl_div(input, target, size_average, reduce, reduction, log_target):
+    if size_average is None and reduce is None and reduction in ("mean", "batchmean"):
+        if reduction == "batchmean":
+            loss = reduced(_kl(input, target, log_target), 2)
+            return loss / input._shape[0] if input._shape else loss
+        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the batch size, "
+                      "and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+                      stacklevel=3)
+    return reduced(_kl(input, target, log_target), legacy_enum(size_average, reduce, reduction))
+
+
+def _poisson(x, target, log_input, full, eps, reduction):
+    loss = x.exp() - target * x if log_input else x - target * (x + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+@composite("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", out=False)
+def poisson_nll_loss(*args):
+    return _poisson(*args)
+
+
+@composite("nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, "
+           "bool? reduce=None, str reduction='mean') -> Tensor", out=False)
+def f_poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce, reduction):
+    return _poisson(input, target, log_input, full, eps, legacy_enum(size_average, reduce, reduction))
+
+
+@composite("nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Tensor|Scalar var, bool full=False, float eps=1e-06, str reduction='mean') "
+           "-> Tensor", out=False)
+def gaussian_nll_loss(input, target, var, full, eps, reduction):
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = T.full_like(input, var)
+    elif var._shape != input._shape:
+        if input._shape[:-1] == var._shape:
+            var = var.unsqueeze(-1)
+        elif len(var._shape) != len(input._shape) or sum(b for a, b in zip(input._shape, var._shape) if a != b) != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in NAMES:
+        raise ValueError(reduction + " is not valid")
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    var = var.clone()
+    with no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, NAMES.index(reduction))
+
+
+# ------------------------------------------------------------------------------------------------ triplets
+def _same_rank(anchor, positive, negative):
+    ranks = [len(t._shape) for t in (anchor, positive, negative)]
+    if len(set(ranks)) > 1:
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+                           f"{ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs")
+
+
+def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
+    _same_rank(anchor, positive, negative)
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = T.minimum(far, distance(positive, negative))
+    return reduced((near - far + margin).clamp_min(0), reduction)
+
+
+_TRIPLE = "Tensor anchor, Tensor positive, Tensor negative"
+
+
+@composite(f"triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor", out=False)
+def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
+    return _triplet(anchor, positive, negative, lambda a, b: T.pairwise_distance(a, b, p, eps), margin, swap, reduction)
+
+
+@composite(f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor", out=False)
+def f_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction):
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    return triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, legacy_enum(size_average, reduce, reduction))
+
+
+@composite(f"nn.functional.triplet_margin_with_distance_loss({_TRIPLE}, *, Any distance_function=None, float margin=1.0, bool swap=False, "
+           "str reduction='mean') -> Tensor", out=False)
+def triplet_margin_with_distance_loss(anchor, positive, negative, distance_function, margin, swap, reduction):
+    if reduction not in NAMES:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    return _triplet(anchor, positive, negative, distance_function or T.pairwise_distance, margin, swap, NAMES.index(reduction))
+
+
+# ------------------------------------------------------------------------------------------------ connectionist temporal classification
+def _ctc_args(log_probs, targets, input_lengths, target_lengths, blank):
+    """Checks; targets as (N, S)."""
+    steps, n, classes = log_probs._shape
+    where = "(while checking arguments for ctc_loss_allocate_outputs)"
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        if len(lengths) != n:
+            raise RuntimeError(f"{name} must be of size batch_size")
+        if lengths and min(lengths) < 0:
+            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(lengths)} {where}")
+    if input_lengths and max(input_lengths) > steps:
+        raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {max(input_lengths)} {where}")
+    longest = max(target_lengths, default=0)
+    if len(targets._shape) == 1:
+        if targets._shape[0] != sum(target_lengths):
+            raise RuntimeError(f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size {targets._shape[0]} for argument #2 "
+                               f"'targets' {where}")
+        rows = [F.pad(t, (0, longest - t._shape[0])) for t in targets.split(list(target_lengths))]
+        targets = T.stack(rows) if rows else targets.reshape(0, longest)
+    elif targets._shape[1] < longest:
+        raise RuntimeError(f"Expected tensor to have size at least {longest} at dimension 1, but got size {targets._shape[1]} for argument #2 'targets' "
+                           f"{where}")
+    return log_probs, targets[:, :longest], input_lengths, target_lengths, blank
+
+
+def _ctc_meta(log_probs, targets, *_):
+    steps, n, _ = log_probs._shape
+    if log_probs.dtype not in (dt.float32, dt.float64):
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_spoken(log_probs.dtype)}'")
+    return [((n,), log_probs.dtype), ((n, steps, 2 * targets._shape[1] + 1), log_probs.dtype)]
+
+
+def _no_second(name):
+    def fail(g):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+    return fail
+
+
+_CTC = "Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
+_ctc = op(f"_C.ctc_loss(Tensor log_probs, {_CTC}) -> (Tensor, Tensor)", None, meta=_ctc_meta, non_differentiable=(1,), empty_ok=True,
+          derivative={"log_probs": lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1:
+                      _ctc_backward.call(g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1)})
+_ctc_backward = op(f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor", None,
+                   meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype), derivative={"g": _no_second("_ctc_loss_backward")})
+
+
+def _lengths(v):
+    if isinstance(v, Tensor):
+        if v.dtype.category > dt.INT:
+            raise RuntimeError("input_lengths must be integral")
+        return tuple(v.reshape(-1).tolist())
+    return tuple(int(i) for i in v) if isinstance(v, (tuple, list)) else (int(v),)
+
+
+@composite("ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, int reduction=Mean, "
+           "bool zero_infinity=False) -> Tensor", out=False)
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+    batch = len(log_probs._shape) == 3
+    target_lengths = _lengths(target_lengths)
+    x = log_probs if batch else log_probs.unsqueeze(1)
+    loss = _ctc.call(*_ctc_args(x, targets if batch else targets.reshape(1, -1), _lengths(input_lengths), target_lengths, blank))[0]
+    if zero_infinity:
+        loss = T.where(loss == math.inf, 0, loss)
+    if reduction == 1:
+        return (loss / tensor(target_lengths, dtype=loss.dtype, device=loss.device).clamp_min(1)).mean()
+    return loss.sum() if reduction == 2 else loss if batch else loss.squeeze(0)
+
+
+@composite("nn.functional.ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, str reduction='mean', "
+           "bool zero_infinity=False) -> Tensor", out=False)
+def f_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)

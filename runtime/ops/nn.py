@@ -168,3 +168,130 @@ def pad(input, pad, mode, value):
     for i in range(k):
         out = _pad_edge(out, n - 1 - i, pad[2 * i], pad[2 * i + 1], mode) if pad[2 * i] or pad[2 * i + 1] else out
     return out.clone() if out is input else out
+
+
+# ------------------------------------------------------------------------------------------------ distances
+@composite("nn.functional.normalize(Tensor input, float p=2.0, Any dim=1, float eps=1e-12) -> Tensor")
+def normalize(input, p, dim, eps):
+    return input / LINALG.vector_norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+
+
+@composite("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", out=False)
+def pairwise_distance(x1, x2, p, eps, keepdim):
+    return LINALG.vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@composite("pdist(Tensor self, float p=2) -> Tensor", method=False, out=False)
+def pdist(self, p):
+    """Distances between all pairs of rows, in the order of the upper triangle."""
+    n = len(self._shape)
+    if n != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {n}D")
+    if not self.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    i, j = T.triu_indices(self._shape[0], self._shape[0], 1, device=self.device)
+    return LINALG.vector_norm(self[i] - self[j], p, -1)
+
+
+# ------------------------------------------------------------------------------------------------ bags
+BAGS = ("sum", "mean", "max")
+
+
+def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last, padding_idx):
+    """(bags, bag of every index, sizes of the bags, index of every maximum) as torch.embedding_bag gives them."""
+    _check_indices(indices, fn="embedding_bag")
+    rows, count = weight._shape[0], indices.numel()
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}")
+        padding_idx %= rows
+    if weights is not None and mode != 0:
+        raise RuntimeError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'")
+    if offsets.device.type == "cpu" and offsets.numel():
+        first, last = offsets[0].item(), offsets[-1].item()
+        if first:
+            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {first}")
+        if last > count:
+            raise RuntimeError(f"offsets[-1] can not be greater than input's length {count} but got offsets[-1] of {last}")
+    starts = offsets[:-1] if include_last else offsets
+    bags, device = starts._shape[0], weight.device
+    bag = T.searchsorted(starts.contiguous(), T.arange(count, device=device, dtype=starts.dtype), right=True) - 1
+    x = T.embedding(weight, indices, -1 if padding_idx is None else padding_idx, by_freq, sparse)
+    if weights is not None:
+        x = x * weights.unsqueeze(-1)
+    kept = T.ones(count, dtype=dt.bool_, device=device) if padding_idx is None else indices != padding_idx
+    sizes = T.zeros(bags, dtype=indices.dtype, device=device).index_add(0, bag, kept.to(indices.dtype))
+    if mode == 2:
+        out, top = _largest(x, indices, starts, count, kept, sizes)
+        return out, bag.to(indices.dtype), sizes, top
+    x = x if padding_idx is None else x.masked_fill(kept.logical_not().unsqueeze(-1), 0)
+    out = T.zeros((bags, weight._shape[1]), dtype=weight.dtype, device=device).index_add(0, bag, x)
+    if mode == 1:
+        return out / sizes.clamp_min(1).unsqueeze(-1).to(out.dtype), bag.to(indices.dtype), sizes, sizes
+    none = T.zeros_like(sizes)
+    return out, bag[:0] if padding_idx is None and weights is None else bag, none, none
+
+
+def _largest(x, indices, starts, count, kept, sizes):
+    """Every bag's maximum over its rows, and the index it came from; bags are laid side by side, the ends filled with -inf."""
+    ends = T.cat((starts[1:], T.full((1,), count, dtype=starts.dtype, device=starts.device)))
+    width = int((ends - starts).max().item()) if starts.numel() else 0
+    shape = (starts._shape[0], x._shape[1])
+    if not width or not count:
+        return T.zeros(shape, dtype=x.dtype, device=x.device), T.zeros(shape, dtype=indices.dtype, device=x.device)
+    at = starts.unsqueeze(1) + T.arange(width, device=starts.device, dtype=starts.dtype)
+    inside, at = at < ends.unsqueeze(1), at.clamp_max(count - 1)
+    inside = inside & kept[at]
+    values, which = x[at].masked_fill(inside.logical_not().unsqueeze(-1), -math.inf).max(1)
+    empty = (sizes == 0).unsqueeze(-1)
+    top = indices[at.gather(1, which)]
+    return values.masked_fill(empty, 0), top.masked_fill(empty, 0)
+
+
+@composite("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+           "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> (Tensor, Tensor, Tensor, Tensor)", out=False)
+def embedding_bag(*args):
+    return _bags(*args)
+
+
+@composite("nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, "
+           "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
+           "int? padding_idx=None) -> Tensor", out=False)
+def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
+    if weight.dtype is dt.int64 and input.is_floating_point():
+        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, and should now "
+                      "be `embedding_bag(input, weight, ...)`.", stacklevel=3)
+        weight, input = input, weight
+    if per_sample_weights is not None and input._shape != per_sample_weights._shape:
+        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then it must have the same shape as the "
+                         f"input ({input.size()})")
+    n = len(input._shape)
+    if n == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found "
+                             f"offsets of type {type(offsets)}")
+        bags, length = input._shape
+        offsets = T.arange(bags, dtype=input.dtype, device=input.device) * length
+        input = input.reshape(-1)
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+        include_last_offset = False
+    elif n != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {n}")
+    elif offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    elif len(offsets._shape) != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    if mode not in BAGS:
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if max_norm is not None:
+        _renorm(weight, input, max_norm, norm_type)
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+                                  f"mode='{mode}'). Please open a feature request on GitHub.")
+    return _bags(weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, per_sample_weights, include_last_offset, padding_idx)[0]

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ....runtime.ops.loss import NAMES, POINTWISE, reduced
-from ..table import composite, pyboost_, without
+from ..table import composite, numpy, pyboost_, without
 
 
 def _composite_of(between, fn, after):
@@ -45,3 +45,66 @@ def _nll_backward(prim, g, x, target, weight, reduction, ignore, total):
 without("_C._nn.nll_loss _C._nn.nll_loss_backward", "leave values of ignored targets uninitialised, and read beyond the classes")
 pyboost_("_C._nn.nll_loss", "NLLLoss", "targets are checked, ignored ones cleared", fn=_nll, dtypes="fd")
 pyboost_("_C._nn.nll_loss_backward", "NLLLossGrad", "", fn=_nll_backward, dtypes="fd")
+
+
+# ------------------------------------------------------------------------------------------------ connectionist temporal classification
+CTC_WHY = "the legacy CTCLossV2 refuses inputs shorter than their targets, whose loss is infinite"
+
+
+def _labels(log_probs, targets, blank):
+    """(labels with blanks between, their log-probabilities by step, which labels may be reached by skipping a blank)."""
+    n, s = targets.shape
+    ext = np.full((n, 2 * s + 1), blank, np.int64)
+    ext[:, 1::2] = targets
+    skip = np.zeros(ext.shape, bool)
+    skip[:, 2:] = (ext[:, 2:] != blank) & (ext[:, 2:] != ext[:, :-2])
+    return ext, np.take_along_axis(log_probs, np.broadcast_to(ext, (len(log_probs), *ext.shape)), 2), skip
+
+
+def _shifted(a, by):
+    out = np.full_like(a, -np.inf)
+    out[:, by:] = a[:, :a.shape[1] - by]
+    return out
+
+
+def _alphas(p, skip):
+    """Log-probability of every prefix ending in every label, by step."""
+    alpha = np.full_like(p, -np.inf)
+    if len(p):
+        alpha[0, :, :2] = p[0, :, :2]
+    for t in range(1, len(p)):
+        a = alpha[t - 1]
+        alpha[t] = np.logaddexp(np.logaddexp(a, _shifted(a, 1)), np.where(skip, _shifted(a, 2), -np.inf)) + p[t]
+    return alpha
+
+
+@numpy("_C.ctc_loss", CTC_WHY)
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
+    _, p, skip = _labels(log_probs, targets, blank)
+    alpha = _alphas(p, skip)
+    loss = np.empty(p.shape[1], log_probs.dtype)
+    for i, (t, s) in enumerate(zip(input_lengths, target_lengths)):
+        end = alpha[t - 1, i] if t else np.where(np.arange(p.shape[2]) == 0, 0, -np.inf)
+        loss[i] = -np.logaddexp(end[2 * s], end[2 * s - 1] if s else -np.inf)
+    return loss, np.ascontiguousarray(alpha.swapaxes(0, 1))
+
+
+@numpy("_C._ctc_loss_backward", CTC_WHY)
+def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, loss, log_alpha):
+    """PyTorch's gradient: that of the logits before log_softmax, whose own derivative leaves it as it is."""
+    ext, p, _ = _labels(log_probs, targets, blank)
+    grad = np.zeros_like(log_probs)
+    for i, (steps, s) in enumerate(zip(input_lengths, target_lengths)):
+        if not steps or loss[i] == np.inf and not g[i]:
+            continue
+        n = 2 * s + 1
+        label, q = ext[i, :n], p[:steps, i, :n]
+        skip = np.zeros((1, n), bool)
+        skip[:, 2:] = (label[::-1][2:] != blank) & (label[::-1][2:] != label[::-1][:-2])
+        # the suffixes are the prefixes of everything reversed
+        beta = _alphas(q[::-1, None, ::-1], skip)[::-1, 0, ::-1]
+        both = np.exp(log_alpha[i, :steps, :n] + beta - q + loss[i])
+        total = np.zeros((steps, log_probs.shape[2]), log_probs.dtype)
+        np.add.at(total, (slice(None), label), both)
+        grad[:steps, i] = (np.exp(log_probs[:steps, i]) - total) * g[i]
+    return grad
