@@ -39,7 +39,8 @@ def _make(dunder, name, reflected):
         if public is None:
             return NotImplemented
         run, quick = _direct(public)
-        numbers, over = plain.with_numbers, STATE
+        # only products take no numbers
+        numbers, takes, over = (plain, Tensor, STATE) if name == "matmul" else (plain.with_numbers, (Tensor, int, float, complex), STATE)
 
         def operator(self, other):
             if quick and not over.active and self.__class__ in plain and other.__class__ in numbers and other is not None:
@@ -47,7 +48,7 @@ def _make(dunder, name, reflected):
             try:
                 return public(self, other)
             except TypeError:
-                if isinstance(other, (Tensor, int, float, complex)):
+                if isinstance(other, takes):
                     raise
                 return NotImplemented
         operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"

@@ -1021,9 +1021,8 @@ def cond(self, p):
         return b / a if p == -2 else a / b
     check_square(self, f"linalg.cond(ord={p})")
     inverse, info = inv_op.call(self)
-    if not info.is_meta and bool(info.any()):
-        inverse = T.where((info != 0).unsqueeze(-1).unsqueeze(-1), INF, inverse)
-    return matrix_norm(self, p, (-2, -1), False, None) * matrix_norm(inverse, p, (-2, -1), False, None)
+    r = matrix_norm(self, p, (-2, -1), False, None) * matrix_norm(inverse, p, (-2, -1), False, None)
+    return T.where(info != 0, INF, r)
 
 
 def _lstsq_spec(self, b, rcond, driver):

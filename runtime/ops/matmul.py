@@ -137,6 +137,9 @@ def matmul(self, other):
     if n > 2 and m > 2:
         return stacked.call(self, other)
     if m == 1:
+        if n > 2 and self._shape[-1] != other._shape[0]:
+            raise RuntimeError(f"size mismatch, got input ({numel(self._shape[:-1])}), mat ({numel(self._shape[:-1])}x{self._shape[-1]}), vec "
+                               f"({other._shape[0]})")
         return dot_op.call(self, other) if n == 1 else mv_op.call(self, other) if n == 2 else folded.call(self, other.unsqueeze(1)).squeeze(-1)
     if m == 2:
         return mm_op.call(self.unsqueeze(0), other).squeeze(0) if n == 1 else folded.call(self, other)
@@ -532,7 +535,8 @@ def _einsum(equation, operands):
             if n != 1:
                 if seen.setdefault(c, n) != n:
                     raise _error(f"subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {seen[c]}"
-                                 if isinstance(c, str) else f"operands do not broadcast at dimension {c} of the ellipsis: {n} and {seen[c]}")
+                                 if isinstance(c, str) else f"dimension {c} covered by ellipsis in operand {i} has size {n} which does not broadcast with previously "
+                                 f"seen ellipsis with size {seen[c]} for the respective dimension")
         items.append((x, t))
     x, t = items[0]
     for i in range(1, len(items)):
