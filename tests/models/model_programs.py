@@ -59,16 +59,23 @@ PLAIN = {  # name: how to build, how to make inputs
 }
 
 
-def text(batch=3, length=9, vocab=97):
-    """Ids with padding on the left in the last row."""
-    ids = torch.randint(3, vocab, (batch, length))
+def text(padding=slice(3)):
+    """Ids, the last row with padding, on the left as generation wants it."""
+    ids = torch.randint(3, 97, (3, 9))
     mask = torch.ones_like(ids)
-    mask[-1, :3] = 0
+    mask[-1, padding] = 0
     return {"input_ids": ids.masked_fill(mask == 0, 0), "attention_mask": mask}
 
 
 def causal():
     return (x := text()) | {"labels": x["input_ids"].masked_fill(x["attention_mask"] == 0, -100)}
+
+
+def clip():
+    # padding on the right: under a causal mask, rows of padding on the left see no key, and the real torch's fused attention has wrong gradients there
+    x = text(slice(6, None)) | {"pixel_values": torch.rand(3, 3, 30, 30), "return_loss": True}
+    x["input_ids"][:, 5] = 98  # the end of the text, which stands for all of it
+    return x
 
 
 def seq2seq():
@@ -101,7 +108,7 @@ MODELS = {  # name: model class, config class, what the config says, how to make
             lambda: {"pixel_values": torch.rand(3, 3, 30, 30), "labels": torch.randint(3, (3,))}),
     "clip": ("CLIPModel", "CLIPConfig", {"text_config": TEXT | {"projection_dim": 16, "eos_token_id": 98, "bos_token_id": 97},
                                          "vision_config": IMAGE | {"projection_dim": 16}, "projection_dim": 16},
-             lambda: text() | {"pixel_values": torch.rand(3, 3, 30, 30), "return_loss": True}),
+             clip),
 }
 NAMES = [*PLAIN, *MODELS]
 GENERATION = {"greedy": {"min_new_tokens": 6}, "sampled": {"do_sample": True, "top_k": 20, "top_p": 0.9, "temperature": 1.3, "repetition_penalty": 1.2},

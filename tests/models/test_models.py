@@ -23,6 +23,8 @@ import model_programs
 NO_GRADIENT = {"model.encoder.embed_positions.weight"}  # Whisper's sinusoids do not learn
 # relative; and absolute, in units of the largest value of its kind
 NEAR = (1e-3, 1e-5)
+LATER = (1e-3, 1e-4)  # after five steps, which carry differences on
+NORMAL = 4  # normal random numbers, in units of the last place; all others are the same
 SELF = (1e-5, 1e-6)  # other memory, other alignment: not always the same last bits
 
 
@@ -97,7 +99,7 @@ def check_files(loaded, trained, what, near=SELF):
     for kind, weights in loaded["weights"].items():
         yield from differences(weights, trained["trained"], f"{what} {kind} weights")
         yield from differences(loaded["outputs"][kind], trained["trained outputs"], f"{what} {kind} outputs", near=near)
-    yield from differences(loaded["drawn"], trained["drawn"], f"{what} random state", ulp=2 if near is NEAR else None)
+    yield from differences(loaded["drawn"], trained["drawn"], f"{what} random state", ulp=NORMAL if near is NEAR else None)
 
 
 @pytest.mark.parametrize("name", model_programs.NAMES)
@@ -124,13 +126,13 @@ def test_model(name, oracle, tmp_path):
     read_by_them = oracle("load", name, ours_at)
     read_by_us = model_programs.load(name, theirs_at)
     read_by_them = read_by_them()
-    plain = name in model_programs.PLAIN
-    problems += differences(ours["inputs"], theirs["inputs"], "inputs", ulp=2)
-    problems += differences(ours["weights"], theirs["weights"], "weights", ulp=None if plain else 2)  # uniforms; normals
+    problems += differences(ours["inputs"], theirs["inputs"], "inputs", ulp=NORMAL)
+    uniform = name in ("mlp", "cnn")
+    problems += differences(ours["weights"], theirs["weights"], "weights", ulp=None if uniform else NORMAL)
     problems += differences(ours["generated"], theirs["generated"], "generated") if "generated" in theirs else []
     for kind in ("outputs", "gradients", "stepped", "losses", "trained", "trained outputs"):
-        problems += differences(ours[kind], theirs[kind], kind, near=NEAR)
+        problems += differences(ours[kind], theirs[kind], kind, near=LATER if "trained" in kind else NEAR)
     problems += check_files(read_by_them, ours, "our files, read by the oracle:", NEAR)
     problems += check_files(read_by_us, theirs, "the oracle's files, read by us:", NEAR)
-    problems += differences(read_by_us["stepped"], read_by_them["stepped"], "a step after loading", near=NEAR)
+    problems += differences(read_by_us["stepped"], read_by_them["stepped"], "a step after loading", near=LATER)
     assert not problems, "\n".join(problems)
