@@ -154,7 +154,7 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
 # ------------------------------------------------------------------------------------------------ from tensors of parameters
 def _sampler(schema, derivative=None, meta=None, **options):
     """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
-    inner = op("_host_" + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False, **options)
+    inner = op("_C." + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False, **options)
 
     def sample(*args):
         device = args[0].device

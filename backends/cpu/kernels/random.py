@@ -28,12 +28,12 @@ def draw(kind, size, params, generator, dtype, device):
     return FILLERS[kind](generator, n, dtype.np, *params).reshape(size)
 
 
-numpy("_host__bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
-numpy("_host_poisson", WHY, lambda rates, generator: g.poisson(generator, rates))
-numpy("_host_binomial", WHY, lambda count, prob, generator: g.binomial(generator, count, prob))
-numpy("_host__standard_gamma", WHY, lambda alpha, generator: g.standard_gamma(generator, alpha))
-numpy("_host__sample_dirichlet", WHY, lambda alpha, generator: g.dirichlet(generator, alpha))
-numpy("_host_multinomial", WHY, lambda p, n, replacement, generator: g.multinomial(generator, p, n, replacement))
+numpy("_C._bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
+numpy("_C.poisson", WHY, lambda rates, generator: g.poisson(generator, rates))
+numpy("_C.binomial", WHY, lambda count, prob, generator: g.binomial(generator, count, prob))
+numpy("_C._standard_gamma", WHY, lambda alpha, generator: g.standard_gamma(generator, alpha))
+numpy("_C._sample_dirichlet", WHY, lambda alpha, generator: g.dirichlet(generator, alpha))
+numpy("_C.multinomial", WHY, lambda p, n, replacement, generator: g.multinomial(generator, p, n, replacement))
 
 
 def _slope(cdf, pdf, a):
