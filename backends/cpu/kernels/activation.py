@@ -8,7 +8,7 @@ from ....runtime import pyboost
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
 from .. import CPU_BACKEND, _ms_out
 from ..table import composite, legacy, numpy, pyboost_, without
-from .pointwise import _prim, _slower
+from .pointwise import _alias, _prim, _slower
 
 
 def _s(x, value):
@@ -180,14 +180,11 @@ without("_C._nn.glu", "the axis is an attribute")
 
 
 # ------------------------------------------------------------------------------------------------ softmax
-_FLOATS = {"Float32": np.dtype(np.float32), "Float64": np.dtype(np.float64)}
-
-
 def _softmax_of(primitive):
     def kernel(prim, x, dim):
         if not x._shape:
             return _do("Sub", x, x) if primitive == "LogSoftmax" else _do("Add", _do("Sub", x, x), 1)
-        a = pyboost.array_of(x, x._shape, _FLOATS[str(x.dtype)])
+        a = _alias(x)
         total = np.add.reduce(a, axis=None).item()
         if total - total != 0 and not np.isfinite(a.max(dim)).all():
             # a row without a finite maximum: the primitive stops there and leaves what follows unwritten

@@ -84,9 +84,14 @@ def _prim(name, legacy=False):
     return pyboost.primitive(name, legacy=legacy)
 
 
+def _alias(x):
+    """The NumPy alias of a MindSpore tensor."""
+    return pyboost.array_of(x, x._shape, _ms_out(x).np)
+
+
 def _div(prim, a, b):
     """Div takes -0 for 0 and gives -inf for NaN / 0: elsewhere it is right."""
-    if CPU_BACKEND.numbers.get(id(b)) or b.asnumpy().all():
+    if CPU_BACKEND.numbers.get(id(b)) or _alias(b).all():
         return prim(a, b)
     return _prim("Select")(_prim("Equal")(b, CPU_BACKEND.scalar(0, _ms_out(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b))
 
@@ -132,7 +137,7 @@ def _nonzero(b):
 
 def _checked(prim, a, b):
     if not CPU_BACKEND.numbers.get(id(b)):
-        _nonzero(b.asnumpy())
+        _nonzero(_alias(b))
     return prim(a, b)
 
 
