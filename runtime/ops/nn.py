@@ -2,9 +2,9 @@
 import math
 import warnings
 
-from ..autograd import MODE, no_grad
+from ..autograd import no_grad
 from ..op import composite, op
-from .common import F, LINALG, M, T, Tensor, dt, wrap_dim
+from .common import F, LINALG, T, dt
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -295,3 +295,134 @@ def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_f
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
                                   f"mode='{mode}'). Please open a feature request on GitHub.")
     return _bags(weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, per_sample_weights, include_last_offset, padding_idx)[0]
+
+
+# ------------------------------------------------------------------------------------------------ attention
+def canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
+    """A mask as one to add: bool ones become -inf where they are True."""
+    if mask is None:
+        return None
+    if mask.dtype is not dt.bool_ and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype is not other_type:
+        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3)
+    return mask if mask.is_floating_point() else T.zeros_like(mask, dtype=target_type).masked_fill(mask, -math.inf)
+
+
+def _require(ok, text):
+    if not ok:
+        raise AssertionError(text)
+
+
+def _check_ranks(query, key, value, padding_mask, mask, heads):
+    """Whether the inputs have a batch dimension."""
+    n = query.dim()
+    _require(n in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor")
+    kind = f"For {'batched' if n == 3 else 'unbatched'} ({n}-D) `query`, expected"
+    _require(key.dim() == n and value.dim() == n, f"{kind} `key` and `value` to be {n}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively")
+    if padding_mask is not None:
+        _require(padding_mask.dim() == n - 1, f"{kind} `key_padding_mask` to be `None` or {n - 1}-D but found {padding_mask.dim()}-D tensor instead")
+    if mask is not None:
+        _require(mask.dim() in (2, 3), f"{kind} `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead")
+        shape = (heads, query._shape[0], key._shape[0])
+        _require(n == 3 or mask.dim() == 2 or mask._shape == shape, f"Expected `attn_mask` shape to be {shape} but got {mask.size()}")
+    return n == 3
+
+
+def _packed_projections(query, key, value, weight, bias):
+    """Query, key and value through the three parts of one matrix; equal inputs together."""
+    e = query._shape[-1]
+    if key is value:
+        if query is key:
+            return F.linear(query, weight, bias).chunk(3, -1)
+        (wq, wkv), (bq, bkv) = weight.split([e, 2 * e]), (None, None) if bias is None else bias.split([e, 2 * e])
+        return (F.linear(query, wq, bq), *F.linear(key, wkv, bkv).chunk(2, -1))
+    return _projections((query, key, value), weight.chunk(3), bias)
+
+
+def _projections(inputs, weights, bias):
+    return [F.linear(x, w, b) for x, w, b in zip(inputs, weights, (None,) * 3 if bias is None else bias.chunk(3))]
+
+
+@composite("nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, "
+           "Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, "
+           "Tensor? out_proj_bias, bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, "
+           "bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, "
+           "Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> Any", out=False)
+def multi_head_attention_forward(query, key, value, embed_dim, heads, in_weight, in_bias, bias_k, bias_v, add_zero_attn, dropout_p, out_weight, out_bias,
+                                 training, padding_mask, need_weights, mask, separate, q_weight, k_weight, v_weight, static_k, static_v, average, is_causal):
+    batched = _check_ranks(query, key, value, padding_mask, mask, heads)
+    if not batched:
+        query, key, value = (x.unsqueeze(1) for x in (query, key, value))
+        padding_mask = None if padding_mask is None else padding_mask.unsqueeze(0)
+    length, batch, width = query._shape
+    source = key._shape[0]
+    padding_mask = canonical_mask(padding_mask, "key_padding_mask", None if mask is None else mask.dtype, "attn_mask", query.dtype)
+    if is_causal and mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method `generate_square_subsequent_mask` "
+                           "to create this mask.")
+    if is_causal and padding_mask is None and not need_weights:
+        mask = None
+    else:
+        mask = canonical_mask(mask, "attn_mask", None, "", query.dtype, False)
+        is_causal = is_causal and padding_mask is None
+    _require(width == embed_dim, f"was expecting embedding dimension of {embed_dim}, but got {width}")
+    _require(width % heads == 0, f"embed_dim {width} not divisible by num_heads {heads}")
+    size = width // heads
+    if separate:
+        _require(key._shape[:2] == value._shape[:2], f"key's sequence and batch dims {key.size()[:2]} do not match value's {value.size()[:2]}")
+        for name, w in (("q", q_weight), ("k", k_weight), ("v", v_weight)):
+            _require(w is not None, f"use_separate_proj_weight is True but {name}_proj_weight is None")
+        q, k, v = _projections((query, key, value), (q_weight, k_weight, v_weight), in_bias)
+    else:
+        _require(key._shape == value._shape, f"key shape {key.size()} does not match value shape {value.size()}")
+        _require(in_weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
+        q, k, v = _packed_projections(query, key, value, in_weight, in_bias)
+    if mask is not None:
+        want = (length, source) if mask.dim() == 2 else (batch * heads, length, source)
+        if mask._shape != want:
+            raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.size()}, but should be {want}.")
+        mask = mask.unsqueeze(0) if mask.dim() == 2 else mask
+    _require((bias_k is None) == (bias_v is None), f"bias_{'k' if bias_v is None else 'v'} is set but bias_{'v' if bias_v is None else 'k'} is None")
+    if bias_k is not None:
+        _require(static_k is None, "bias cannot be added to static key.")
+        _require(static_v is None, "bias cannot be added to static value.")
+        k, v = (T.cat([x, b.repeat(1, batch, 1)]) for x, b in ((k, bias_k), (v, bias_v)))
+    q, k, v = (x.reshape(x._shape[0], batch * heads, size).transpose(0, 1) for x in (q, k, v))
+    for name, static in (("static_k", static_k), ("static_v", static_v)):
+        if static is not None:
+            _require(static._shape[0] == batch * heads, f"expecting {name}.size(0) of {batch * heads}, but got {static._shape[0]}")
+            _require(static._shape[2] == size, f"expecting {name}.size(2) of {size}, but got {static._shape[2]}")
+    k, v = k if static_k is None else static_k, v if static_v is None else static_v
+    if add_zero_attn:
+        k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
+    # what was appended to the keys is never masked
+    more = (bias_k is not None) + bool(add_zero_attn)
+    if more:
+        mask, padding_mask = (None if m is None else F.pad(m, (0, more)) for m in (mask, padding_mask))
+    source = k._shape[1]
+    if padding_mask is not None:
+        _require(padding_mask._shape[0] == batch, f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding_mask._shape[0]}")
+        _require(padding_mask._shape[1] == source, f"Expected key_padded_mask.shape[1] to be {source}, but got {padding_mask._shape[1]}")
+        padding_mask = padding_mask.reshape(batch, 1, 1, source).expand(-1, heads, -1, -1).reshape(batch * heads, 1, source)
+        mask = padding_mask if mask is None else mask + padding_mask
+    dropout_p = dropout_p if training else 0.0
+    weights = None
+    if need_weights:
+        _require(not is_causal or mask is not None, "FIXME: is_causal not implemented for need_weights")
+        q = q * math.sqrt(1 / size)
+        weights = T.bmm(q, k.transpose(-2, -1)) if mask is None else T.baddbmm(mask, q, k.transpose(-2, -1))
+        weights = F.softmax(weights, -1)
+        weights = F.dropout(weights, dropout_p) if dropout_p > 0 else weights
+        out = T.bmm(weights, v).transpose(0, 1)
+        weights = weights.reshape(batch, heads, length, source)
+        weights = weights.mean(1) if average else weights
+        weights = weights if batched else weights.squeeze(0)
+    else:
+        if mask is not None:
+            mask = mask.unsqueeze(0) if mask._shape[0] == 1 else mask.reshape(batch, heads, -1, source)
+        q, k, v = (x.reshape(batch, heads, -1, size) for x in (q, k, v))
+        out = F.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal).permute(2, 0, 1, 3)
+    out = F.linear(out.reshape(length * batch, width), out_weight, out_bias)
+    out = out.reshape(length, batch, out._shape[1])
+    return out if batched else out.squeeze(1), weights
