@@ -820,11 +820,11 @@ def method_names():
                 names.add(n)
                 if any(map(is_inplace, ops)):
                     names.add(n + "_")
-    return names
+    return names | {n for space, n in _made if space == "Tensor"}
 
 
 def function_names(ns):
-    return {n for n, ops in REGISTRY.get(ns, {}).items() if any(map(is_function, ops))}
+    return {n for n, ops in REGISTRY.get(ns, {}).items() if any(map(is_function, ops))} | {n for space, n in _made if space == ns}
 
 
 def _build(ops, name, ns, kind):
