@@ -5,13 +5,12 @@ from mindtorch_proxy.runtime import op as _op
 from mindtorch_proxy.runtime.ops import nn as _nn
 from mindtorch_proxy.runtime.tensor import Tensor
 
-from . import _reduction as _Reduction  # noqa: F401
+from . import _reduction as _Reduction, grad  # noqa: F401
 from .modules.utils import _list_with_default, _pair, _single, _triple  # noqa: F401
 
 # functions of the root namespace that are here as well
 _ROOT = frozenset("""conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d adaptive_avg_pool1d channel_shuffle
  native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist cosine_similarity bilinear prelu""".split())
-_MODULES = {"grad": "torch.nn.grad", "_VF": "torch._VF"}
 
 
 def _none_or_dtype(input):
@@ -26,8 +25,8 @@ def __getattr__(name):
         f = _op.function("nn.functional", name) or (_op.function("torch", name) if name in _ROOT else None)
         if f is None and name in ("GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "_canonical_mask"):
             f = getattr(_nn, name.removeprefix("_"))
-        if f is None and name in _MODULES:
-            f = _importlib.import_module(_MODULES[name])
+        if f is None and name == "_VF":
+            f = _importlib.import_module("torch._VF")
         if f is not None:
             globals()[name] = f
             return f
