@@ -4,7 +4,7 @@ import types
 import typing
 from typing import Final, get_args, get_origin
 
-__all__ = ["Final", "Future", "export", "ignore", "is_scripting", "unused"]
+__all__ = ["Final", "export", "ignore", "is_scripting", "unused"]
 
 
 class FunctionModifiers:

@@ -8,7 +8,7 @@ import functools
 import torch
 
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from .vmap import _LEVELS, BatchedTensor, _wrap
+from .vmap import _LEVELS, BatchedTensor, _is_batched, _wrap
 
 
 def _batched(x, levels):
@@ -96,7 +96,8 @@ def _call(func, args, has_aux):
     if not has_aux:
         return out, None
     if not (isinstance(out, tuple) and len(out) == 2):
-        raise RuntimeError(f"{getattr(func, '__name__', func)}(*args): output of function should be a tuple: (output, aux) if has_aux is True")
+        raise RuntimeError(f"{getattr(func, '__name__', func)}(*args): output of function should be a tuple: (output, aux) if has_aux is "
+                           "True")
     return out
 
 
@@ -114,9 +115,8 @@ def vjp(func, *primals, has_aux=False):
         known = {level for level, _ in inputs.levels}
         extra = max((c._level for c in cts if isinstance(c, BatchedTensor) and c._level not in known), default=None)
         if extra is not None:   # vmap over this function: one sample after the other
-            size = next(c._value.shape[0] for c in cts if isinstance(c, BatchedTensor) and c._level == extra)
-            columns = [pull(tree_unflatten([c._value[i] if isinstance(c, BatchedTensor) and c._level == extra else c for c in cts], ct_spec))
-                       for i in range(size)]
+            size = next(c._value.shape[0] for c in cts if _is_batched(c, extra))
+            columns = [pull(tree_unflatten([c._value[i] if _is_batched(c, extra) else c for c in cts], ct_spec)) for i in range(size)]
             return tree_map(lambda *g: _wrap(torch.stack(g), extra), *columns)
         grads = [_rewrap(g, inputs.levels) for g in inputs.gradients(outputs, cts)]
         return inputs.settle(tree_unflatten(grads, inputs.spec))
@@ -192,7 +192,9 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         dummies = [torch.zeros_like(o, requires_grad=True) for o in live]
         grads = torch.autograd.grad(live, inputs.bases, dummies, create_graph=True, allow_unused=True) if live else []
         used = [(g, d) for g, d in zip(grads, directions) if g is not None and g.requires_grad]
-        pushed = torch.autograd.grad([g for g, _ in used], dummies, [d for _, d in used], create_graph=True, allow_unused=True) if used else []
+        pushed = []
+        if used:
+            pushed = torch.autograd.grad([g for g, _ in used], dummies, [d for _, d in used], create_graph=True, allow_unused=True)
     pushed = {id(o): p for o, p in zip(live, pushed)}
     inputs.own += dummies
     result = [_rewrap(torch.zeros_like(o) if pushed.get(id(o)) is None else pushed[id(o)], inputs.levels) for o in bases]

@@ -24,14 +24,14 @@ class BatchedTensor(torch.Tensor):
         return _wrap(self._value.detach(), self._level)
 
     def _python_value(self, *args, **kwargs):
-        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-                           "please try to rewrite what you're doing with other operations.")
+        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+                           "Tensor, please try to rewrite what you're doing with other operations.")
 
     item = tolist = numpy = __int__ = __float__ = __index__ = __complex__ = _python_value
 
     def __bool__(self):
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-                           "yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")
+        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
+                           "that yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")
 
 
 def _wrap(value, level):
@@ -146,20 +146,22 @@ def _each(func, args, kwargs, level, size=None):
 
 
 # ----------------------------------------------------------------------------------------------------------------- rules
-_META = frozenset("shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size "
-                  "itemsize nbytes is_cuda is_cpu is_meta is_sparse is_contiguous requires_grad get_device len is_signed is_leaf is_quantized "
-                  "names grad_fn hash repr format new_zeros new_ones new_full new_empty new_tensor is_nested is_same_size".split())
-_POINTWISE = frozenset("""abs absolute acos acosh add addcdiv addcmul and angle arccos arcsin arctan arctan2 asin asinh atan atan2 atanh
-    bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip clone
-    conj conj_physical contiguous copysign cos cosh deg2rad detach digamma div divide elu eq equal_ erf erfc erfinv exp exp2 expm1 fill
-    fix float_power floor floor_divide floordiv fmax fmin fmod frac full_like gcd ge gelu greater greater_equal gt hardshrink hardsigmoid
-    hardswish hardtanh heaviside hypot i0 iadd igamma igammac imag invert isclose isfinite isinf isnan isneginf isposinf isreal lcm ldexp le
-    leaky_relu lerp less less_equal lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit
-    logsigmoid lshift lt masked_fill maximum minimum mish mod mul multiply mvlgamma nan_to_num ne neg negative nextafter not_equal ones_like or
-    polygamma pos positive pow rad2deg radd rand rdiv real reciprocal relu relu6 remainder rfloordiv rmod rmul ror round rpow rshift rsqrt rsub
-    rtruediv rxor selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign sqrt square sub subtract tan tanh tanhshrink
-    threshold to true_divide truediv trunc type type_as float double half bfloat16 int long short bool char byte where xlogy xor zero
-    zeros_like empty_like copy requires_grad_ cfloat cdouble float_ sub_ cpu""".split()) - {"rand"}
+_META = frozenset("""
+    shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size itemsize nbytes
+    is_cuda is_cpu is_meta is_sparse is_contiguous requires_grad get_device len is_signed is_leaf is_quantized names grad_fn hash repr
+    format new_zeros new_ones new_full new_empty new_tensor is_nested is_same_size""".split())
+_POINTWISE = frozenset("""
+    abs absolute acos acosh add addcdiv addcmul and angle arccos arcsin arctan arctan2 asin asinh atan atan2 atanh bitwise_and
+    bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip clone conj
+    conj_physical contiguous copysign cos cosh deg2rad detach digamma div divide elu eq erf erfc erfinv exp exp2 expm1 fill fix
+    float_power floor floor_divide floordiv fmax fmin fmod frac full_like gcd ge gelu greater greater_equal gt hardshrink hardsigmoid
+    hardswish hardtanh heaviside hypot i0 iadd igamma igammac imag invert isclose isfinite isinf isnan isneginf isposinf isreal lcm
+    ldexp le leaky_relu lerp less less_equal lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
+    logical_xor logit logsigmoid lshift lt masked_fill maximum minimum mish mod mul multiply mvlgamma nan_to_num ne neg negative
+    nextafter not_equal ones_like or polygamma pos positive pow rad2deg radd rdiv real reciprocal relu relu6 remainder rfloordiv rmod
+    rmul ror round rpow rshift rsqrt rsub rtruediv rxor selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign
+    sqrt square sub subtract tan tanh tanhshrink threshold to true_divide truediv trunc type type_as float double half bfloat16 int
+    long short bool char byte where xlogy xor zero zeros_like empty_like copy cfloat cdouble cpu""".split())
 _PASS = frozenset("tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split())
 
 
@@ -427,7 +429,8 @@ _D = ("dim", None)
 _RULES = {name: rule for names, rule in (
     ("sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero median mode cumsum cumprod "
      "logcumsumexp cummax cummin std_mean var_mean aminmax", _reduction),
-    ("norm", _dims((2, "dim", None))), ("sort argsort", _dims((1, "dim", -1))), ("topk kthvalue", _dims((2, "dim", -1))), ("softmax log_softmax softmin", _softmax),
+    ("norm", _dims((2, "dim", None))), ("sort argsort", _dims((1, "dim", -1))), ("topk kthvalue", _dims((2, "dim", -1))),
+    ("softmax log_softmax softmin", _softmax),
     ("transpose swapaxes swapdims", _dims((1, "dim0", None), (2, "dim1", None))), ("unsqueeze", _dims((1, *_D), extra=1)),
     ("select narrow unflatten unbind flip index_select diff", _dims((1, "dim", 0))), ("chunk split tensor_split", _dims((2, "dim", 0))),
     ("roll", _dims((2, "dims", None))), ("diagonal", _dims((2, "dim1", 0), (3, "dim2", 1))),
@@ -445,16 +448,16 @@ def _label(func):
 
 def _batch_inputs(in_dims, args, func):
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
-                         f"matching the structure of inputs, got: {type(in_dims)}.")
+        raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+                         f"tuple matching the structure of inputs, got: {type(in_dims)}.")
     if not args:
         raise ValueError(f"vmap({_label(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
                          "function with no inputs. The latter is unsupported.")
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
-        raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
-                         f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
+        raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
+                         f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
     sizes = []
     for i, (x, d) in enumerate(zip(leaves, dims)):
         where = f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for an input"
@@ -463,8 +466,8 @@ def _batch_inputs(in_dims, args, func):
         if not isinstance(d, int):
             raise ValueError(f"{where} but in_dim must be either an integer dimension or None.")
         if not isinstance(x, torch.Tensor):
-            raise ValueError(f"{where} but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as the "
-                             "respective in_dim")
+            raise ValueError(f"{where} but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as "
+                             "the respective in_dim")
         if not -x.dim() <= d < x.dim():
             raise ValueError(f"{where} but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy "
                              f"-{x.dim()} <= in_dim < {x.dim()}.")
@@ -490,8 +493,8 @@ def _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs):
     outs, out_spec = tree_flatten(out)
     for o in outs:
         if not isinstance(o, torch.Tensor):
-            raise ValueError(f"vmap({_label(func)}, ...): `{_label(func)}` must only return Tensors, got type {type(o)}. Did you mean to set "
-                             "out_dims= to None for output?")
+            raise ValueError(f"vmap({_label(func)}, ...): `{_label(func)}` must only return Tensors, got type {type(o)}. Did you mean to "
+                             "set out_dims= to None for output?")
     flat = _broadcast_to_and_flatten(out_dims, out_spec)
     if flat is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf():
         flat = list(out_dims)

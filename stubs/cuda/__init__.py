@@ -38,4 +38,4 @@ submodules(globals(), random=RANDOM, memory=MEMORY + " memory_cached max_memory_
 
 from . import amp, nvtx  # noqa: E402  (they need the names above)
 
-__all__ = [n for n in dir() if not n.startswith("_") and n not in ("classes", "functions", "guards", "submodules", "MEMORY", "RANDOM", "ZERO", "NO_OP")]
+__all__ = [n for n in dir() if not n.startswith("_") and n not in ("classes", "functions", "guards", "submodules") and not n.isupper()]

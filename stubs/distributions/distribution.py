@@ -64,7 +64,8 @@ class Distribution:
                                       ".expand() method.")
         new = type(self).__new__(type(self)) if _instance is None else _instance
         batch_shape = torch.Size(batch_shape)
-        kept = {k: v for k, v in self.__dict__.items() if k in self.arg_constraints or not isinstance(getattr(type(self), k, None), lazy_property)}
+        kept = {k: v for k, v in self.__dict__.items()
+                if k in self.arg_constraints or not isinstance(getattr(type(self), k, None), lazy_property)}
         new.__dict__.update({k: v for k, v in kept.items() if k not in new.__dict__})
         for name, constraint in self.arg_constraints.items():
             if name in kept:

@@ -141,22 +141,21 @@ class Tracer(TracerBase):
         concrete = dict(zip(names, concrete_args)) if isinstance(concrete_args, tuple) else concrete_args or {}
 
         def symbolic(name):
-            default = signature.parameters[name.lstrip("*")].default if name.lstrip("*") in signature.parameters else inspect.Parameter.empty
-            default = () if default is inspect.Parameter.empty else (default,)
+            parameter = signature.parameters.get(name.lstrip("*"))
+            default = () if parameter is None or parameter.default is parameter.empty else (parameter.default,)
             if name not in concrete:
                 return self.create_proxy("placeholder", name, default, {})
             value = concrete[name]
             proxy = self.create_proxy("placeholder", f"{name}_1", default, {})
             if value is None:
-                self.create_proxy("call_function", _assert_is_none, (proxy, f"{name} has been specialized to have value None but got another "
-                                                                     "value"), {})
+                message = f"{name} has been specialized to have value None but got another value"
+                self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
             elif isinstance(value, (bool, int, float, str)):
-                equal = self.create_proxy("call_function", __import__("operator").eq, (proxy, value), {})
-                self.create_proxy("call_function", torch._assert, (equal, f"{name} has been specialized to have value {value} but got "
-                                                                   "another value"), {})
+                message = f"{name} has been specialized to have value {value} but got another value"
+                self.create_proxy("call_function", torch._assert, (proxy == value, message), {})
             else:
-                warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user "
-                              "to make sure that your inputs match the inputs you specialized the function with.")
+                warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the "
+                              "user to make sure that your inputs match the inputs you specialized the function with.")
             return value
         positional = code.co_argcount - is_module
         args += [symbolic(n) for n in names[:positional]]
@@ -203,7 +202,8 @@ class Tracer(TracerBase):
                         if not name.startswith("_") and callable(value) and id(value) in self._autowrap_ids:
                             patches.item(namespace, name, _recording(value))
                 result = _call(fn, args, kwargs)
-                self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=getattr(fn, "__annotations__", {}).get("return"))
+                annotation = getattr(fn, "__annotations__", {}).get("return")
+                self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=annotation)
         finally:
             _is_fx_tracing_flag = before
         return self.graph
@@ -227,7 +227,7 @@ class _Star:
 
 
 def _call(fn, args, kwargs):
-    """Call with proxies for ``*args`` and ``**kwargs`` themselves, which no call syntax can pass: a copy of the function takes them by name."""
+    """Call with proxies for ``*args`` and ``**kwargs`` themselves, which no syntax can pass: a copy of the function takes them by name."""
     star = next((a for a in args if isinstance(a, _Star)), None)
     double = next((k for k in kwargs if k.startswith("**")), None)
     if star is None and double is None:
@@ -235,13 +235,13 @@ def _call(fn, args, kwargs):
     real = inspect.unwrap(fn)
     code = real.__code__
     extra = (star is not None) + (double is not None)
-    plain = types_function(real, code.replace(co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
+    plain = _with_code(real, code.replace(co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
                                               co_argcount=code.co_argcount + code.co_kwonlyargcount + extra, co_kwonlyargcount=0))
     values = [a for a in args if not isinstance(a, _Star)] + [v for k, v in kwargs.items() if k != double]
     return plain(*values, *([star.proxy] if star else []), *([kwargs[double]] if double else []))
 
 
-def types_function(function, code):
+def _with_code(function, code):
     """A function with other code."""
     return type(lambda: None)(code, function.__globals__, function.__name__, None, function.__closure__)
 

@@ -96,12 +96,13 @@ class Graph:
         name = target if isinstance(target, str) else getattr(target, "__name__", type(target).__name__)
         if name.startswith("__") and name.endswith("__"):
             name = name[2:-2]
-        return _snake_case(name.lstrip("*") if isinstance(target, str) and not target.startswith("*") else name.replace("*", "_", 1).replace("*", ""))
+        return _snake_case(re.sub(r"^\*+", "_", name))
 
     def erase_node(self, to_erase):
         """Remove a node that nothing uses."""
         if to_erase.users:
-            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!")
+            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
+                               f"{to_erase.users}!")
         if not to_erase._erased:
             self._order.remove(to_erase)
             to_erase._erased = True
@@ -172,8 +173,8 @@ class Graph:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
             for n in node._input_nodes:
                 if n not in seen:
-                    raise RuntimeError(f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in the "
-                                       "graph are topologically ordered")
+                    raise RuntimeError(f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in "
+                                       "the graph are topologically ordered")
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
             seen.add(node)
@@ -190,7 +191,8 @@ class Graph:
 
     def print_tabular(self):
         """Print the nodes as a table."""
-        rows = [("opcode", "name", "target", "args", "kwargs"), *((n.op, n.name, str(n.target), str(n.args), str(n.kwargs)) for n in self._order)]
+        rows = [(n.op, n.name, str(n.target), str(n.args), str(n.kwargs)) for n in self._order]
+        rows.insert(0, ("opcode", "name", "target", "args", "kwargs"))
         widths = [max(len(r[i]) for r in rows) for i in range(5)]
         for row in rows:
             print("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip())
@@ -198,9 +200,10 @@ class Graph:
     def python_code(self, root_module="self", **kwargs):
         """The graph as the source of a function ``forward``."""
         names = {"torch": torch, "inf": math.inf, "nan": math.nan, "NoneType": type(None), "device": torch.device}
+        taken = {n.name for n in self._order}
 
         def add_global(hint, obj):
-            qualified = _qualified_name(obj) if callable(obj) and not isinstance(obj, type) else ""
+            qualified = _qualified_name(obj) if callable(obj) else ""
             if qualified.startswith("torch.") and "." not in qualified.removeprefix("torch.").removeprefix("nn.functional."):
                 found = torch.nn.functional if qualified.startswith("torch.nn.functional.") else torch
                 if getattr(found, qualified.rpartition(".")[2], None) is obj:
@@ -208,7 +211,7 @@ class Graph:
             if qualified.startswith("builtins."):
                 return qualified.removeprefix("builtins.")
             name = re.sub(r"\W", "_", qualified or hint)
-            while names.get(name, obj) is not obj:
+            while names.get(name, obj) is not obj or name in taken:
                 name += "_"
             names[name] = obj
             return name

@@ -11,5 +11,6 @@ def _frozen(base, name, methods):
                                                                         "__reduce__": lambda self: (type(self), (base(self),))})
 
 
-immutable_list = _frozen(list, "immutable_list", "__delitem__ __iadd__ __imul__ __setitem__ append clear extend insert pop remove reverse sort")
+immutable_list = _frozen(list, "immutable_list",
+                         "__delitem__ __iadd__ __imul__ __setitem__ append clear extend insert pop remove reverse sort")
 immutable_dict = _frozen(dict, "immutable_dict", "__delitem__ __ior__ __setitem__ clear pop popitem setdefault update")

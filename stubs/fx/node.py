@@ -126,7 +126,8 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            return self.target in _SIDE_EFFECTS or getattr(self.target, "__name__", "").endswith("_") and not self.target.__name__.startswith("_")
+            name = getattr(self.target, "__name__", "")
+            return self.target in _SIDE_EFFECTS or name.endswith("_") and not name.startswith("_")
         if self.op == "call_module" and self.graph.owning_module is not None:
             return getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False)
         return self.op == "call_method" and self.target.endswith("_") and not self.target.endswith("__")

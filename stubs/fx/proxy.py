@@ -1,6 +1,5 @@
 """Symbolic values: what is done with them becomes nodes."""
 import dis
-import inspect
 import operator
 import sys
 
@@ -9,7 +8,8 @@ import torch
 from .node import Node, map_aggregate
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
-base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, type(None), type(...))
+base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, type(None),
+              type(...))
 
 
 class TraceError(ValueError):
@@ -74,7 +74,8 @@ class TracerBase:
         instruction = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
         if instruction is not None and instruction.opname == "UNPACK_SEQUENCE":
             return (obj[i] for i in range(instruction.argval))
-        raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs "
+        raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
+                         "**kwargs "
                          "function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types of control "
                          "flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors")
 
@@ -198,4 +199,3 @@ for _method in _MAGIC:
     _magic(_method, False)
 for _method in _REFLECTED:
     _magic(_method, True)
-assert inspect.isfunction(Proxy.__add__)

@@ -95,7 +95,8 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked mean."""
     source, dtype = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {dtype}")
+        raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
+                         f"Got: {dtype}")
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, keepdim, mask)
 
 

@@ -4,7 +4,8 @@ from .._absent_device import RANDOM, classes, functions, guards, submodules
 _error = AssertionError("Torch not compiled with MTIA enabled.")
 default_generators = ()
 
-functions(globals(), _error, "get_rng_state set_rng_state init _lazy_init initial_seed", "device_count memory_allocated max_memory_allocated",
+functions(globals(), _error, "get_rng_state set_rng_state init _lazy_init initial_seed",
+          "device_count memory_allocated max_memory_allocated",
           "is_available is_initialized _is_compiled _is_in_bad_fork",
           "manual_seed manual_seed_all seed seed_all record_memory_history reset_peak_memory_stats set_rng_state_all",
           get_rng_state_all=list, memory_stats=dict, is_bf16_supported=True)

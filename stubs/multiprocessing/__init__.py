@@ -6,8 +6,8 @@ from . import reductions
 from .spawn import (ENV_VAR_PARALLEL_START, ProcessContext, ProcessExitedException, ProcessRaisedException, SpawnContext,  # noqa: F401
                     spawn, start_processes)
 
-__all__ = ["set_sharing_strategy", "get_sharing_strategy", "get_all_sharing_strategies", "spawn", "start_processes",
-           *multiprocessing.__all__]
+__all__ = ["set_sharing_strategy", "get_sharing_strategy", "get_all_sharing_strategies", "spawn", "start_processes"]
+__all__ += multiprocessing.__all__
 reductions.init_reductions()
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import torch
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction", "ProfilerActivity", "kineto_available",
-           "record_function"]
+__all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction", "ProfilerActivity",
+           "kineto_available", "record_function"]
 
 
 class ProfilerActivity(enum.Enum):
@@ -105,7 +105,8 @@ class EventList(list):
         """The averages as text."""
         rows = sorted(self, key=lambda e: getattr(e, sort_by), reverse=True) if sort_by else self
         total = sum(e.self_cpu_time_total for e in self) or 1.0
-        lines = [f"{'Name':<{max_name_column_width}}{'Self CPU %':>12}{'Self CPU':>14}{'CPU total':>14}{'CPU time avg':>14}{'# of Calls':>12}"]
+        head = ("Self CPU", "CPU total", "CPU time avg")
+        lines = [f"{'Name':<{max_name_column_width}}{'Self CPU %':>12}{''.join(f'{h:>14}' for h in head)}{'# of Calls':>12}"]
         for e in rows[:row_limit if row_limit >= 0 else None]:
             lines.append(f"{e.key[:max_name_column_width - 1]:<{max_name_column_width}}{100 * e.self_cpu_time_total / total:>11.2f}%"
                          f"{e.self_cpu_time_total:>12.3f}us{e.cpu_time_total:>12.3f}us{e.cpu_time:>12.3f}us{e.count:>12}")

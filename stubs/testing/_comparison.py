@@ -107,7 +107,8 @@ class _TensorPair:
         if a.device != b.device:
             a, b = a.cpu(), b.cpu()
         if a.dtype != b.dtype:
-            dtype = torch.promote_types(*(torch.int64 if t.dtype in (torch.uint16, torch.uint32, torch.uint64) else t.dtype for t in (a, b)))
+            unsigned = (torch.uint16, torch.uint32, torch.uint64)
+            dtype = torch.promote_types(*(torch.int64 if t.dtype in unsigned else t.dtype for t in (a, b)))
             a, b = a.to(dtype), b.to(dtype)
         if a.layout != b.layout:
             a, b = (t if t.layout is torch.strided else t.to_dense() for t in (a, b))
@@ -168,8 +169,8 @@ def _pairs(actual, expected, path, o):
     elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
         missing, extra = set(expected) - set(actual), set(actual) - set(expected)
         if missing or extra:
-            raise _Mismatch(AssertionError, f"The keys of the mappings do not match:\nMissing keys in the actual mapping: {sorted(missing)}\n"
-                            f"Additional keys in the actual mapping: {sorted(extra)}", path)
+            raise _Mismatch(AssertionError, f"The keys of the mappings do not match:\nMissing keys in the actual mapping: "
+                            f"{sorted(missing)}\nAdditional keys in the actual mapping: {sorted(extra)}", path)
         for key in sorted(actual, key=lambda k: (type(k).__name__, k)) if all(isinstance(k, (str, int)) for k in actual) else actual:
             yield from _pairs(actual[key], expected[key], (*path, key), o)
     else:

@@ -27,8 +27,8 @@ def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False,
     if any(isinstance(v, float) and math.isnan(v) for v in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
     if low == high and real:
-        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will be "
-                      "removed in 2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=2)
+        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
+                      "be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=2)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < smallest or low >= end:

@@ -7,8 +7,8 @@ class TorchDispatchMode:
         pass
 
     def __enter__(self):
-        raise NotImplementedError("TorchDispatchMode: operators are not dispatched through __torch_dispatch__; TorchFunctionMode sees public "
-                                  "functions")
+        raise NotImplementedError("TorchDispatchMode: operators are not dispatched through __torch_dispatch__; TorchFunctionMode sees "
+                                  "public functions")
 
     def __exit__(self, *exc):
         return False
@@ -29,11 +29,11 @@ def _get_current_dispatch_mode_stack():
 
 def is_traceable_wrapper_subclass(t):
     """Whether an object is a tensor subclass that wraps others and says how (``__tensor_flatten__``, ``__tensor_unflatten__``)."""
-    import torch
-    return isinstance(t, torch.Tensor) and type(t) is not torch.Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+    return is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t):
     """The same for a class."""
     import torch
-    return issubclass(t, torch.Tensor) and t is not torch.Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+    has_protocol = hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+    return issubclass(t, torch.Tensor) and t is not torch.Tensor and has_protocol

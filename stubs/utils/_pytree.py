@@ -406,7 +406,7 @@ class TreeSpec:
             return True
         if not isinstance(other, TreeSpec):
             return NotImplemented
-        return (self.num_leaves, self.type, self._context, self._children) == (other.num_leaves, other.type, other._context, other._children)
+        return (self.type, self._context, self._children) == (other.type, other._context, other._children)
 
     def __hash__(self):
         context = self._context

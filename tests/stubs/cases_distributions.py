@@ -17,23 +17,49 @@ def families(torch):
     C = L @ L.T
     two = (t([0.0, 1]), t([1.0, 2]))
     spec = {
-        "Normal": [two, (0.0, 1.0)], "Bernoulli": [(t([0.3, 0.5]),), (None, t([0.3, -2.0]))], "Beta": [(t([2.0, 0.5]), t([3.0, 0.7])), (2, 3)],
-        "Binomial": [(5, t([0.3, 0.6])), (t([4.0, 4.0]), None, t([0.3, -0.1]))], "Categorical": [(t([[0.2, 0.8], [0.5, 0.5]]),), (None, t([0.1, 0.2, 0.3]))], "Cauchy": [two],
-        "Chi2": [(t([3.0, 4.0]),)], "ContinuousBernoulli": [(t([0.2, 0.5, 0.9]),), (None, t([0.4, 0.0]))], "Dirichlet": [(t([[1.0, 2, 3], [0.5, 0.5, 0.5]]),)],
-        "Exponential": [(t([1.0, 2.0]),)], "FisherSnedecor": [(t([3.0, 1.0]), t([5.0, 3.0]))], "Gamma": [(t([2.0, 0.5]), t([1.0, 3.0]))],
-        "GeneralizedPareto": [(t([0.0, 0.0, 1.0]), t([1.0, 2.0, 1.0]), t([0.3, 0.0, -0.4]))], "Geometric": [(t([0.3, 0.9]),), (None, t([0.2]))], "Gumbel": [two, (0.0, 1.0)],
-        "HalfCauchy": [(t([1.0, 2.0]),)], "HalfNormal": [(t([1.0, 2.0]),)], "InverseGamma": [(t([2.5, 0.5]), t([1.0, 3.0]))], "Kumaraswamy": [(t([2.0, 0.5]), t([3.0, 2.0]))],
-        "LKJCholesky": [(3, t([0.5, 2.0]))], "Laplace": [two], "LogNormal": [(t([0.0, 1]), t([1.0, 0.5]))], "LogisticNormal": [(t([0.0, 1]), t([1.0, 0.5]))],
-        "LowRankMultivariateNormal": [(torch.zeros(3), torch.ones(3, 1) * 0.5, torch.ones(3))], "Multinomial": [(4, t([[0.2, 0.3, 0.5]])), (4, None, t([0.1, 0.2]))],
-        "MultivariateNormal": [(torch.zeros(3), C), (torch.ones(2, 3), None, C), (torch.zeros(3), None, None, L)], "NegativeBinomial": [(t([3.0, 2.5]), t([0.3, 0.6])), (3, None, t([0.2]))],
-        "OneHotCategorical": [(t([[0.2, 0.8], [0.5, 0.5]]),)], "OneHotCategoricalStraightThrough": [(t([0.2, 0.8]),)], "Pareto": [(t([1.0, 2.0]), t([3.0, 1.5]))], "Poisson": [(t([1.0, 4.0]),)],
-        "RelaxedBernoulli": [(t(0.7), t([0.3, 0.8]))], "RelaxedOneHotCategorical": [(t(0.7), t([0.3, 0.7]))], "StudentT": [(t([3.0, 1.0, 1.5]),), (3.0,)],
-        "Uniform": [(t([0.0, 1.0]), t([1.0, 3.0])), (0.0, 1.0)], "VonMises": [(t([0.0, 1.0]), t([1.0, 4.5]))], "Weibull": [(t([1.0, 2.0]), t([0.5, 1.5]))],
-        "Wishart": [(t(4.0), C), (5.0, None, None, L)]}
+        "Normal": [two, (0.0, 1.0)],
+        "Bernoulli": [(t([0.3, 0.5]),), (None, t([0.3, -2.0]))],
+        "Beta": [(t([2.0, 0.5]), t([3.0, 0.7])), (2, 3)],
+        "Binomial": [(5, t([0.3, 0.6])), (t([4.0, 4.0]), None, t([0.3, -0.1]))],
+        "Categorical": [(t([[0.2, 0.8], [0.5, 0.5]]),), (None, t([0.1, 0.2, 0.3]))],
+        "Cauchy": [two],
+        "Chi2": [(t([3.0, 4.0]),)],
+        "ContinuousBernoulli": [(t([0.2, 0.5, 0.9]),), (None, t([0.4, 0.0]))],
+        "Dirichlet": [(t([[1.0, 2, 3], [0.5, 0.5, 0.5]]),)],
+        "Exponential": [(t([1.0, 2.0]),)],
+        "FisherSnedecor": [(t([3.0, 1.0]), t([5.0, 3.0]))],
+        "Gamma": [(t([2.0, 0.5]), t([1.0, 3.0]))],
+        "GeneralizedPareto": [(t([0.0, 0.0, 1.0]), t([1.0, 2.0, 1.0]), t([0.3, 0.0, -0.4]))],
+        "Geometric": [(t([0.3, 0.9]),), (None, t([0.2]))],
+        "Gumbel": [two, (0.0, 1.0)],
+        "HalfCauchy": [(t([1.0, 2.0]),)],
+        "HalfNormal": [(t([1.0, 2.0]),)],
+        "InverseGamma": [(t([2.5, 0.5]), t([1.0, 3.0]))],
+        "Kumaraswamy": [(t([2.0, 0.5]), t([3.0, 2.0]))],
+        "LKJCholesky": [(3, t([0.5, 2.0]))],
+        "Laplace": [two],
+        "LogNormal": [(t([0.0, 1]), t([1.0, 0.5]))],
+        "LogisticNormal": [(t([0.0, 1]), t([1.0, 0.5]))],
+        "LowRankMultivariateNormal": [(torch.zeros(3), torch.ones(3, 1) * 0.5, torch.ones(3))],
+        "Multinomial": [(4, t([[0.2, 0.3, 0.5]])), (4, None, t([0.1, 0.2]))],
+        "MultivariateNormal": [(torch.zeros(3), C), (torch.ones(2, 3), None, C), (torch.zeros(3), None, None, L)],
+        "NegativeBinomial": [(t([3.0, 2.5]), t([0.3, 0.6])), (3, None, t([0.2]))],
+        "OneHotCategorical": [(t([[0.2, 0.8], [0.5, 0.5]]),)],
+        "OneHotCategoricalStraightThrough": [(t([0.2, 0.8]),)],
+        "Pareto": [(t([1.0, 2.0]), t([3.0, 1.5]))],
+        "Poisson": [(t([1.0, 4.0]),)],
+        "RelaxedBernoulli": [(t(0.7), t([0.3, 0.8]))],
+        "RelaxedOneHotCategorical": [(t(0.7), t([0.3, 0.7]))],
+        "StudentT": [(t([3.0, 1.0, 1.5]),), (3.0,)],
+        "Uniform": [(t([0.0, 1.0]), t([1.0, 3.0])), (0.0, 1.0)],
+        "VonMises": [(t([0.0, 1.0]), t([1.0, 4.5]))],
+        "Weibull": [(t([1.0, 2.0]), t([0.5, 1.5]))],
+        "Wishart": [(t(4.0), C), (5.0, None, None, L)],
+    }
     return [(f"{name}{len(args)}", getattr(D, name)(*args)) for name, argss in spec.items() for args in argss]
 
 
-# where PyTorch 2.13 is wrong: a Multinomial expanded lacks what its entropy needs, a Wishart takes valid samples for singular and draws again
+# where PyTorch 2.13 is wrong: an expanded Multinomial lacks what its entropy needs, a Wishart draws valid samples again
 WRONG_THERE = {("Multinomial", "expanded entropy"), ("Wishart", "sample"), ("Wishart", "rsample")}
 
 
@@ -48,10 +74,31 @@ def table(torch, f):
 
 
 def case_moments_and_shapes(torch):
-    names = ("mean", "mode", "variance", "stddev", "has_rsample", "has_enumerate_support", "probs", "logits", "covariance_matrix", "precision_matrix", "scale_tril")
-    return table(torch, lambda d: {n: outcome(lambda n=n: getattr(d, n)) for n in names if n in ("mean", "mode", "variance", "stddev") or hasattr(type(d), n)}
-                 | {"repr": repr(d), "shapes": [d.batch_shape, d.event_shape], "support": outcome(lambda: repr(d.support).replace("(upper_bound=4)", "()")),
-                    "constraints": repr(d.arg_constraints)})
+    names = (
+        "mean",
+        "mode",
+        "variance",
+        "stddev",
+        "has_rsample",
+        "has_enumerate_support",
+        "probs",
+        "logits",
+        "covariance_matrix",
+        "precision_matrix",
+        "scale_tril",
+    )
+    return table(
+        torch,
+        lambda d: (
+            {n: outcome(lambda n=n: getattr(d, n)) for n in names if n in ("mean", "mode", "variance", "stddev") or hasattr(type(d), n)}
+            | {
+                "repr": repr(d),
+                "shapes": [d.batch_shape, d.event_shape],
+                "support": outcome(lambda: repr(d.support).replace("(upper_bound=4)", "()")),
+                "constraints": repr(d.arg_constraints),
+            }
+        ),
+    )
 
 
 def case_samples(torch):
@@ -61,8 +108,16 @@ def case_samples(torch):
 def case_densities(torch):
     def f(d):
         v = torch.stack([d.mean] * 2) if type(d).__name__ == "Wishart" else d.sample((4,))
-        return {"log_prob": outcome(lambda: d.log_prob(v)), "cdf": outcome(lambda: d.cdf(v)), "icdf": outcome(lambda: d.icdf(torch.tensor(0.3))), "entropy": outcome(d.entropy),
-                "enumerate": outcome(d.enumerate_support), "nan": outcome(lambda: d.log_prob(v * float("nan"))), "shape": outcome(lambda: d.log_prob(torch.ones(7, 5)))}
+        return {
+            "log_prob": outcome(lambda: d.log_prob(v)),
+            "cdf": outcome(lambda: d.cdf(v)),
+            "icdf": outcome(lambda: d.icdf(torch.tensor(0.3))),
+            "entropy": outcome(d.entropy),
+            "enumerate": outcome(d.enumerate_support),
+            "nan": outcome(lambda: d.log_prob(v * float("nan"))),
+            "shape": outcome(lambda: d.log_prob(torch.ones(7, 5))),
+        }
+
     return table(torch, f)
 
 
@@ -70,19 +125,38 @@ def case_expanded(torch):
     def f(d):
         e = d.expand((2, *d.batch_shape))
         v = d.mean.nan_to_num() if type(d).__name__ == "Wishart" else d.sample((4,))[:, None]
-        return {"shapes": [e.batch_shape, e.event_shape], "log_prob": outcome(lambda: e.log_prob(v)), "mean": outcome(lambda: e.mean), "expanded entropy": outcome(e.entropy),
-                "repr": repr(e), "sample": outcome(lambda: e.sample())}
+        return {
+            "shapes": [e.batch_shape, e.event_shape],
+            "log_prob": outcome(lambda: e.log_prob(v)),
+            "mean": outcome(lambda: e.mean),
+            "expanded entropy": outcome(e.entropy),
+            "repr": repr(e),
+            "sample": outcome(lambda: e.sample()),
+        }
+
     return table(torch, f)
 
 
 def case_divergences(torch):
     all = families(torch)
-    return {f"{n} {m}": outcome(lambda: torch.distributions.kl_divergence(p, q)) for n, p in all for m, q in all if type(p).__name__ != "Wishart" or type(q).__name__ == "Wishart"}
+    return {
+        f"{n} {m}": outcome(lambda: torch.distributions.kl_divergence(p, q))
+        for n, p in all
+        for m, q in all
+        if type(p).__name__ != "Wishart" or type(q).__name__ == "Wishart"
+    }
 
 
 def case_gradients(torch):
     D, result = torch.distributions, {}
-    for name, args in {"Normal": ([0.3], [1.2]), "Gamma": ([2.0], [1.5]), "Beta": ([2.0], [1.5]), "Dirichlet": ([1.0, 2.0, 3.0],), "StudentT": ([3.0], [0.5], [2.0]), "Gumbel": ([0.0], [1.0])}.items():
+    for name, args in {
+        "Normal": ([0.3], [1.2]),
+        "Gamma": ([2.0], [1.5]),
+        "Beta": ([2.0], [1.5]),
+        "Dirichlet": ([1.0, 2.0, 3.0],),
+        "StudentT": ([3.0], [0.5], [2.0]),
+        "Gumbel": ([0.0], [1.0]),
+    }.items():
         xs = [torch.tensor(a, requires_grad=True) for a in args]
         d = getattr(D, name)(*xs)
         value = d.sample((3,))
@@ -92,28 +166,78 @@ def case_gradients(torch):
 
 def case_compounds(torch):
     D, t, result = torch.distributions, torch.tensor, []
-    for d in (D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1), D.TransformedDistribution(D.Normal(t([0.0, 1]), t([1.0, 2])), [D.ExpTransform(), D.AffineTransform(1.0, 2.0)]),
-              D.MixtureSameFamily(D.Categorical(t([0.3, 0.7])), D.Normal(t([0.0, 1]), t([1.0, 2]))),
-              D.MixtureSameFamily(D.Categorical(t([0.3, 0.7])), D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1)),
-              D.TransformedDistribution(D.Normal(torch.zeros(4, 3), torch.ones(4, 3)), D.StickBreakingTransform()), D.TransformedDistribution(D.StudentT(3.0, 0.0, 1.0), [D.AffineTransform(2.0, 3.0)])):
+    for d in (
+        D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1),
+        D.TransformedDistribution(D.Normal(t([0.0, 1]), t([1.0, 2])), [D.ExpTransform(), D.AffineTransform(1.0, 2.0)]),
+        D.MixtureSameFamily(D.Categorical(t([0.3, 0.7])), D.Normal(t([0.0, 1]), t([1.0, 2]))),
+        D.MixtureSameFamily(D.Categorical(t([0.3, 0.7])), D.Independent(D.Normal(torch.zeros(2, 3), torch.ones(2, 3)), 1)),
+        D.TransformedDistribution(D.Normal(torch.zeros(4, 3), torch.ones(4, 3)), D.StickBreakingTransform()),
+        D.TransformedDistribution(D.StudentT(3.0, 0.0, 1.0), [D.AffineTransform(2.0, 3.0)]),
+    ):
         v = d.sample((2,))
-        result.append([outcome(f) for f in (lambda: d.mean, lambda: d.variance, lambda: v, lambda: d.log_prob(v), lambda: d.rsample((3,)), lambda: d.cdf(v), lambda: d.icdf(t(0.3)), lambda: repr(d),
-                                            lambda: repr(d.support), d.entropy, lambda: d.expand((5, *d.batch_shape)).log_prob(v[:, None]))])
+        result.append(
+            [
+                outcome(f)
+                for f in (
+                    lambda: d.mean,
+                    lambda: d.variance,
+                    lambda: v,
+                    lambda: d.log_prob(v),
+                    lambda: d.rsample((3,)),
+                    lambda: d.cdf(v),
+                    lambda: d.icdf(t(0.3)),
+                    lambda: repr(d),
+                    lambda: repr(d.support),
+                    d.entropy,
+                    lambda: d.expand((5, *d.batch_shape)).log_prob(v[:, None]),
+                )
+            ]
+        )
     return result
 
 
 def case_transforms(torch):
     D, t, x, result = torch.distributions, torch.tensor, torch.randn(4, 3), {}
-    for f in (D.ExpTransform(), D.SigmoidTransform(), D.SoftplusTransform(), D.TanhTransform(), D.AbsTransform(), D.AffineTransform(1.0, -2.0), D.AffineTransform(t([1.0, 2, 3]), t([1.0, 2, 3]), 1),
-              D.PowerTransform(2.0), D.SoftmaxTransform(), D.StickBreakingTransform(), D.CorrCholeskyTransform(), D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.ExpTransform()]),
-              D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.StickBreakingTransform()]), D.IndependentTransform(D.ExpTransform(), 1), D.ReshapeTransform((3,), (3, 1)),
-              D.CatTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)], -1, [1, 2]), D.StackTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0), D.TanhTransform()], -1),
-              D.CumulativeDistributionTransform(D.Normal(0.0, 1.0)), D.ComposeTransform([])):
+    for f in (
+        D.ExpTransform(),
+        D.SigmoidTransform(),
+        D.SoftplusTransform(),
+        D.TanhTransform(),
+        D.AbsTransform(),
+        D.AffineTransform(1.0, -2.0),
+        D.AffineTransform(t([1.0, 2, 3]), t([1.0, 2, 3]), 1),
+        D.PowerTransform(2.0),
+        D.SoftmaxTransform(),
+        D.StickBreakingTransform(),
+        D.CorrCholeskyTransform(),
+        D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.ExpTransform()]),
+        D.ComposeTransform([D.AffineTransform(0.0, 2.0), D.StickBreakingTransform()]),
+        D.IndependentTransform(D.ExpTransform(), 1),
+        D.ReshapeTransform((3,), (3, 1)),
+        D.CatTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0)], -1, [1, 2]),
+        D.StackTransform([D.ExpTransform(), D.AffineTransform(0.0, 2.0), D.TanhTransform()], -1),
+        D.CumulativeDistributionTransform(D.Normal(0.0, 1.0)),
+        D.ComposeTransform([]),
+    ):
         a = x.abs()
         y = f(a)
-        result[f"{len(result)} {f!r}"] = [outcome(g) for g in (
-            lambda: y, lambda: f.inv(y), lambda: f.log_abs_det_jacobian(a, y), lambda: f.inv.log_abs_det_jacobian(y, a), lambda: repr(f.inv), lambda: repr(f.domain) + repr(f.codomain),
-            lambda: f.bijective, lambda: f.sign, lambda: tuple(f.forward_shape(x.shape)), lambda: tuple(f.inverse_shape(y.shape)), lambda: f.inv.inv is f, lambda: f == f)]
+        result[f"{len(result)} {f!r}"] = [
+            outcome(g)
+            for g in (
+                lambda: y,
+                lambda: f.inv(y),
+                lambda: f.log_abs_det_jacobian(a, y),
+                lambda: f.inv.log_abs_det_jacobian(y, a),
+                lambda: repr(f.inv),
+                lambda: repr(f.domain) + repr(f.codomain),
+                lambda: f.bijective,
+                lambda: f.sign,
+                lambda: tuple(f.forward_shape(x.shape)),
+                lambda: tuple(f.inverse_shape(y.shape)),
+                lambda: f.inv.inv is f,
+                lambda: f == f,
+            )
+        ]
     return result
 
 
@@ -121,10 +245,20 @@ def case_constraints(torch):
     D, result = torch.distributions, {}
     L = torch.tensor([[2.0, 0, 0], [0.3, 1.5, 0], [0.1, -0.2, 0.8]])
     values = (L @ L.T, L, torch.eye(3), torch.linspace(-1, 1, 18).reshape(2, 3, 3), torch.tensor([[0.2, 0.3, 0.5]]), -L)
-    for name in ("boolean one_hot nonnegative_integer positive_integer real real_vector positive nonnegative unit_interval simplex lower_triangular lower_cholesky corr_cholesky square symmetric "
-                 "positive_semidefinite positive_definite").split():
+    for name in (
+        "boolean one_hot nonnegative_integer positive_integer real real_vector positive nonnegative unit_interval simplex lower_triangular "
+        "lower_cholesky corr_cholesky square symmetric "
+        "positive_semidefinite positive_definite"
+    ).split():
         c = getattr(D.constraints, name)
-        result[name] = [repr(c), c.event_dim, c.is_discrete, [outcome(lambda: c.check(v)) for v in values], outcome(lambda: repr(D.biject_to(c))), outcome(lambda: repr(D.transform_to(c)))]
+        result[name] = [
+            repr(c),
+            c.event_dim,
+            c.is_discrete,
+            [outcome(lambda: c.check(v)) for v in values],
+            outcome(lambda: repr(D.biject_to(c))),
+            outcome(lambda: repr(D.transform_to(c))),
+        ]
     return result
 
 
@@ -136,6 +270,19 @@ def case_errors(torch):
             return repr(f())
         except Exception as e:
             return [type(e).__name__, str(e)]
-    return [text(f) for f in (lambda: D.Normal(0.0, -1.0), lambda: D.Categorical(t(1.0)), lambda: D.Bernoulli(), lambda: D.Bernoulli(0.3, 0.2), lambda: D.Uniform(1.0, 0.0), lambda: D.Normal("a", 1),
-                              lambda: D.Independent(D.Normal(0.0, 1.0), 1), lambda: D.Normal(0.0, 1.0, validate_args=False).log_prob(3.0), lambda: D.Normal(0.0, 1.0).log_prob(3.0),
-                              lambda: D.Normal(t([0.0]), t([1.0])).log_prob(t([float("nan")])))]
+
+    return [
+        text(f)
+        for f in (
+            lambda: D.Normal(0.0, -1.0),
+            lambda: D.Categorical(t(1.0)),
+            lambda: D.Bernoulli(),
+            lambda: D.Bernoulli(0.3, 0.2),
+            lambda: D.Uniform(1.0, 0.0),
+            lambda: D.Normal("a", 1),
+            lambda: D.Independent(D.Normal(0.0, 1.0), 1),
+            lambda: D.Normal(0.0, 1.0, validate_args=False).log_prob(3.0),
+            lambda: D.Normal(0.0, 1.0).log_prob(3.0),
+            lambda: D.Normal(t([0.0]), t([1.0])).log_prob(t([float("nan")])),
+        )
+    ]

@@ -12,35 +12,102 @@ def outcome(f):
 def case_vmap_of_elementwise_and_promotion(torch):
     t, vm = torch.tensor, torch.vmap
     x, v, s, i = torch.randn(4, 3, 5), torch.randn(4, 3), torch.randn(4), torch.randint(0, 3, (4,))
-    return [vm(torch.add)(x, v[:, :, None]), vm(lambda a, b: a + b)(x, s), vm(lambda a, b: a + b)(v.half(), s), vm(lambda a, b: a * b)(i, s.double()),
-            vm(lambda a: 2 * a - 1 / (a + 10) + a**2)(v), vm(lambda c, a, b: torch.where(c > 0, a, b))(s, v, x[:, :, 0]),
-            vm(lambda a: a.clamp(min=0).to(torch.float64))(x), vm(lambda a, b: a.masked_fill(b > 0, -1.0))(x, x),
-            vm(lambda a: (a == 1) | (a != 2) & ~(a < 0))(i), vm(lambda a, b: torch.max(a, b))(x, x + 1), vm(lambda a: a * 2)(torch.ones(0, 3)),
-            vm(lambda a: torch.zeros_like(a) + a.new_zeros(3, 5))(x), vm(lambda a, b: a + b, in_dims=(1, None))(x, t(2.0))]
+    return [
+        vm(torch.add)(x, v[:, :, None]),
+        vm(lambda a, b: a + b)(x, s),
+        vm(lambda a, b: a + b)(v.half(), s),
+        vm(lambda a, b: a * b)(i, s.double()),
+        vm(lambda a: 2 * a - 1 / (a + 10) + a**2)(v),
+        vm(lambda c, a, b: torch.where(c > 0, a, b))(s, v, x[:, :, 0]),
+        vm(lambda a: a.clamp(min=0).to(torch.float64))(x),
+        vm(lambda a, b: a.masked_fill(b > 0, -1.0))(x, x),
+        vm(lambda a: (a == 1) | (a != 2) & ~(a < 0))(i),
+        vm(lambda a, b: torch.max(a, b))(x, x + 1),
+        vm(lambda a: a * 2)(torch.ones(0, 3)),
+        vm(lambda a: torch.zeros_like(a) + a.new_zeros(3, 5))(x),
+        vm(lambda a, b: a + b, in_dims=(1, None))(x, t(2.0)),
+    ]
 
 
 def case_vmap_of_reductions_and_views(torch):
     vm, x, y = torch.vmap, torch.randn(4, 3, 5), torch.randn(4, 5, 2)
     M = torch.randn(7, 3, 5)
-    return [vm(lambda a: (a.sum(), a.sum(0), a.mean(-1), a.sum((0, 1)), a.max(), a.max(0)[0], a.argmax(1), a.sum(0, keepdim=True), a.std(), a.var(1)))(x),
-            vm(torch.sum)(x[:, 0, 0]), vm(lambda a: (torch.softmax(a, -1), a.softmax(0), a.log_softmax(1), a.logsumexp(1)))(x),
-            vm(lambda a: (a.t(), a.T, a.mT, a.reshape(-1), a.view(5, 3), a.unsqueeze(0), a.unsqueeze(-1), a.transpose(0, 1), a.permute(1, 0), a[None].squeeze(),
-                          a.flatten(), a.expand(2, 3, 5), a.repeat(2, 1), a.flip(0), a.narrow(1, 0, 2), a.select(0, 1)))(x),
-            vm(lambda a: a.chunk(2, 1) + tuple(a.split(2, 0)) + a.unbind(0))(x), vm(lambda a: (torch.cat([a, a], 0), torch.stack([a, a], 1), torch.cat([a, M[0]], 1)))(x),
-            vm(lambda a: torch.topk(a, 2)[0])(x), vm(lambda a: a.sort(0)[0])(x), vm(lambda a: a.cumsum(1))(x), vm(lambda a: ((a > 0).any(), (a > 0).all(0)))(x),
-            vm(torch.tril)(x), vm(lambda a: a.norm())(x), vm(lambda a, b: (a, b.sum()), out_dims=(1, 0))(x, y), vm(lambda a: a.sum(), chunk_size=3)(x)]
+    return [
+        vm(
+            lambda a: (
+                a.sum(),
+                a.sum(0),
+                a.mean(-1),
+                a.sum((0, 1)),
+                a.max(),
+                a.max(0)[0],
+                a.argmax(1),
+                a.sum(0, keepdim=True),
+                a.std(),
+                a.var(1),
+            )
+        )(x),
+        vm(torch.sum)(x[:, 0, 0]),
+        vm(lambda a: (torch.softmax(a, -1), a.softmax(0), a.log_softmax(1), a.logsumexp(1)))(x),
+        vm(
+            lambda a: (
+                a.t(),
+                a.T,
+                a.mT,
+                a.reshape(-1),
+                a.view(5, 3),
+                a.unsqueeze(0),
+                a.unsqueeze(-1),
+                a.transpose(0, 1),
+                a.permute(1, 0),
+                a[None].squeeze(),
+                a.flatten(),
+                a.expand(2, 3, 5),
+                a.repeat(2, 1),
+                a.flip(0),
+                a.narrow(1, 0, 2),
+                a.select(0, 1),
+            )
+        )(x),
+        vm(lambda a: a.chunk(2, 1) + tuple(a.split(2, 0)) + a.unbind(0))(x),
+        vm(lambda a: (torch.cat([a, a], 0), torch.stack([a, a], 1), torch.cat([a, M[0]], 1)))(x),
+        vm(lambda a: torch.topk(a, 2)[0])(x),
+        vm(lambda a: a.sort(0)[0])(x),
+        vm(lambda a: a.cumsum(1))(x),
+        vm(lambda a: ((a > 0).any(), (a > 0).all(0)))(x),
+        vm(torch.tril)(x),
+        vm(lambda a: a.norm())(x),
+        vm(lambda a, b: (a, b.sum()), out_dims=(1, 0))(x, y),
+        vm(lambda a: a.sum(), chunk_size=3)(x),
+    ]
 
 
 def case_vmap_of_products_and_indexing(torch):
     F, vm, x, y = torch.nn.functional, torch.vmap, torch.randn(4, 3, 5), torch.randn(4, 5, 2)
     M, v, i2 = torch.randn(7, 3, 5), torch.randn(4, 3), torch.randint(0, 3, (4, 2))
-    return [vm(torch.dot)(v, v), vm(torch.mv)(x, x[:, 0]), vm(torch.mm)(x, y), vm(torch.matmul, in_dims=(0, None))(x, torch.ones(5, 2)), vm(torch.matmul, in_dims=(None, 0))(M, y),
-            vm(lambda a, b: a @ b)(x[:, 0], y), vm(torch.bmm)(x[:, None], y[:, None]), vm(torch.outer)(v, v), vm(lambda a: F.linear(a, M[0], torch.ones(3)))(x),
-            vm(lambda a, w: F.linear(a, w))(x, torch.stack([M[0]] * 4)), vm(lambda a: F.layer_norm(a, (5,), torch.arange(5.0), torch.ones(5)))(x), vm(lambda k: F.embedding(k, M[0]))(i2),
-            vm(lambda a: (a[0], a[..., 0], a[:, 1:3], a[None], a[-1, 2], a[torch.tensor([0, 2])], a[:, torch.tensor([1, 1])]))(x), vm(lambda a, k: a[:, k])(x, i2),
-            vm(lambda a, k: a[k, :])(x, i2), vm(lambda a, k: a[k, k])(x, i2), vm(lambda a, k: a.gather(0, k[:, None].expand(2, 5)))(x, i2),
-            vm(vm(torch.dot, in_dims=(None, 0)), in_dims=(0, None))(v, v), vm(lambda a, b: a.clone().add_(b))(x, v[:, 0]),
-            vm(lambda a: F.scaled_dot_product_attention(a[None], a[None], a[None]))(x), vm(lambda a, b: torch.einsum("ij,jk->ik", a, b))(x, y)]
+    return [
+        vm(torch.dot)(v, v),
+        vm(torch.mv)(x, x[:, 0]),
+        vm(torch.mm)(x, y),
+        vm(torch.matmul, in_dims=(0, None))(x, torch.ones(5, 2)),
+        vm(torch.matmul, in_dims=(None, 0))(M, y),
+        vm(lambda a, b: a @ b)(x[:, 0], y),
+        vm(torch.bmm)(x[:, None], y[:, None]),
+        vm(torch.outer)(v, v),
+        vm(lambda a: F.linear(a, M[0], torch.ones(3)))(x),
+        vm(lambda a, w: F.linear(a, w))(x, torch.stack([M[0]] * 4)),
+        vm(lambda a: F.layer_norm(a, (5,), torch.arange(5.0), torch.ones(5)))(x),
+        vm(lambda k: F.embedding(k, M[0]))(i2),
+        vm(lambda a: (a[0], a[..., 0], a[:, 1:3], a[None], a[-1, 2], a[torch.tensor([0, 2])], a[:, torch.tensor([1, 1])]))(x),
+        vm(lambda a, k: a[:, k])(x, i2),
+        vm(lambda a, k: a[k, :])(x, i2),
+        vm(lambda a, k: a[k, k])(x, i2),
+        vm(lambda a, k: a.gather(0, k[:, None].expand(2, 5)))(x, i2),
+        vm(vm(torch.dot, in_dims=(None, 0)), in_dims=(0, None))(v, v),
+        vm(lambda a, b: a.clone().add_(b))(x, v[:, 0]),
+        vm(lambda a: F.scaled_dot_product_attention(a[None], a[None], a[None]))(x),
+        vm(lambda a, b: torch.einsum("ij,jk->ik", a, b))(x, y),
+    ]
 
 
 def case_vmap_makes_attention_masks(torch):
@@ -48,7 +115,9 @@ def case_vmap_makes_attention_masks(torch):
 
     def mask(b, h, q, k):
         return q.new_ones((), dtype=torch.bool) & (k <= q).to(q.device) & pad[b, k]
+
     from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+
     f = mask
     for dims in ((None, None, None, 0), (None, None, 0, None), (None, 0, None, None), (0, None, None, None)):
         f = torch.vmap(f, in_dims=dims, out_dims=0)
@@ -58,25 +127,59 @@ def case_vmap_makes_attention_masks(torch):
 
 def case_vmap_refuses(torch):
     vm, x, s = torch.vmap, torch.randn(4, 3, 5), torch.randn(4)
-    return [outcome(f) for f in (
-        lambda: vm(lambda a: a.item())(s), lambda: vm(lambda a: a if a > 0 else -a)(s), lambda: vm(lambda a: a + torch.rand(2))(s), lambda: vm(torch.add)(x, torch.ones(3, 3, 5)),
-        lambda: vm(torch.add)(), lambda: vm(torch.add, in_dims=(0, 5))(x, x), lambda: vm(lambda a, b: a)(x, 3), lambda: vm(lambda a: 3)(x), lambda: vm(torch.add, randomness="x"),
-        lambda: vm(lambda a, b: a.add_(b), in_dims=(None, 0))(torch.zeros(3), x[:, :, 0]), lambda: vm(lambda a: torch.rand(2), randomness="different")(s).shape)]
+    return [
+        outcome(f)
+        for f in (
+            lambda: vm(lambda a: a.item())(s),
+            lambda: vm(lambda a: a if a > 0 else -a)(s),
+            lambda: vm(lambda a: a + torch.rand(2))(s),
+            lambda: vm(torch.add)(x, torch.ones(3, 3, 5)),
+            lambda: vm(torch.add)(),
+            lambda: vm(torch.add, in_dims=(0, 5))(x, x),
+            lambda: vm(lambda a, b: a)(x, 3),
+            lambda: vm(lambda a: 3)(x),
+            lambda: vm(torch.add, randomness="x"),
+            lambda: vm(lambda a, b: a.add_(b), in_dims=(None, 0))(torch.zeros(3), x[:, :, 0]),
+            lambda: vm(lambda a: torch.rand(2), randomness="different")(s).shape,
+        )
+    ]
 
 
 def case_gradients_of_functions(torch):
     F, t = torch.func, torch.tensor
     x, X, w = torch.randn(3), torch.randn(4, 3), torch.randn(3, requires_grad=True)
-    return [outcome(f) for f in (
-        lambda: F.grad(lambda a: (a**3).sum())(x), lambda: F.grad(lambda a, b: (a * b).sum(), (0, 1))(x, x + 1), lambda: F.grad_and_value(lambda a: (a**3).sum())(x),
-        lambda: F.grad(lambda a: ((a**3).sum(), {"k": a * 2}), has_aux=True)(x), lambda: F.grad(F.grad(F.grad(lambda a: a.exp() * a)))(t(1.0)), lambda: F.vmap(F.grad(lambda a: (a.sin() * a).sum()))(X),
-        lambda: F.vmap(F.grad(F.grad(lambda a: a.sin())))(x), lambda: F.grad(lambda a: a)(x), lambda: F.grad(lambda a: 3.0)(x), lambda: F.jacrev(lambda a: a**2)(x), lambda: F.jacfwd(lambda a: a**2)(x),
-        lambda: F.hessian(lambda a: a.prod())(x), lambda: F.jacrev(lambda a, b: (a * b, {"u": a.sum()}), argnums=(0, 1))(x, x), lambda: F.vmap(F.jacrev(lambda a: a.sin()))(X),
-        lambda: (lambda o, f: (o, f(torch.ones(3))))(*F.vjp(lambda a: a.exp(), x)), lambda: F.vmap(F.vjp(lambda a: a.exp(), x)[1])(torch.eye(3)), lambda: F.jvp(lambda a: a.exp(), (x,), (torch.ones(3),)),
-        lambda: F.vmap(lambda a, b: F.jvp(torch.sin, (a,), (b,))[1])(X, X), lambda: F.linearize(torch.sin, x)[1](torch.ones(3)), lambda: F.grad(lambda a: (a * w).sum())(x).requires_grad,
-        lambda: torch.autograd.grad(F.grad(lambda a: (a * w * w).sum())(x).sum(), w)[0], lambda: torch.autograd.grad(F.grad(lambda a: (a**3).sum())(w).sum(), w)[0],
-        lambda: F.grad(lambda a: a.sum(), argnums=3)(x), lambda: F.grad(lambda a: (a["k"] ** 2).sum())({"k": x}), lambda: F.vmap(lambda a: F.grad(lambda b: (a * b).sum())(x))(X),
-        lambda: F.jvp(F.grad(lambda a: (a**3).sum()), (x,), (torch.ones(3),)), lambda: F.jacrev(lambda a: torch.ones(2))(x))]
+    return [
+        outcome(f)
+        for f in (
+            lambda: F.grad(lambda a: (a**3).sum())(x),
+            lambda: F.grad(lambda a, b: (a * b).sum(), (0, 1))(x, x + 1),
+            lambda: F.grad_and_value(lambda a: (a**3).sum())(x),
+            lambda: F.grad(lambda a: ((a**3).sum(), {"k": a * 2}), has_aux=True)(x),
+            lambda: F.grad(F.grad(F.grad(lambda a: a.exp() * a)))(t(1.0)),
+            lambda: F.vmap(F.grad(lambda a: (a.sin() * a).sum()))(X),
+            lambda: F.vmap(F.grad(F.grad(lambda a: a.sin())))(x),
+            lambda: F.grad(lambda a: a)(x),
+            lambda: F.grad(lambda a: 3.0)(x),
+            lambda: F.jacrev(lambda a: a**2)(x),
+            lambda: F.jacfwd(lambda a: a**2)(x),
+            lambda: F.hessian(lambda a: a.prod())(x),
+            lambda: F.jacrev(lambda a, b: (a * b, {"u": a.sum()}), argnums=(0, 1))(x, x),
+            lambda: F.vmap(F.jacrev(lambda a: a.sin()))(X),
+            lambda: (lambda o, f: (o, f(torch.ones(3))))(*F.vjp(lambda a: a.exp(), x)),
+            lambda: F.vmap(F.vjp(lambda a: a.exp(), x)[1])(torch.eye(3)),
+            lambda: F.jvp(lambda a: a.exp(), (x,), (torch.ones(3),)),
+            lambda: F.vmap(lambda a, b: F.jvp(torch.sin, (a,), (b,))[1])(X, X),
+            lambda: F.linearize(torch.sin, x)[1](torch.ones(3)),
+            lambda: F.grad(lambda a: (a * w).sum())(x).requires_grad,
+            lambda: torch.autograd.grad(F.grad(lambda a: (a * w * w).sum())(x).sum(), w)[0],
+            lambda: torch.autograd.grad(F.grad(lambda a: (a**3).sum())(w).sum(), w)[0],
+            lambda: F.grad(lambda a: a.sum(), argnums=3)(x),
+            lambda: F.grad(lambda a: (a["k"] ** 2).sum())({"k": x}),
+            lambda: F.vmap(lambda a: F.grad(lambda b: (a * b).sum())(x))(X),
+            lambda: F.jvp(F.grad(lambda a: (a**3).sum()), (x,), (torch.ones(3),)),
+            lambda: F.jacrev(lambda a: torch.ones(2))(x),
+        )
+    ]
 
 
 def case_modules_as_functions(torch):
@@ -89,5 +192,10 @@ def case_modules_as_functions(torch):
     X, y, l = torch.randn(4, 3), torch.randn(4, 1), nn.Linear(3, 3)
     loss = lambda q, a, b: ((F.functional_call(m, q, (a[None],)) - b[None]) ** 2).sum()
     stacked = F.stack_module_state([l, l])[0]
-    return [F.functional_call(m, p, (X,)), F.functional_call(m, [{k: v for k, v in p.items() if "0" in k}, {k: v for k, v in p.items() if "2" in k}], X), F.grad(loss)(p, X[0], y[0]),
-            F.vmap(F.grad(loss), in_dims=(None, 0, 0))(p, X, y), [v.shape for v in stacked.values()]]
+    return [
+        F.functional_call(m, p, (X,)),
+        F.functional_call(m, [{k: v for k, v in p.items() if "0" in k}, {k: v for k, v in p.items() if "2" in k}], X),
+        F.grad(loss)(p, X[0], y[0]),
+        F.vmap(F.grad(loss), in_dims=(None, 0, 0))(p, X, y),
+        [v.shape for v in stacked.values()],
+    ]

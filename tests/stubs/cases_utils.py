@@ -25,6 +25,7 @@ def whole(f):
 
 class Squares:
     """A dataset that draws random numbers."""
+
     def __init__(self, torch, n):
         self.torch, self.n = torch, n
 
@@ -43,17 +44,27 @@ def stream(torch, n):
         def __iter__(self):
             w = torch.utils.data.get_worker_info()
             return iter(range(n)) if w is None else iter(range(w.id, n, w.num_workers))
+
     return Stream()
 
 
 def case_data_orders(torch):
     D = torch.utils.data
     ds = D.TensorDataset(torch.arange(10), torch.arange(10) * 2.0)
-    return [list(D.DataLoader(ds, 4, shuffle=True)), list(D.DataLoader(ds, batch_sampler=D.BatchSampler(D.SequentialSampler(ds), 3, True))),
-            list(D.DataLoader(ds, 2, shuffle=True, generator=torch.Generator().manual_seed(3))), list(D.RandomSampler(range(10), replacement=True, num_samples=70)),
-            list(D.RandomSampler(range(10), num_samples=25)), list(D.WeightedRandomSampler([1, 2, 3.0], 5)), list(D.SubsetRandomSampler([5, 6, 7])), list(D.DistributedSampler(range(10), 3, 1)),
-            list(D.DistributedSampler(range(10), 3, 2, drop_last=True)), [len(D.DistributedSampler(range(n), 4, 2, drop_last=d)) for n in range(4, 13) for d in (False, True)],
-            [s.indices for s in D.random_split(range(10), [0.3, 0.7])], [s.indices for s in D.random_split(range(10), [3, 7], generator=torch.Generator().manual_seed(42))]]
+    return [
+        list(D.DataLoader(ds, 4, shuffle=True)),
+        list(D.DataLoader(ds, batch_sampler=D.BatchSampler(D.SequentialSampler(ds), 3, True))),
+        list(D.DataLoader(ds, 2, shuffle=True, generator=torch.Generator().manual_seed(3))),
+        list(D.RandomSampler(range(10), replacement=True, num_samples=70)),
+        list(D.RandomSampler(range(10), num_samples=25)),
+        list(D.WeightedRandomSampler([1, 2, 3.0], 5)),
+        list(D.SubsetRandomSampler([5, 6, 7])),
+        list(D.DistributedSampler(range(10), 3, 1)),
+        list(D.DistributedSampler(range(10), 3, 2, drop_last=True)),
+        [len(D.DistributedSampler(range(n), 4, 2, drop_last=d)) for n in range(4, 13) for d in (False, True)],
+        [s.indices for s in D.random_split(range(10), [0.3, 0.7])],
+        [s.indices for s in D.random_split(range(10), [3, 7], generator=torch.Generator().manual_seed(42))],
+    ]
 
 
 def case_data_workers(torch):
@@ -61,9 +72,16 @@ def case_data_workers(torch):
     np.random.seed(0)
     persistent = D.DataLoader(Squares(torch, 7), 2, shuffle=True, num_workers=2, persistent_workers=True, prefetch_factor=3)
     again = D.DataLoader(stream(torch, 5), 2, num_workers=2, persistent_workers=True)
-    return [list(D.DataLoader(Squares(torch, 6), 2, shuffle=True, num_workers=2)), list(persistent), list(persistent), list(D.DataLoader(stream(torch, 11), 2, num_workers=2)),
-            list(D.DataLoader(stream(torch, 11), 2, num_workers=2, drop_last=True)), list(again), list(again),
-            sorted(x for b in D.DataLoader(list(range(10)), 2, num_workers=2, in_order=False) for x in b.tolist())]
+    return [
+        list(D.DataLoader(Squares(torch, 6), 2, shuffle=True, num_workers=2)),
+        list(persistent),
+        list(persistent),
+        list(D.DataLoader(stream(torch, 11), 2, num_workers=2)),
+        list(D.DataLoader(stream(torch, 11), 2, num_workers=2, drop_last=True)),
+        list(again),
+        list(again),
+        sorted(x for b in D.DataLoader(list(range(10)), 2, num_workers=2, in_order=False) for x in b.tolist()),
+    ]
 
 
 def case_data_worker_errors(torch):
@@ -88,54 +106,148 @@ def case_data_worker_errors(torch):
 
     def init(i):
         raise ValueError("init")
-    return [text(lambda: list(D.DataLoader(Bad(), 2, num_workers=1))), text(lambda: list(D.DataLoader(Bad(), 2))), text(lambda: list(D.DataLoader(Dies(), num_workers=1)))[0],
-            text(lambda: list(D.DataLoader(Sleeps(), num_workers=1, timeout=0.5))), text(lambda: list(D.DataLoader([1], num_workers=1, worker_init_fn=init)))]
+
+    return [
+        text(lambda: list(D.DataLoader(Bad(), 2, num_workers=1))),
+        text(lambda: list(D.DataLoader(Bad(), 2))),
+        text(lambda: list(D.DataLoader(Dies(), num_workers=1)))[0],
+        text(lambda: list(D.DataLoader(Sleeps(), num_workers=1, timeout=0.5))),
+        text(lambda: list(D.DataLoader([1], num_workers=1, worker_init_fn=init))),
+    ]
 
 
 def case_data_collate_and_checks(torch):
     D = torch.utils.data
     P = collections.namedtuple("P", "a b")
     ds = D.TensorDataset(torch.arange(10), torch.arange(10) * 2.0)
-    options = (dict(batch_size=0), dict(num_workers=-1), dict(timeout=-1), dict(prefetch_factor=2), dict(persistent_workers=True), dict(shuffle=True, sampler=[1]), dict(batch_sampler=[[1]], shuffle=True),
-               dict(batch_size=None, drop_last=True), dict(multiprocessing_context="foo", num_workers=1), dict(multiprocessing_context="fork"))
-    return [text(f) for f in (
-        lambda: D.default_collate([P(1, 2.0), P(3, 4.0)]), lambda: D.default_collate([{"a": np.float32(1), "b": [1, 2]}] * 2), lambda: D.default_collate([[1], [1, 2]]), lambda: D.default_collate([object()]),
-        lambda: D.default_collate([np.array(["a"])]), lambda: D.default_collate([True, False]), lambda: D.default_convert({"a": np.ones(2), "b": (1, np.float64(2)), "c": "x"}),
-        lambda: D.ConcatDataset([range(3), range(5)])[-1], lambda: list(D.ChainDataset([stream(torch, 2), stream(torch, 3)])), lambda: D.StackDataset(a=range(3), b=range(3))[1],
-        lambda: D.StackDataset(range(3), range(4)), lambda: D.StackDataset(ds, range(10)).__getitems__([1, 2]), lambda: D.Subset(ds, [3, 4])[1], lambda: D.random_split(range(10), [3, 8]),
-        lambda: D.DataLoader(stream(torch, 3), shuffle=True), lambda: setattr(D.DataLoader(ds), "batch_size", 3), lambda: len(D.DataLoader(stream(torch, 5), 2)), lambda: list(D.DataLoader(stream(torch, 5), None)))
+    options = (
+        dict(batch_size=0),
+        dict(num_workers=-1),
+        dict(timeout=-1),
+        dict(prefetch_factor=2),
+        dict(persistent_workers=True),
+        dict(shuffle=True, sampler=[1]),
+        dict(batch_sampler=[[1]], shuffle=True),
+        dict(batch_size=None, drop_last=True),
+        dict(multiprocessing_context="foo", num_workers=1),
+        dict(multiprocessing_context="fork"),
+    )
+    return [
+        text(f)
+        for f in (
+            lambda: D.default_collate([P(1, 2.0), P(3, 4.0)]),
+            lambda: D.default_collate([{"a": np.float32(1), "b": [1, 2]}] * 2),
+            lambda: D.default_collate([[1], [1, 2]]),
+            lambda: D.default_collate([object()]),
+            lambda: D.default_collate([np.array(["a"])]),
+            lambda: D.default_collate([True, False]),
+            lambda: D.default_convert({"a": np.ones(2), "b": (1, np.float64(2)), "c": "x"}),
+            lambda: D.ConcatDataset([range(3), range(5)])[-1],
+            lambda: list(D.ChainDataset([stream(torch, 2), stream(torch, 3)])),
+            lambda: D.StackDataset(a=range(3), b=range(3))[1],
+            lambda: D.StackDataset(range(3), range(4)),
+            lambda: D.StackDataset(ds, range(10)).__getitems__([1, 2]),
+            lambda: D.Subset(ds, [3, 4])[1],
+            lambda: D.random_split(range(10), [3, 8]),
+            lambda: D.DataLoader(stream(torch, 3), shuffle=True),
+            lambda: setattr(D.DataLoader(ds), "batch_size", 3),
+            lambda: len(D.DataLoader(stream(torch, 5), 2)),
+            lambda: list(D.DataLoader(stream(torch, 5), None)),
+        )
     ] + [text(lambda: list(D.DataLoader(ds, **o))) for o in options]
 
 
 def case_pytree(torch):
     P = __import__("importlib").import_module("torch.utils._pytree")
-    t = {"b": [1, 2], "a": (3, None, collections.OrderedDict(x=1)), "c": collections.deque([1], maxlen=3), "d": collections.defaultdict(list, a=(1,))}
+    t = {
+        "b": [1, 2],
+        "a": (3, None, collections.OrderedDict(x=1)),
+        "c": collections.deque([1], maxlen=3),
+        "d": collections.defaultdict(list, a=(1,)),
+    }
     leaves, spec = P.tree_flatten(t)
-    return [leaves, repr(spec), P.treespec_dumps(spec), P.treespec_pprint(spec), P.treespec_loads(P.treespec_dumps(spec)) == spec, repr(P.tree_flatten_with_path(t)),
-            [spec.num_nodes, spec.num_leaves, spec.num_children]] + [whole(f) for f in (
-                lambda: P.tree_unflatten([1], spec), lambda: P.tree_map(lambda a, b: 0, [1, 2], [1]), lambda: P.tree_map(lambda a, b: 0, [1, 2], (1, 2)), lambda: P.tree_map(lambda a, b: 0, {"a": 1}, {"b": 1}),
-                lambda: P.register_pytree_node(list, None, None), lambda: P.treespec_dumps(1), lambda: P.treespec_loads("[3,{}]"), lambda: P.tree_map_only(3, lambda x: x, [1]),
-                lambda: repr(P.tree_map(lambda a, b: (a, b), {"a": 1, "b": 2}, collections.OrderedDict(b=1, a=2))), lambda: list(P.tree_map(lambda x: x, torch.max(torch.eye(2), 0))),
-                lambda: repr(P.tree_map_with_path(lambda p, x, y: (P.keystr(p), x, y), t, t)), lambda: P._broadcast_to_and_flatten([1, 2], P.tree_structure([[1, 2], 3])),
-                lambda: repr(P.tree_map(lambda x: x + 1, torch.Size([1, 2]))), lambda: isinstance(P.tree_structure(1), P.LeafSpec))]
+    return [
+        leaves,
+        repr(spec),
+        P.treespec_dumps(spec),
+        P.treespec_pprint(spec),
+        P.treespec_loads(P.treespec_dumps(spec)) == spec,
+        repr(P.tree_flatten_with_path(t)),
+        [spec.num_nodes, spec.num_leaves, spec.num_children],
+    ] + [
+        whole(f)
+        for f in (
+            lambda: P.tree_unflatten([1], spec),
+            lambda: P.tree_map(lambda a, b: 0, [1, 2], [1]),
+            lambda: P.tree_map(lambda a, b: 0, [1, 2], (1, 2)),
+            lambda: P.tree_map(lambda a, b: 0, {"a": 1}, {"b": 1}),
+            lambda: P.register_pytree_node(list, None, None),
+            lambda: P.treespec_dumps(1),
+            lambda: P.treespec_loads("[3,{}]"),
+            lambda: P.tree_map_only(3, lambda x: x, [1]),
+            lambda: repr(P.tree_map(lambda a, b: (a, b), {"a": 1, "b": 2}, collections.OrderedDict(b=1, a=2))),
+            lambda: list(P.tree_map(lambda x: x, torch.max(torch.eye(2), 0))),
+            lambda: repr(P.tree_map_with_path(lambda p, x, y: (P.keystr(p), x, y), t, t)),
+            lambda: P._broadcast_to_and_flatten([1, 2], P.tree_structure([[1, 2], 3])),
+            lambda: repr(P.tree_map(lambda x: x + 1, torch.Size([1, 2]))),
+            lambda: isinstance(P.tree_structure(1), P.LeafSpec),
+        )
+    ]
 
 
 def case_assert_close(torch):
     t, nan, A = torch.tensor, float("nan"), torch.testing.assert_close
-    pairs = [(1.0, 1.0 + 1e-7, {}), (1.0, 1.1, {}), (torch.ones(2), torch.ones(2).double(), {}), (torch.ones(2), torch.ones(2).double(), dict(check_dtype=False)), (torch.ones(2), torch.ones(3), {}),
-             ([torch.ones(1)], [torch.ones(1)], {}), (t(nan), t(nan), {}), (t(nan), t(nan), dict(equal_nan=True)), (torch.ones(3), t([1, 1, 1.5]), dict(atol=1e-3, rtol=1e-3)), ({"a": 1}, {"a": 2}, {}),
-             ({"a": 1, "b": 1}, {"a": 1, "c": 1}, {}), ([1, 2], [1], {}), ([1, [2, t([1.0, 2])]], [1, [2, t([1.0, 3])]], {}), (None, 1, {}), (True, False, {}), (1, 1.0, {}), ("a", "b", {}),
-             (t([1, 2]), t([1, 3]), {}), (t([True]), t([False]), {}), (t([1, 2]), t([1, 3]), dict(rtol=0, atol=0)), (torch.ones(2), [1, 1], {}), (np.ones(2), np.ones(2) * 2, {}), (np.float32(1), np.float32(2), {}),
-             (torch.ones(2), torch.ones(2), dict(rtol=1)), (t([0.0]), t([1e-3]), dict(msg="hey")), (t([0.0]), t([1e-3]), dict(msg=lambda m: "X" + m)), (torch.ones(2, 3).t(), torch.ones(3, 2), dict(check_stride=True)),
-             (torch.ones(2, device="meta"), torch.ones(2), {}), (t([1 + 2j]), t([1 + 3j]), {}), (t(1e30), t(float("inf")), {}), (t([1e-6, 2.0], dtype=torch.bfloat16), t([0, 2.1], dtype=torch.bfloat16), {}),
-             (torch.nn.Parameter(torch.ones(2)), torch.ones(2), dict(allow_subclasses=False)), ({1: t([1.0]), "a": 2}, {1: t([2.0]), "a": 2}, {}), (t([[1.0, 2], [3, 4]]), t([[1.0, 2], [3.5, 9]]), {}), (t(3), t(4), {})]
+    pairs = [
+        (1.0, 1.0 + 1e-7, {}),
+        (1.0, 1.1, {}),
+        (torch.ones(2), torch.ones(2).double(), {}),
+        (torch.ones(2), torch.ones(2).double(), dict(check_dtype=False)),
+        (torch.ones(2), torch.ones(3), {}),
+        ([torch.ones(1)], [torch.ones(1)], {}),
+        (t(nan), t(nan), {}),
+        (t(nan), t(nan), dict(equal_nan=True)),
+        (torch.ones(3), t([1, 1, 1.5]), dict(atol=1e-3, rtol=1e-3)),
+        ({"a": 1}, {"a": 2}, {}),
+        ({"a": 1, "b": 1}, {"a": 1, "c": 1}, {}),
+        ([1, 2], [1], {}),
+        ([1, [2, t([1.0, 2])]], [1, [2, t([1.0, 3])]], {}),
+        (None, 1, {}),
+        (True, False, {}),
+        (1, 1.0, {}),
+        ("a", "b", {}),
+        (t([1, 2]), t([1, 3]), {}),
+        (t([True]), t([False]), {}),
+        (t([1, 2]), t([1, 3]), dict(rtol=0, atol=0)),
+        (torch.ones(2), [1, 1], {}),
+        (np.ones(2), np.ones(2) * 2, {}),
+        (np.float32(1), np.float32(2), {}),
+        (torch.ones(2), torch.ones(2), dict(rtol=1)),
+        (t([0.0]), t([1e-3]), dict(msg="hey")),
+        (t([0.0]), t([1e-3]), dict(msg=lambda m: "X" + m)),
+        (torch.ones(2, 3).t(), torch.ones(3, 2), dict(check_stride=True)),
+        (torch.ones(2, device="meta"), torch.ones(2), {}),
+        (t([1 + 2j]), t([1 + 3j]), {}),
+        (t(1e30), t(float("inf")), {}),
+        (t([1e-6, 2.0], dtype=torch.bfloat16), t([0, 2.1], dtype=torch.bfloat16), {}),
+        (torch.nn.Parameter(torch.ones(2)), torch.ones(2), dict(allow_subclasses=False)),
+        ({1: t([1.0]), "a": 2}, {1: t([2.0]), "a": 2}, {}),
+        (t([[1.0, 2], [3, 4]]), t([[1.0, 2], [3.5, 9]]), {}),
+        (t(3), t(4), {}),
+    ]
     return [whole(lambda: A(a, b, **k)) for a, b, k in pairs]
 
 
 def case_make_tensor(torch):
     out = []
     for dtype in (torch.float32, torch.int64, torch.bool, torch.uint8, torch.bfloat16):
-        for k in ({}, dict(low=1, high=5), dict(noncontiguous=True), dict(exclude_zero=True), dict(low=5, high=1), dict(requires_grad=True)):
+        for k in (
+            {},
+            dict(low=1, high=5),
+            dict(noncontiguous=True),
+            dict(exclude_zero=True),
+            dict(low=5, high=1),
+            dict(requires_grad=True),
+        ):
             torch.manual_seed(0)
             out.append(text(lambda: torch.testing.make_tensor(3, 4, dtype=dtype, device="cpu", **k)))
     return out
@@ -143,6 +255,7 @@ def case_make_tensor(torch):
 
 def case_checkpoint(torch):
     from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
     nn, calls = torch.nn, [0]
     lin, drop = nn.Linear(4, 4), nn.Dropout(0.5)
     with torch.no_grad():
@@ -179,6 +292,7 @@ def case_checkpoint(torch):
         y = checkpoint(lambda v: v.sin(), z, use_reentrant=False)
         z.add_(1)
         y.sum().backward()
+
     seq = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)])
     for p in seq.parameters():
         p.data.fill_(0.1)
@@ -200,11 +314,27 @@ def case_checkpoint(torch):
     def second():
         (g,) = torch.autograd.grad(checkpoint(lambda v: v**3, x, use_reentrant=False).sum(), x, create_graph=True)
         return torch.autograd.grad(g.sum(), x)
-    return [text(g) for g in (
-        lambda: run(f, use_reentrant=True), lambda: run(f, use_reentrant=False), lambda: run(f, use_reentrant=False, early_stop=False),
-        lambda: run(lambda v: checkpoint(f, checkpoint(f, v, use_reentrant=False), use_reentrant=False) * v, use_reentrant=False), retain, second, lambda: run(changes, use_reentrant=False, early_stop=False),
-        lambda: checkpoint(f, x, use_reentrant=True, foo=1), lambda: torch.autograd.grad(checkpoint(f, x, use_reentrant=True).sum(), x), lambda: checkpoint(f, x, use_reentrant=False, determinism_check="foo"),
-        lambda: sequential(True), lambda: sequential(False), with_keywords, lambda: text(in_place)[0], lambda: [calls.__setitem__(0, 0), checkpoint(early, x, use_reentrant=False).sum().backward(), calls[0]])]
+
+    return [
+        text(g)
+        for g in (
+            lambda: run(f, use_reentrant=True),
+            lambda: run(f, use_reentrant=False),
+            lambda: run(f, use_reentrant=False, early_stop=False),
+            lambda: run(lambda v: checkpoint(f, checkpoint(f, v, use_reentrant=False), use_reentrant=False) * v, use_reentrant=False),
+            retain,
+            second,
+            lambda: run(changes, use_reentrant=False, early_stop=False),
+            lambda: checkpoint(f, x, use_reentrant=True, foo=1),
+            lambda: torch.autograd.grad(checkpoint(f, x, use_reentrant=True).sum(), x),
+            lambda: checkpoint(f, x, use_reentrant=False, determinism_check="foo"),
+            lambda: sequential(True),
+            lambda: sequential(False),
+            with_keywords,
+            lambda: text(in_place)[0],
+            lambda: [calls.__setitem__(0, 0), checkpoint(early, x, use_reentrant=False).sum().backward(), calls[0]],
+        )
+    ]
 
 
 def case_masked(torch):
@@ -213,7 +343,16 @@ def case_masked(torch):
         mask = torch.rand(3, 4) > 0.4
         for name in ("sum prod mean var std amax amin argmax argmin median logsumexp norm").split():
             f = getattr(torch.masked, name)
-            out.append([name, [text(lambda: f(x, *a, mask=mask, **k)) if name != "norm" else text(lambda: f(x, 2, *a, mask=mask, **k)) for a in ((), (0,), (-1,)) for k in ({}, {"keepdim": True})]])
+            out.append(
+                [
+                    name,
+                    [
+                        text(lambda: f(x, *a, mask=mask, **k)) if name != "norm" else text(lambda: f(x, 2, *a, mask=mask, **k))
+                        for a in ((), (0,), (-1,))
+                        for k in ({}, {"keepdim": True})
+                    ],
+                ]
+            )
         for name in ("softmax", "log_softmax", "softmin", "cumsum", "cumprod"):
             out.append([name, text(lambda: getattr(torch.masked, name)(x, 1, mask=mask, dtype=torch.float32))])
         out.append(text(lambda: torch.masked.normalize(x, 2.0, 1, mask=mask)))
@@ -226,12 +365,18 @@ def case_library(torch):
     @L.custom_op("cases::scaled_square", mutates_args=())
     def scaled_square(x: torch.Tensor, k: float = 2.0) -> torch.Tensor:
         return (x.detach() * k) ** 2
-    out = [scaled_square(torch.ones(2)), torch.ops.cases.scaled_square(torch.ones(2), 3.0), torch.ops.cases.scaled_square.default(torch.ones(2), 3.0),
-           text(lambda: scaled_square(torch.ones(2, requires_grad=True)).sum().backward())[0]]
+
+    out = [
+        scaled_square(torch.ones(2)),
+        torch.ops.cases.scaled_square(torch.ones(2), 3.0),
+        torch.ops.cases.scaled_square.default(torch.ones(2), 3.0),
+        text(lambda: scaled_square(torch.ones(2, requires_grad=True)).sum().backward())[0],
+    ]
 
     def setup(ctx, inputs, output):
         ctx.save_for_backward(inputs[0])
         ctx.k = inputs[1]
+
     scaled_square.register_autograd(lambda ctx, g: (g * 2 * ctx.saved_tensors[0] * ctx.k**2, None), setup_context=setup)
     x = torch.ones(2, requires_grad=True)
     scaled_square(x, 3.0).sum().backward()
@@ -239,8 +384,13 @@ def case_library(torch):
     lib = L.Library("cases", "FRAGMENT")
     lib.define("plus_one(Tensor x) -> Tensor")
     lib.impl("plus_one", lambda x: x + 1, "CPU")
-    return out + [x.grad, scaled_square(torch.ones(2, device="meta")).shape, torch.ops.cases.plus_one(torch.ones(1)), text(lambda: torch.ops.cases.plus_one(torch.ones(1, device="meta")))[0],
-                  L.infer_schema(scaled_square._init_fn, mutates_args=())]
+    return out + [
+        x.grad,
+        scaled_square(torch.ones(2, device="meta")).shape,
+        torch.ops.cases.plus_one(torch.ones(1)),
+        text(lambda: torch.ops.cases.plus_one(torch.ones(1, device="meta")))[0],
+        L.infer_schema(scaled_square._init_fn, mutates_args=()),
+    ]
 
 
 def case_amp(torch):
@@ -257,8 +407,15 @@ def case_amp(torch):
         @torch.amp.custom_bwd(device_type="cpu")
         def backward(ctx, g, _):
             return g * 2
+
     with A("cpu"):
-        state = [(a @ b).dtype, torch.get_autocast_dtype("cpu"), torch.is_autocast_enabled("cpu"), (a + b).dtype, [o.dtype for o in Double.apply(a.clone().requires_grad_())]]
+        state = [
+            (a @ b).dtype,
+            torch.get_autocast_dtype("cpu"),
+            torch.is_autocast_enabled("cpu"),
+            (a + b).dtype,
+            [o.dtype for o in Double.apply(a.clone().requires_grad_())],
+        ]
         with A("cpu", enabled=False):
             state.append((a @ b).dtype)
     scaler, p = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2), torch.ones(2, requires_grad=True)
@@ -269,8 +426,17 @@ def case_amp(torch):
         scaler.step(optimizer)
         scaler.update()
         log.append([p.detach().clone(), scaler.get_scale(), scaler.state_dict()])
-    return [str(s) for s in state] + log + [text(lambda: A("meta"))[0], text(lambda: A(torch.device("cpu"))), text(lambda: A("cpu", torch.float32)._enabled), text(lambda: A("cuda")._enabled),
-                                            torch.amp.GradScaler("cuda").state_dict()]
+    return (
+        [str(s) for s in state]
+        + log
+        + [
+            text(lambda: A("meta"))[0],
+            text(lambda: A(torch.device("cpu"))),
+            text(lambda: A("cpu", torch.float32)._enabled),
+            text(lambda: A("cuda")._enabled),
+            torch.amp.GradScaler("cuda").state_dict(),
+        ]
+    )
 
 
 def case_absent_devices(torch):
@@ -279,13 +445,52 @@ def case_absent_devices(torch):
     def inside(c):
         with c:
             return "entered"
-    return [text(f) for f in (
-        C.is_available, C.device_count, C.current_device, C.synchronize, C.get_device_name, C.get_rng_state, C.get_rng_state_all, C.empty_cache, lambda: C.manual_seed(0), C.memory_allocated, C.memory_summary if False else C.init,
-        C.get_arch_list, C.is_bf16_supported, C.mem_get_info, lambda: inside(C.device(0)), lambda: inside(C.device(-1)), lambda: inside(C.stream(None)), lambda: C.FloatTensor(2), C.Stream, lambda: isinstance(torch.ones(1), C.FloatTensor),
-        X.is_available, X.current_device, X.device_count, lambda: X.Stream(), M.is_available, M.empty_cache, M.current_allocated_memory, torch.backends.mps.is_available, torch.backends.cudnn.is_available,
-        torch.accelerator.is_available, torch.accelerator.current_accelerator, torch.accelerator.current_device_index, lambda: torch.ones(1).cuda(), lambda: torch.ones(1).to("cuda"), torch.cpu.current_device,
-        lambda: setattr(torch.backends.cudnn, "enabled", 3), lambda: setattr(torch.backends.cuda.matmul, "foo", 1), lambda: torch.backends.cuda.matmul.allow_tf32, torch.backends.cuda.flash_sdp_enabled,
-        lambda: inside(torch.backends.cudnn.flags(enabled=False)))]
+
+    return [
+        text(f)
+        for f in (
+            C.is_available,
+            C.device_count,
+            C.current_device,
+            C.synchronize,
+            C.get_device_name,
+            C.get_rng_state,
+            C.get_rng_state_all,
+            C.empty_cache,
+            lambda: C.manual_seed(0),
+            C.memory_allocated,
+            C.init,
+            C.get_arch_list,
+            C.is_bf16_supported,
+            C.mem_get_info,
+            lambda: inside(C.device(0)),
+            lambda: inside(C.device(-1)),
+            lambda: inside(C.stream(None)),
+            lambda: C.FloatTensor(2),
+            C.Stream,
+            lambda: isinstance(torch.ones(1), C.FloatTensor),
+            X.is_available,
+            X.current_device,
+            X.device_count,
+            lambda: X.Stream(),
+            M.is_available,
+            M.empty_cache,
+            M.current_allocated_memory,
+            torch.backends.mps.is_available,
+            torch.backends.cudnn.is_available,
+            torch.accelerator.is_available,
+            torch.accelerator.current_accelerator,
+            torch.accelerator.current_device_index,
+            lambda: torch.ones(1).cuda(),
+            lambda: torch.ones(1).to("cuda"),
+            torch.cpu.current_device,
+            lambda: setattr(torch.backends.cudnn, "enabled", 3),
+            lambda: setattr(torch.backends.cuda.matmul, "foo", 1),
+            lambda: torch.backends.cuda.matmul.allow_tf32,
+            torch.backends.cuda.flash_sdp_enabled,
+            lambda: inside(torch.backends.cudnn.flags(enabled=False)),
+        )
+    ]
 
 
 def case_futures(torch):

@@ -14,7 +14,8 @@ __all__ = ["checkpoint", "checkpoint_sequential", "CheckpointError", "Checkpoint
            "set_checkpoint_debug_enabled", "create_selective_checkpoint_contexts"]
 _DEFAULT_DETERMINISM_MODE = "default"
 _checkpoint_debug_enabled = _enable_checkpoint_early_stop = None
-_EXPLICIT = ("the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint without use_reentrant will "
+_EXPLICIT = ("the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint without use_reentrant "
+             "will "
              "raise an exception. use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can "
              "pass use_reentrant=True.")
 _TIP = "\nTip: To see a more detailed error message, pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)`."
@@ -81,8 +82,8 @@ def _infer_device_type(*args):
     types = [x.device.type for x in _device_tensors(args)]
     if len(set(types)) > 1:
         warnings.warn("Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device state will only be "
-                      f"saved for devices of a single device type, and the remaining devices will be ignored. Device types: {sorted(set(types))} "
-                      f"first device type: {types[0]}", stacklevel=3)
+                      f"saved for devices of a single device type, and the remaining devices will be ignored. Device types: "
+                      f"{sorted(set(types))} first device type: {types[0]}", stacklevel=3)
     return types[0] if types else DefaultDeviceType.get_device_type()
 
 
@@ -139,7 +140,8 @@ class CheckpointFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         if not torch.autograd._is_checkpoint_valid():
-            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                               "parameter "
                                "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
                                "passing the `inputs` argument.")
         inputs = list(ctx.others)

@@ -1,0 +1,114 @@
+"""torch.fx: graphs, generated code and what it computes, text for text as in PyTorch."""
+
+import copy
+import inspect
+import math
+import operator
+
+__warningregistry__ = {}
+
+
+def module(torch):
+    nn = torch.nn
+
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l, self.p, self.c = nn.Linear(2, 2), nn.Parameter(torch.ones(2)), torch.ones(2)
+            self.register_buffer("b", torch.ones(2))
+            self.seq = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+            with torch.no_grad():
+                for p in self.parameters():
+                    p.copy_(torch.linspace(-1, 1, p.numel()).reshape(p.shape))
+
+        def forward(self, x, y=3, *a, k=None, **kw):
+            z = self.l(x) + self.p * self.b * self.c
+            z = torch.relu(z).view(x.size(0), -1)[..., :1]
+            u, v = self.seq(x).chunk(2, dim=1)
+            z = z.clone()
+            z += 1
+            w = torch.tanh(torch.cat([u, v], 1)).sum(dim=[0])
+            return {"o": z, "t": (z + y, 1 - z), "w": w * math.pi, "sh": x.shape[0], "d": (-u) ** 2, "n": torch.tensor([1.0, 2.0]) * w}
+
+    return M()
+
+
+def text(f):
+    try:
+        return f()
+    except Exception as e:
+        return [type(e).__name__, str(e).split("\n")[0]]
+
+
+def case_symbolic_trace(torch):
+    g = torch.fx.symbolic_trace(module(torch))
+    c = copy.deepcopy(g)
+    x = torch.ones(1, 2)
+    return [
+        str(g.graph),
+        g.code,
+        g(x),
+        c(x),
+        c.code == g.code,
+        c.graph is g.graph,
+        list(g.state_dict()),
+        str(inspect.signature(g.forward)),
+        torch.fx.Interpreter(g).run(x, 3),
+        [[n.op, n.name, str(n.args), sorted(u.name for u in n.users)] for n in g.graph.nodes],
+    ]
+
+
+def case_functions(torch):
+    def f1(x, input, sum=2):
+        return (x + input) * sum + x.sum()
+
+    def f2(x):
+        y = x.clone()
+        y -= 2
+        y **= 2
+        return y
+
+    def f3(x):
+        return x.float().masked_fill(x > 0, float("-inf")), x.device, torch.zeros(2, device="cpu") + x
+
+    def f4(x, flag):
+        return x + 1 if flag else x - 1
+
+    return [
+        text(lambda: torch.fx.symbolic_trace(f).code)
+        for f in (
+            f1,
+            f2,
+            f3,
+            lambda x: 1 if x > 0 else 2,
+            lambda x: len(x),
+            lambda x: [i for i in x],
+            lambda x: x in [1],
+            lambda *a: a[0],
+            lambda x, **kw: x + kw["a"],
+        )
+    ] + [torch.fx.symbolic_trace(f4, concrete_args={"flag": True})(torch.ones(1), True)]
+
+
+def case_changing_graphs(torch):
+    gm = torch.fx.symbolic_trace(lambda x: torch.relu(x + 1))
+    for n in gm.graph.nodes:
+        if n.target is operator.add:
+            with gm.graph.inserting_after(n):
+                n.replace_all_uses_with(gm.graph.call_function(torch.mul, n.args))
+            gm.graph.erase_node(n)
+    with gm.graph.inserting_before():
+        gm.graph.placeholder("q")
+    gm.graph.eliminate_dead_code()
+    gm.graph.lint()
+    gm.recompile()
+    g = torch.fx.Graph()
+    x = g.placeholder("x")
+    g.output(g.call_method("neg", (x,)))
+    return [
+        gm.code,
+        gm(torch.ones(1), torch.tensor([3.0])),
+        torch.fx.GraphModule({}, g)(torch.ones(1)),
+        text(lambda: g.erase_node(x)),
+        torch.fx.Transformer(torch.fx.symbolic_trace(lambda x: x + 1)).transform()(torch.ones(1)),
+    ]
