@@ -154,7 +154,8 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
 # ------------------------------------------------------------------------------------------------ from tensors of parameters
 def _sampler(schema, derivative=None, meta=None, **options):
     """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
-    inner = op("_C." + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False, **options)
+    inner = op("_C." + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False,
+               **options)
 
     def sample(*args):
         device = args[0].device
@@ -167,10 +168,13 @@ def _sampler(schema, derivative=None, meta=None, **options):
 
 
 _zero = {"self": lambda g: T.zeros_like(g)}
-_bernoulli = _sampler("_bernoulli(Tensor self, ScalarType dtype, Any generator) -> Tensor", _zero, lambda self, dtype, generator: (self._shape, dtype))
+_bernoulli = _sampler("_bernoulli(Tensor self, ScalarType dtype, Any generator) -> Tensor", _zero,
+                      lambda self, dtype, generator: (self._shape, dtype))
 _sampler("poisson(Tensor self, Generator? generator=None) -> Tensor", _zero)
-_sampler("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", {"count": lambda g: T.zeros_like(g), "prob": lambda g: T.zeros_like(g)},
-         prepare=lambda count, prob, generator: (*T.broadcast_tensors(count, prob), generator), meta=lambda count, prob, generator: (count._shape, count.dtype))
+_sampler("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+         {"count": lambda g: T.zeros_like(g), "prob": lambda g: T.zeros_like(g)},
+         lambda count, prob, generator: (count._shape, count.dtype),
+         prepare=lambda count, prob, generator: (*T.broadcast_tensors(count, prob), generator))
 _sampler("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", lambda g, self, out: g * T._standard_gamma_grad(self, out))
 _sampler("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
 op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=lambda self, output: (self._shape, self.dtype), method=False)
@@ -199,7 +203,8 @@ def _multinomial_meta(self, num_samples, replacement, generator):
     return (*self._shape[:-1], num_samples), dt.int64
 
 
-_sampler("multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", meta=_multinomial_meta)
+_sampler("multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+         meta=_multinomial_meta)
 
 
 def _normal(mean, std, generator):
@@ -298,12 +303,11 @@ def _channels(n):
         if dims not in (n + 1, n + 2):
             said = f"{name}: Received a {dims}-D input to {name}, which is deprecated and will result in an error in a future release."
             if n == 1:
-                raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {dims}D input. Note that dropout1d exists to provide channel-wise "
-                                   "dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).")
+                raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {dims}D input.")
             warnings.warn(said, UserWarning, stacklevel=4)
         if n == 2 and dims == 3:
-            warnings.warn("dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is desired - input is "
-                          "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release.", UserWarning, stacklevel=4)
+            warnings.warn("dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is desired - "
+                          "input is interpreted as shape (N, C, L), where C is the channel dim.", UserWarning, stacklevel=4)
         batched = dims == n + 2 or n == 2 or dims != n + 1
         x = input if batched else input.unsqueeze(0)
         r = _dropout(x, p, training, features=True)

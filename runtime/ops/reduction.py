@@ -11,9 +11,9 @@ def reduced(shape, dims, keepdim):
     return tuple([1 if i in dims else s for i, s in enumerate(shape) if keepdim or i not in dims])
 
 
-def _dims(self, dim):
+def _dims(self, dim, empty_is_all=True):
     """The dimensions to reduce, sorted; none for a 0-d tensor."""
-    dims = wrap_dims(dim, len(self._shape))
+    dims = wrap_dims(dim, len(self._shape), empty_is_all)
     return dims if self._shape else ()
 
 
@@ -70,8 +70,8 @@ def _reduced_meta(self, dim, keepdim, dtype):
     return reduced(self._shape, dim, keepdim), dtype
 
 
-op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "SumExt", prepare=_sum_prepare, meta=_reduced_meta,
-   call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
+op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "SumExt",
+   prepare=_sum_prepare, meta=_reduced_meta, call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
    derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim))
 
 
@@ -83,8 +83,8 @@ def _mean_prepare(self, dim, keepdim, dtype):
     return self if d is self.dtype else self.to(d), _dims(self, dim), keepdim, d
 
 
-op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt", prepare=_mean_prepare, meta=_reduced_meta,
-   call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
+op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt",
+   prepare=_mean_prepare, meta=_reduced_meta, call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
    derivative=lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim))
 
 
@@ -166,7 +166,7 @@ def _bool_like(self):
 for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
     op(f"{_name}(Tensor self) -> Tensor", _prim, meta=lambda self: ((), _bool_like(self)), call=lambda p, self: p(self, ()))
     op(f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", _prim,
-       prepare=lambda self, dim, keepdim: (self, (wrap_dims(dim, len(self._shape), dim is None) if self._shape or dim is None else _dims(self, dim)), keepdim),
+       prepare=lambda self, dim, keepdim: (self, _dims(self, dim, dim is None), keepdim),
        meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self)), call=_keepdims)
 
 
@@ -234,10 +234,10 @@ def _extremes(name):
         return reduced(self._shape, range(len(self._shape)) if dim is None else (dim,), keepdim), dt.int64
     op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False)
     composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", prepare=_along, meta=along, opmath=False,
-       derivative=_chosen_grad)
-    op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", prepare=prepare, meta=values, call=_keepdims, derivative=_share,
-       opmath=False)
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", prepare=_along,
+       meta=along, opmath=False, derivative=_chosen_grad)
+    op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", prepare=prepare, meta=values,
+       call=_keepdims, derivative=_share, opmath=False)
     op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False,
        prepare=lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim))
 
@@ -263,8 +263,8 @@ def _var_prepare(self, dim, correction, keepdim):
     dims = _dims(self, dim)
     correction = 1 if correction is None else correction
     if _count(self._shape, dims) <= correction and 0 not in reduced(self._shape, dims, False):
-        warnings.warn("std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by "
-                      "output numel).", UserWarning, stacklevel=4)
+        warnings.warn("std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+                      "divided by output numel).", UserWarning, stacklevel=4)
     return self, dims, correction, keepdim
 
 
@@ -275,11 +275,15 @@ def _var_grad(g, self, dim, correction, keepdim):
     return _restore(g, self._shape, dim, keepdim) * (2 / dof) * (self - self.mean(dim, True))
 
 
-_var = op("_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", prepare=_var_prepare, method=False,
-          meta=lambda self, dim, correction, keepdim: (reduced(self._shape, dim, keepdim), self.dtype.to_real()), derivative=_var_grad)
-_std = op("_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", prepare=_var_prepare, method=False,
-          meta=lambda self, dim, correction, keepdim: (reduced(self._shape, dim, keepdim), self.dtype.to_real()),
-          derivative=lambda g, self, out, dim, correction, keepdim: _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim))
+def _var_meta(self, dim, correction, keepdim):
+    return reduced(self._shape, dim, keepdim), self.dtype.to_real()
+
+
+_var = op("_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", prepare=_var_prepare, meta=_var_meta,
+          method=False, derivative=_var_grad)
+_std = op("_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", prepare=_var_prepare, meta=_var_meta,
+          method=False, derivative=lambda g, self, out, dim, correction, keepdim: _var_grad(
+              (g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim))
 
 
 def _variances():
@@ -289,11 +293,11 @@ def _variances():
         def compute(self, dim, correction, keepdim, _p=prim, _both=both):
             v = _p.call(self, dim, correction, keepdim)
             return (v, self.mean(dim, keepdim)) if _both else v
-        kw = {"method": not both, "out": not both}
-        composite(f"{name}(Tensor self, bool unbiased=True) -> {ret}", **kw)(lambda self, unbiased, _f=compute: _f(self, None, int(unbiased), False))
-        composite(f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> {ret}", **kw)(
-            lambda self, dim, unbiased, keepdim, _f=compute: _f(self, dim, int(unbiased), keepdim))
-        composite(f"{name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> {ret}", **kw)(compute)
+        for args, fn in (("bool unbiased=True", lambda self, unbiased, _f=compute: _f(self, None, int(unbiased), False)),
+                         ("int[1]? dim, bool unbiased=True, bool keepdim=False",
+                          lambda self, dim, unbiased, keepdim, _f=compute: _f(self, dim, int(unbiased), keepdim)),
+                         ("int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False", compute)):
+            composite(f"{name}(Tensor self, {args}) -> {ret}", method=not both, out=not both)(fn)
 
 
 _variances()
@@ -306,11 +310,11 @@ def _lse_prepare(self, dim, keepdim):
 
 op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "LogSumExp", prepare=_lse_prepare, alias=("special.logsumexp",),
    meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), self.dtype),
-   derivative=lambda g, self, out, dim, keepdim: _restore(g, self._shape, dim, keepdim) * _lse_weights(self, _restore(out, self._shape, dim, keepdim)))
+   derivative=lambda g, self, out, dim, keepdim: _lse_grad(*(_restore(t, self._shape, dim, keepdim) for t in (g, out)), self))
 
 
-def _lse_weights(self, out):
-    return conj((self - out.masked_fill(out == -math.inf, 0)).exp())
+def _lse_grad(g, out, self):
+    return g * conj((self - out.masked_fill(out == -math.inf, 0)).exp())
 
 
 # ------------------------------------------------------------------------------------------------ scans
@@ -340,7 +344,8 @@ def _cumprod_grad(g, self, out, dim):
 
 
 op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "CumsumExt", prepare=_scan_prepare, inplace=True,
-   meta=lambda self, dim, dtype: (self._shape, dtype), call=lambda p, self, dim, dtype: p(self, dim, None), derivative=lambda g, dim: _reverse_cumsum(g, dim))
+   meta=lambda self, dim, dtype: (self._shape, dtype), call=lambda p, self, dim, dtype: p(self, dim, None),
+   derivative=lambda g, dim: _reverse_cumsum(g, dim))
 op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", prepare=_scan_prepare, inplace=True,
    meta=lambda self, dim, dtype: (self._shape, dtype), derivative=_cumprod_grad)
 
@@ -350,7 +355,7 @@ def _pick_scan(name, prim, call=None):
         _not_implemented(name + "_cpu", self)
         return [(self._shape, self.dtype), (self._shape, dt.int64)]
     op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, prepare=_along, meta=meta, opmath=False, call=call,
-       derivative=lambda g0, self_shape, dim, out1: T.zeros(self_shape, dtype=g0.dtype, device=g0.device).scatter_add(dim, out1, g0) if self_shape else g0)
+       derivative=lambda g0, dim, out1: T.zeros_like(g0).scatter_add(dim, out1, g0) if g0._shape else g0)
 
 
 _pick_scan("cummax", "Cummax", lambda p, self, dim: p.of(dim)(self))
@@ -397,8 +402,8 @@ def _medians(name, full, along):
         if 0 in self._shape:
             return T.full((), math.nan if self.dtype.is_floating_point else -1 << 63, dtype=self.dtype, device=self.device)
         return inner.call(self)
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, prepare=_along, meta=dim_meta, opmath=False,
-       derivative=_chosen_grad)
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, prepare=_along,
+       meta=dim_meta, opmath=False, derivative=_chosen_grad)
 
 
 _medians("median", "MedianExt", "MedianDim")
@@ -419,9 +424,11 @@ def _kth_meta(self, k, dim, keepdim):
     return _pair(self, dim, keepdim)
 
 
-op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", prepare=_along, meta=_mode_meta, opmath=False, derivative=_chosen_grad)
-op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue", meta=_kth_meta, opmath=False,
-   prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), derivative=_chosen_grad)
+op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", prepare=_along, meta=_mode_meta,
+   opmath=False, derivative=_chosen_grad)
+op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue",
+   prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), meta=_kth_meta, opmath=False,
+   derivative=_chosen_grad)
 
 
 def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
@@ -498,7 +505,7 @@ def _trapezoid(y, x, dx, dim, cumulative):
         areas = left + right
         return areas.cumsum(d) * (dx / 2) if cumulative else areas.sum(d) * (dx / 2)
     if not x._shape:
-        raise RuntimeError("There must be at least one `x` value to the function: trapezoid: Currently, we only support dx as a real number")
+        raise RuntimeError("trapezoid: x must have a dimension")
     if len(x._shape) == 1:
         if x._shape[0] != y._shape[d]:
             raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
@@ -560,20 +567,22 @@ def gradient(self, spacing, dim, edge_order):
     if self.dtype is dt.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if len(h) != len(dims):
-        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {n}' if dim is not "
-                           f"given or the number of dims, but got a list of length {len(h)}" if dim is None else
-                           f"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got "
-                           f"a spacing argument of length {len(h)} and a dim argument of length {len(dims)}.")
+        raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar or " + (
+            f"a list of length equal to 'self.dim() = {n}', since dim argument was not given, but got a list of length {len(h)}"
+            if dim is None else "it's spacing and dim arguments to have the same length, but got a spacing argument of length "
+            f"{len(h)} and a dim argument of length {len(dims)}."))
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for d, s in zip(dims, h):
         if isinstance(s, Tensor):
             if len(s._shape) != 1:
-                raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but got an element with {len(s._shape)} dimensions!")
+                raise RuntimeError("torch.gradient expected each element of spacing to have one dimension, but got an element with "
+                                   f"{len(s._shape)} dimensions!")
             if s.device is not self.device:
-                raise RuntimeError("torch.gradient expected each tensor to be on the same device, but got devices " + f"{self.device} and {s.device}!")
+                raise RuntimeError(f"torch.gradient expected each tensor to be on the same device, but got {self.device} and {s.device}!")
             if s._shape[0] != self._shape[d]:
-                raise RuntimeError(f"torch.gradient expected each dimension size to match the length of its coordinates, but got {self._shape[d]} and {s._shape[0]}")
+                raise RuntimeError("torch.gradient expected each dimension size to match the length of its coordinates, but got "
+                                   f"{self._shape[d]} and {s._shape[0]}")
         if self._shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     return tuple(_differences(self, d, s, edge_order) for d, s in zip(dims, h))
@@ -597,13 +606,14 @@ def _bincount_prepare(self, weights, minlength):
 def no_meta(name):
     def meta(self, *args):
         if self.is_meta:
-            raise NotImplementedError(f"{name}: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
-                                      f"{self.dtype}, shape {list(self._shape)})")
+            raise NotImplementedError(f"{name}: the shape of the result depends on values, which a tensor on device meta does not have "
+                                      f"(dtype {self.dtype}, shape {list(self._shape)})")
         return None, dt.int64
     return meta
 
 
-op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "BincountExt", prepare=_bincount_prepare, out=False, opmath=False,
+op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "BincountExt", prepare=_bincount_prepare,
+   out=False, opmath=False,
    meta=lambda self, weights, minlength: (no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype))
 
 
@@ -663,22 +673,25 @@ def _check_histogram(self, weight):
     if self.dtype not in (dt.float32, dt.float64):
         raise NotImplementedError(f'"histogramdd" not implemented for \'{dt.scalar_name(self.dtype)}\'')
     if weight is not None and weight.dtype is not self.dtype:
-        raise RuntimeError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
-                           f"input: {dt.scalar_name(self.dtype)} and weight: {dt.scalar_name(weight.dtype)}")
+        raise RuntimeError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+                           f"but got input: {dt.scalar_name(self.dtype)} and weight: {dt.scalar_name(weight.dtype)}")
 
 
 def _histogram(self, bins, range, weight, density):
     _check_histogram(self, weight)
     e = _edges(self, bins, range)
-    return _histogramdd(self.reshape((-1, 1)), [e], None if weight is None else weight.reshape((-1,)), density), e.clone() if e is bins else e
+    hist = _histogramdd(self.reshape((-1, 1)), [e], None if weight is None else weight.reshape((-1,)), density)
+    return hist, e.clone() if e is bins else e
 
 
 composite("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)")(
     lambda self, bins, weight, density: _histogram(self, bins, None, weight, density))
-composite("histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)")(_histogram)
+composite("histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) "
+          "-> (Tensor hist, Tensor bin_edges)")(_histogram)
 
 
-@composite("histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", out=False, method=False)
+@composite("histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) "
+           "-> (Tensor hist, Tensor[] bin_edges)", out=False, method=False)
 def histogramdd(self, bins, range, weight, density):
     _check_histogram(self, weight)
     n = self._shape[-1]
@@ -706,10 +719,11 @@ def cov(self, correction, fweights, aweights):
         if len(t._shape) > 1:
             raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(t._shape)} dimensions")
         if t.dtype.category != kind:
-            raise RuntimeError(f"cov(): expected {name} to have {'integral' if kind == dt.INT else 'floating point'} dtype but got {name} with "
-                               f"{dt.scalar_name(t.dtype)} dtype")
+            raise RuntimeError(f"cov(): expected {name} to have {'integral' if kind == dt.INT else 'floating point'} dtype but got {name} "
+                               f"with {dt.scalar_name(t.dtype)} dtype")
         if numel(t._shape) != n:
-            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {numel(t._shape)} != {n}")
+            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                               f"{numel(t._shape)} != {n}")
         if n and (t < 0).any():
             raise RuntimeError(f"cov(): {name} cannot be negative")
         w = t if w is None else w * t
@@ -725,7 +739,8 @@ def cov(self, correction, fweights, aweights):
     if isinstance(norm, Tensor):
         norm = norm if norm > 0 else T.zeros_like(norm)
     elif norm <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", UserWarning, stacklevel=3)
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
+                      "observations.", UserWarning, stacklevel=3)
         norm = 0
     x = x - mean.unsqueeze(1)
     c = T.mm(x, conj((x if w is None else x * w).t()))
@@ -735,7 +750,8 @@ def cov(self, correction, fweights, aweights):
 @composite("corrcoef(Tensor self) -> Tensor")
 def corrcoef(self):
     if len(self._shape) > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions")
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} "
+                           "dimensions")
     c = self.cov()
     if not c._shape:
         return c / c

@@ -4,9 +4,10 @@ import itertools
 from ..autograd import MODE
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..op import broadcast_shapes, composite, op, result_dtype
-from .common import M, T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
+from .common import M, T, Tensor, dt, numel, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .memory import copy_, fill_, storage_order
+from .reduction import no_meta
 from .views import _inverse as inverse
 
 
@@ -38,7 +39,8 @@ def _cat_prepare(tensors, dim):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t._shape)}")
         for k, (a, b) in enumerate(zip(first, t._shape)):
             if a != b and k != dim:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor number {i} in the list.")
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
+                                   f"number {i} in the list.")
     return ts, dim
 
 
@@ -61,10 +63,9 @@ cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", prepare=_ca
 
 @composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False)
 def cat(tensors, dim):
-    if isinstance(tensors, (tuple, list)) and tensors and isinstance(tensors[0], Tensor) and tensors[0]._stride is not None and len(tensors[0]._shape) in (4, 5):
-        last = channels_last if len(tensors[0]._shape) == 4 else channels_last_3d
-        if all(isinstance(t, Tensor) and t._stride is not None and t.is_contiguous(last) for t in tensors):
-            n = len(tensors[0]._shape)
+    if isinstance(tensors, (tuple, list)) and all(isinstance(t, Tensor) and t._stride is not None for t in tensors) and tensors:
+        n = len(tensors[0]._shape)
+        if n in (4, 5) and all(t.is_contiguous(channels_last if n == 4 else channels_last_3d) for t in tensors):
             order = (0, *range(2, n), 1)
             return cat_op.call([t.permute(order) for t in tensors], order.index(wrap_dim(dim, n))).permute((0, n - 1, *range(1, n - 1)))
     return cat_op.call(tensors, dim)
@@ -76,14 +77,15 @@ def _stack_prepare(tensors, dim):
     first = tensors[0]._shape
     for i, t in enumerate(tensors):
         if t._shape != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at entry {i}")
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at "
+                               f"entry {i}")
     d = tensors[0].dtype
     return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), wrap_dim(dim, len(first) + 1)
 
 
-op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", prepare=_stack_prepare, opmath=False, method=False, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
-   meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype),
-   derivative={"tensors": lambda g, dim: g.unbind(dim)})
+op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", prepare=_stack_prepare, opmath=False, method=False,
+   call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": lambda g, dim: g.unbind(dim)},
+   meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype))
 
 
 def _at_least(n):
@@ -135,8 +137,9 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 
 
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
-flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, meta=lambda self, dims: (self._shape, self.dtype),
-             call=lambda p, self, dims: p.of(dims)(self), derivative=lambda g, dims: g.flip(dims))
+flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False,
+             meta=lambda self, dims: (self._shape, self.dtype), call=lambda p, self, dims: p.of(dims)(self),
+             derivative=lambda g, dims: g.flip(dims))
 
 
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -174,9 +177,9 @@ def _roll_prepare(self, shifts, dims):
     return self, shifts, tuple(wrap_dim(d, len(self._shape)) for d in dims)
 
 
-op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", prepare=_roll_prepare, meta=lambda self, shifts, dims: (self._shape, self.dtype),
-   call=lambda p, self, shifts, dims: p.of(shifts, dims or None)(self),
-   derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims), opmath=False, out=False)
+op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", prepare=_roll_prepare, opmath=False, out=False,
+   meta=lambda self, shifts, dims: (self._shape, self.dtype), call=lambda p, self, shifts, dims: p.of(shifts, dims or None)(self),
+   derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims))
 
 
 @composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", out=False)
@@ -201,7 +204,8 @@ def _repeat_prepare(self, repeats):
     if len(repeats) < n:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(r < 0 for r in repeats):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(r * s for r, s in zip(repeats[len(repeats) - n:], self._shape))}: "
+        raise RuntimeError("Trying to create tensor with negative dimension "
+                           f"{min(r * s for r, s in zip(repeats[len(repeats) - n:], self._shape))}: "
                            f"{[r * s for r, s in zip(repeats, (1,) * (len(repeats) - n) + tuple(self._shape))]}")
     return self if len(repeats) == n else self.reshape((1,) * (len(repeats) - n) + tuple(self._shape)), repeats
 
@@ -238,7 +242,7 @@ def repeat_interleave_index(repeats, output_size):
         raise RuntimeError("repeats has to be Long or Int tensor")
     if repeats.is_meta:
         if output_size is None:
-            raise NotImplementedError("repeat_interleave: the shape of the result depends on values, which a tensor on device meta does not have")
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
         return T.empty((output_size,), dtype=repeats.dtype, device="meta")
     if (repeats < 0).any():
         raise RuntimeError("repeats can not be negative")
@@ -248,7 +252,7 @@ def repeat_interleave_index(repeats, output_size):
     return r
 
 
-@composite("repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False, method=True)
+@composite("repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False)
 def repeat_interleave_int(self, repeats, dim, output_size):
     if dim is None:
         self, dim = self.reshape((-1,)), 0
@@ -264,7 +268,7 @@ def repeat_interleave_int(self, repeats, dim, output_size):
     return x.expand(shape).clone(memory_format=contiguous_format).flatten(d, d + 1)
 
 
-@composite("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False, method=True)
+@composite("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor", out=False)
 def repeat_interleave(self, repeats, dim, output_size):
     if dim is None:
         self, dim = self.reshape((-1,)), 0
@@ -276,7 +280,8 @@ def repeat_interleave(self, repeats, dim, output_size):
     elif len(repeats._shape) > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     elif repeats._shape[0] != n:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and input.size({d}) = {n}")
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and "
+                           f"input.size({d}) = {n}")
     return x.index_select(d, T.repeat_interleave(repeats, output_size=output_size))
 
 
@@ -367,7 +372,8 @@ def _into_copy(name, args, view, grad_self, grad_src):
             out = self.clone()
             dst = view(out, *where)
             if dst._shape != src._shape:
-                raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = {list(dst._shape)}")
+                raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = "
+                                   f"{list(dst._shape)}")
             copy_(dst, src)
         finally:
             MODE.grad = grad
@@ -384,7 +390,8 @@ def _hole(g, shape):
 
 _into_copy("select", "int dim, int index", lambda x, dim, index: x.select(dim, index),
            lambda g, src_shape, dim, index: g.select_scatter(_hole(g, src_shape), dim, index), lambda g, dim, index: g.select(dim, index))
-_into_copy("slice", "int dim=0, int? start=None, int? end=None, int step=1", lambda x, dim, start, end, step: x._slice(dim, start, end, step),
+_into_copy("slice", "int dim=0, int? start=None, int? end=None, int step=1",
+           lambda x, dim, start, end, step: x._slice(dim, start, end, step),
            lambda g, src_shape, dim, start, end, step: g.slice_scatter(_hole(g, src_shape), dim, start, end, step),
            lambda g, dim, start, end, step: g._slice(dim, start, end, step))
 _into_copy("diagonal", "int offset=0, int dim1=0, int dim2=1", lambda x, offset, dim1, dim2: x.diagonal(offset, dim1, dim2),
@@ -405,10 +412,11 @@ def _copies():
             ("diagonal", "int offset=0, int dim1=0, int dim2=1", False), ("expand", "int[] size, *, bool implicit=False", False),
             ("permute", "int[] dims", False), ("select", "int dim, int index", False),
             ("slice", "int dim=0, int? start=None, int? end=None, int step=1", False), ("split", "int split_size, int dim=0", True),
-            ("split_with_sizes", "int[] split_sizes, int dim=0", True), ("squeeze", "", False), ("squeeze", "int[1] dim", False), ("t", "", False),
-            ("transpose", "int dim0, int dim1", False), ("unbind", "int dim=0", True), ("unfold", "int dimension, int size, int step", False),
-            ("unsqueeze", "int dim", False), ("view", "int[] size", False), ("view", "ScalarType dtype", False), ("view_as_complex", "", False),
-            ("view_as_real", "", False), ("narrow", "int dim, int start, int length", False)):
+            ("split_with_sizes", "int[] split_sizes, int dim=0", True), ("squeeze", "", False), ("squeeze", "int[1] dim", False),
+            ("t", "", False), ("transpose", "int dim0, int dim1", False), ("unbind", "int dim=0", True),
+            ("unfold", "int dimension, int size, int step", False), ("unsqueeze", "int dim", False), ("view", "int[] size", False),
+            ("view", "ScalarType dtype", False), ("view_as_complex", "", False), ("view_as_real", "", False),
+            ("narrow", "int dim, int start, int length", False)):
         overload = ".dim" if args == "int[1] dim" else ".dtype" if args == "ScalarType dtype" else ""
 
         def f(self, *rest, _n={"alias": "_alias", "slice": "_slice"}.get(name, name), _a=args, _many=many):
@@ -417,7 +425,8 @@ def _copies():
                 *rest, implicit = rest
             view = getattr(T if _n.startswith("view_as") else M, _n)(self, *rest, **kw)
             return tuple(v.clone(memory_format=contiguous_format) for v in view) if _many else view.clone(memory_format=contiguous_format)
-        composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=name == "narrow", out=True)(f)
+        composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=name == "narrow",
+                  out=True)(f)
 
 
 _copies()
@@ -448,7 +457,7 @@ def meshgrid(tensors, indexing):
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         import warnings
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", UserWarning, stacklevel=3)
+        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=3)
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for t in tensors:
@@ -540,22 +549,15 @@ def _masked_select_prepare(self, mask):
     return self.expand(shape), mask.expand(shape)
 
 
-def _unknown(name):
-    def meta(self, *args):
-        if self.is_meta:
-            raise NotImplementedError(f"{name}: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
-                                      f"{self.dtype}, shape {list(self._shape)})")
-        return None, self.dtype
-    return meta
-
-
-op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", prepare=_masked_select_prepare, meta=_unknown("masked_select"), opmath=False,
+op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", prepare=_masked_select_prepare, opmath=False,
+   meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype),
    derivative={"self": lambda g, self_shape, mask: T.zeros(self_shape, dtype=g.dtype, device=g.device).masked_scatter(mask, g)})
 
 
 def _masked_scatter_prepare(self, mask, source):
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}")
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{dt.scalar_name(self.dtype)} and "
+                           f"{dt.scalar_name(source.dtype)}")
     shape = broadcast_shapes(self._shape, _mask("masked_scatter_", mask)._shape)
     return self.expand(shape), mask.expand(shape), source
 
@@ -568,8 +570,8 @@ def _masked_source_grad(g, mask, source_shape):
     return picked.reshape(source_shape)
 
 
-op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", prepare=_masked_scatter_prepare, inplace=True, opmath=False, out=False,
-   meta=lambda self, mask, source: (self._shape, self.dtype),
+op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", prepare=_masked_scatter_prepare, inplace=True,
+   opmath=False, out=False, meta=lambda self, mask, source: (self._shape, self.dtype),
    derivative={"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad})
 
 
@@ -578,11 +580,11 @@ def put(self, index, source, accumulate):
     if index.dtype is not dt.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {dt.scalar_name(self.dtype)} and source.dtype = "
-                           f"{dt.scalar_name(source.dtype)}")
+        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {dt.scalar_name(self.dtype)} "
+                           f"and source.dtype = {dt.scalar_name(source.dtype)}")
     if numel(index._shape) != numel(source._shape):
-        raise RuntimeError(f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {numel(source._shape)}, "
-                           f"index.numel() = {numel(index._shape)}")
+        raise RuntimeError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                           f"{numel(source._shape)}, index.numel() = {numel(index._shape)}")
     if not numel(index._shape):
         return self.clone()
     if not numel(self._shape):
@@ -615,10 +617,12 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
     if numel(index._shape):
         n = max(len(self._shape), 1)
         if max(len(index._shape), 1) != n or max(len(src._shape), 1) != n:
-            raise RuntimeError(f"Index tensor must have the same number of dimensions as {'self' if max(len(index._shape), 1) != n else 'src'} tensor")
+            raise RuntimeError("Index tensor must have the same number of dimensions as "
+                               f"{'self' if max(len(index._shape), 1) != n else 'src'} tensor")
         for d in range(len(index._shape)):
             if d != dim and index._shape[d] > self._shape[d] or index._shape[d] > src._shape[d]:
-                raise RuntimeError(f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no "
+                raise RuntimeError(f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from "
+                                   f"dimension {dim} and to be no "
                                    f"larger size than src {list(src._shape)}")
     return self, dim, index, src, reduce, include_self
 
@@ -645,8 +649,9 @@ def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole
     return (gx if include_self else hole(gx)), gs
 
 
-op("scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", prepare=_scatter_reduce_prepare,
-   meta=lambda self, *a: (self._shape, self.dtype), inplace=True, derivative={("self", "src"): lambda g, self, dim, index, src, reduce, include_self, out: _reduce_grads(
+op("scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", inplace=True,
+   prepare=_scatter_reduce_prepare, meta=lambda self, *a: (self._shape, self.dtype),
+   derivative={("self", "src"): lambda g, self, dim, index, src, reduce, include_self, out: _reduce_grads(
        g, self, src, out, reduce, include_self, lambda x: x.gather(dim, index), lambda x, s: x.scatter_add(dim, index, s),
        lambda x, s: x.scatter_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.scatter(dim, index, 0))})
 
@@ -660,18 +665,20 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
     if len(index._shape) > 1:
         raise IndexError("index_reduce(): Index is supposed to be a vector")
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"index_reduce(): self and source expected to have the same scalar type, but got {dt.scalar_name(self.dtype)} and "
-                           f"{dt.scalar_name(source.dtype)}")
+        raise RuntimeError(f"index_reduce(): self and source expected to have the same scalar type, but got {dt.scalar_name(self.dtype)} "
+                           f"and {dt.scalar_name(source.dtype)}")
     have = source._shape[dim] if source._shape else 1
     if numel(index._shape) != have:
-        raise IndexError(f"index_reduce(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+        raise IndexError(f"index_reduce(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for "
+                         f"dim: {dim}")
     return self, dim, index, source, reduce, include_self
 
 
-op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", prepare=_index_reduce_prepare,
-   meta=lambda self, *a: (self._shape, self.dtype), inplace=True, derivative={("self", "source"): lambda g, self, dim, index, source, reduce, include_self, out: (
-       _reduce_grads(g, self, source, out, reduce, include_self, lambda x: x.index_select(dim, index), lambda x, s: x.index_add(dim, index, s),
-                     lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.index_fill(dim, index, 0)))})
+op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", inplace=True,
+   prepare=_index_reduce_prepare, meta=lambda self, *a: (self._shape, self.dtype),
+   derivative={("self", "source"): lambda g, self, dim, index, source, reduce, include_self, out: _reduce_grads(
+       g, self, source, out, reduce, include_self, lambda x: x.index_select(dim, index), lambda x, s: x.index_add(dim, index, s),
+       lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.index_fill(dim, index, 0))})
 
 
 def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
@@ -692,7 +699,8 @@ def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, init
         if numel(lengths._shape) and (lengths < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if not (lengths.sum(-1) == data._shape[axis]).all():
-            raise RuntimeError(f"segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
+            raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                               "!unsafe.")
     return data, reduce, lengths, None, None, axis, unsafe, initial
 
 
@@ -733,7 +741,8 @@ def _segment_grad(g, data, reduce, lengths, axis, initial, out):
     return r * inside
 
 
-op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, "
+op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool "
+   "unsafe=False, "
    "Scalar? initial=None) -> Tensor", prepare=_segment_prepare, method=False, out=False,
    meta=lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: ((*lengths._shape, *data._shape[axis + 1:]), data.dtype),
    derivative={"data": lambda g, data, reduce, lengths, axis, initial, out: _segment_grad(g, data, reduce, lengths, axis, initial, out)})

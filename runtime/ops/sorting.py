@@ -17,8 +17,8 @@ def _sort_meta(self, dim, descending, stable):
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
-sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", opmath=False, meta=_sort_meta, method=False,
-             derivative=_picked)
+sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", opmath=False,
+             meta=_sort_meta, method=False, derivative=_picked)
 
 
 @composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)")
@@ -62,8 +62,8 @@ def _unique2(p, self, dim, sort):
     return p(self, True, True, True)
 
 
-_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", opmath=False, method=False, call=_unique2,
-               meta=lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)])
+_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", opmath=False, method=False,
+               call=_unique2, meta=lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)])
 
 
 def _unique(self, dim, sort, return_inverse, return_counts):
@@ -96,8 +96,8 @@ search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right)
                meta=lambda sorted_sequence, values, right: (values._shape, dt.int64))
 
 
-@composite("searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-           method=False)
+@composite("searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, "
+           "Tensor? sorter=None) -> Tensor", method=False)
 def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if side is not None:
         if side not in ("left", "right"):
@@ -106,7 +106,8 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
             raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
     if not isinstance(self, Tensor):
         if len(sorted_sequence._shape) != 1:
-            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim("
+            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+                               "boundaries tensor dim("
                                f"{len(sorted_sequence._shape)}) and input value's dim(0) numel(1)")
         d = dt.promote_types(dt.scalar_dtype(self), sorted_sequence.dtype)
         self, sorted_sequence = T.full((), self, dtype=d, device=sorted_sequence.device), sorted_sequence.to(d)
@@ -114,19 +115,21 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if not a:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
     if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
-        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+                           "and input value "
                            f"tensor must match, but we got boundaries tensor {list(a)} and input value tensor {list(b)}")
     if sorter is not None:
         if sorter._shape != a:
-            raise RuntimeError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter._shape)}")
+            raise RuntimeError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and "
+                               f"got sorter tensor {list(sorter._shape)}")
         if sorter.dtype is not dt.int64:
             raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
         if numel(sorter._shape) and not sorter.is_meta and not ((sorter >= 0) & (sorter < a[-1])).all():
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if sorted_sequence.dtype is not self.dtype:
-        raise RuntimeError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
-                           f"{dt.scalar_name(sorted_sequence.dtype)} and input value tensor dtype {dt.scalar_name(self.dtype)}")
+        raise RuntimeError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor "
+                           f"dtype {dt.scalar_name(sorted_sequence.dtype)} and input value tensor dtype {dt.scalar_name(self.dtype)}")
     if out_int32 and a[-1] >= 1 << 31:
         raise RuntimeError("torch.searchsorted(): the size of boundaries' last dimension should be less than 2147483647")
     found = search_op.call(sorted_sequence.detach(), self.detach(), right or side == "right")
@@ -140,7 +143,8 @@ def bucketize(self, boundaries, out_int32, right):
     return T.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
-@composite("isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False)
+@composite("isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+           method=False)
 def isin(elements, test_elements, assume_unique, invert):
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor")

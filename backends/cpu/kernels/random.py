@@ -54,4 +54,5 @@ def _dirichlet_grad(x, alpha, total):
     from scipy import special
     x, a = x.astype(np.float64), alpha.astype(np.float64)
     b = total - a
-    return _slope(lambda a: special.betainc(a, b, x), np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - special.betaln(a, b)), a) / (1 - x)
+    return _slope(lambda a: special.betainc(a, b, x), np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - special.betaln(a, b)),
+                  a) / (1 - x)

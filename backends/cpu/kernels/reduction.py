@@ -15,7 +15,8 @@ def either(names, why, fn):
 def guarded(name, primitive, why, fn, dtypes, call=lambda prim, x, *args: prim(x, *args)):
     """The primitive for small tensors that hold something, `fn` for all else."""
     without(name, why)
-    pyboost_(name, primitive, why, lambda prim, x, *args: call(prim, x, *args) if x.shape and 0 not in x.shape else fn(x.asnumpy(), *args), dtypes)
+    pyboost_(name, primitive, why, lambda prim, x, *args: call(prim, x, *args) if x.shape and 0 not in x.shape else fn(x.asnumpy(), *args),
+             dtypes)
     either(name, why, fn)
 
 
@@ -43,10 +44,12 @@ def _mean(x, dims, keepdim, dtype):
 
 
 LOOP = "one thread's index loop: 254 us against 19 at 64k elements; wrong for no elements"
-guarded("sum", "SumExt", LOOP + "; integers go through double, inexact beyond 2**53", lambda x, dims, keepdim, dtype: _add(x, dims, dtype=dtype.np), "fd",
+guarded("sum", "SumExt", LOOP + "; integers go through double, inexact beyond 2**53",
+        lambda x, dims, keepdim, dtype: _add(x, dims, dtype=dtype.np), "fd",
          lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None))
 guarded("mean", "MeanExt", LOOP, _mean, "fd", lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None))
-guarded("prod", "ProdExt", "435 us against 59 at 64k elements", lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=dtype.np), "fd",
+guarded("prod", "ProdExt", "435 us against 59 at 64k elements",
+        lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=dtype.np), "fd",
          lambda prim, x, dim, keepdim, dtype: prim(x, dim, keepdim, None))
 
 
@@ -130,7 +133,8 @@ def _scan(ufunc):
 
 legacy("cumsum", "CumSum", "CumsumExt has no CPU kernel", dtypes="l",
        fn=lambda prim, x, dim, dtype: prim(x, dim) if x.shape and 0 not in x.shape else x.asnumpy())
-numpy("cumsum", "CumSum adds in float32 where PyTorch adds in double; by way of float64 it takes 824 us against 242 at 64k elements", _scan(np.add))
+numpy("cumsum", "CumSum adds in float32 where PyTorch adds in double; by way of float64 it takes 824 us against 242 at 64k",
+      _scan(np.add))
 numpy("cumprod", "CumProd multiplies in float32 where PyTorch multiplies in double", _scan(np.multiply))
 
 

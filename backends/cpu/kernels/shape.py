@@ -17,7 +17,8 @@ def _stack(prim, tensors, dim):
 
 
 pyboost_("stack", "Concat", "StackExt has no CPU kernel; the legacy Stack takes 90 us against Concat's 28", _stack)
-either("stack", "Stack and Concat on the last dimension take 650 us against 41 at 64k elements", lambda tensors, dim: np.stack(tensors, dim))
+either("stack", "Stack and Concat on the last dimension take 650 us against 41 at 64k elements",
+       lambda tensors, dim: np.stack(tensors, dim))
 
 # ------------------------------------------------------------------------------------------------ flip, roll, repeat
 guarded("_flip", "ReverseV2", "765 us against 22 at 64k elements", lambda x, dims: np.flip(x, dims) if x.ndim else x, "fdaBsilb",
@@ -32,8 +33,10 @@ def repeat(x, repeats):
 
 
 without("repeat", "fails on 0-d and empty tensors")
-pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(x.asnumpy(), repeats), "fdaBsilbF")
-numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel", lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats))
+pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(x.asnumpy(), repeats),
+         "fdaBsilbF")
+numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel",
+      lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats))
 
 # ------------------------------------------------------------------------------------------------ triangles
 legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: prim.of(k)(x), "fdaBsilb")
