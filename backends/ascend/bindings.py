@@ -71,12 +71,13 @@ class _Any:
 
 def table():
     """Rows (operator, primitive, kind, note) of every operator that has a kernel of its own."""
-    from ...runtime import ops  # noqa: F401
+    from ...runtime import backend, ops  # noqa: F401
     from ...runtime.op import REGISTRY, _TENSOR_ONLY
     from . import table as ascend
+    backend.get("cpu")  # its kernels declare operators too
     rows, seen = [], set()
-    for ns in (*REGISTRY.values(), _TENSOR_ONLY):
-        for group in ns.values():
+    for ns in [*REGISTRY.values(), _TENSOR_ONLY]:
+        for group in list(ns.values()):
             for o in group:
                 if o in seen or o.fn is not None or o.geometry is not None or o.options.get("memory"):
                     continue

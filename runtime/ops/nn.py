@@ -209,7 +209,7 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         padding_idx %= rows
     if weights is not None and mode != 0:
         raise RuntimeError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'")
-    if offsets.device.type == "cpu" and offsets.numel():
+    if not offsets.is_meta and offsets.numel():
         first, last = offsets[0].item(), offsets[-1].item()
         if first:
             raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {first}")

@@ -331,7 +331,7 @@ def _max_unpool(dims):
             raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got indices tensor with "
                                f"shape: {list(indices._shape)}")
         lead, plane = input._shape[:-dims], numel(size)
-        if indices.numel() and indices.device.type == "cpu":
+        if indices.numel() and not indices.is_meta:
             bad = indices[(indices < 0) | (indices >= plane)]
             if bad.numel():
                 raise RuntimeError(f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})")
