@@ -4,7 +4,7 @@ import warnings
 
 from ..op import composite, op, strides_in_order
 from ..tensor import canonical
-from .common import F, SPECIAL, T, Tensor, conj, dt, wrap_dim
+from .common import SPECIAL, F, T, Tensor, conj, dt, wrap_dim
 from .creation import OPTS, _flag, _options
 from .views import unfold_backward
 
@@ -54,14 +54,16 @@ def _spec(x, shape, dtype, dim, sort_last):
     return tuple(shape), dtype, None if order == list(range(len(shape))) else canonical(tuple(shape), strides_in_order(shape, order))
 
 
-op("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", meta=lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, True),
-   method=False,
+op("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", method=False,
+   meta=lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, True),
    derivative=lambda g, dim, normalization, forward: T._fft_c2c(g, dim, normalization, not forward))
 op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", derivative=_real_grad, method=False,
    meta=lambda self, dim, normalization, onesided: _spec(
-       self, _resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim, False))
+       self, _resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim,
+       False))
 op("_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor", derivative=_half_grad, method=False,
-   meta=lambda self, dim, normalization, last_dim_size: _spec(self, _resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False))
+   meta=lambda self, dim, normalization, last_dim_size: _spec(
+       self, _resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False))
 
 
 # ------------------------------------------------------------------------------------------------ what they are given
@@ -240,8 +242,8 @@ def ifftshift(self, dim):
 def _said(name, x, **args):
     """The call as PyTorch spells it in the messages of stft and istft."""
     kind = {"stft": "torch.{}Tensor", "istft": "CPU{}Type"}[name].format(dt.scalar_name(x.dtype))
-    shown = {k: int(v) if isinstance(v, bool) else f"torch.{dt.scalar_name(v.dtype)}Tensor{{{list(v._shape)}}}" if isinstance(v, Tensor) else v
-             for k, v in args.items()}
+    shown = {k: int(v) if isinstance(v, bool) else v if not isinstance(v, Tensor) else
+             f"torch.{dt.scalar_name(v.dtype)}Tensor{{{list(v._shape)}}}" for k, v in args.items()}
     return f"{name}({kind}{list(x._shape)}, " + ", ".join(f"{k}={v}" for k, v in shown.items()) + ")"
 
 
@@ -258,8 +260,9 @@ def _window(window, win_length, n_fft, like):
                   T.zeros((n_fft - win_length - left,), dtype=window.dtype, device=window.device)])
 
 
-@composite("stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode='reflect', "
-           "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor", out=False)
+@composite("stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str "
+           "pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> "
+           "Tensor", out=False)
 def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window):
     """The Fourier transforms of overlapping windows of a signal."""
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -267,8 +270,8 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     is_complex = self.dtype.is_complex or window is not None and window.dtype.is_complex
     if return_complex is None:
         if not is_complex:
-            raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in "
-                               "a future PyTorch release.")
+            raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
+                               "return_complex=True in a future PyTorch release.")
         return_complex = True
     x = self
     if center:
@@ -291,7 +294,8 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     if not 0 < win <= n_fft:
         raise RuntimeError(f"{said} : expected 0 < win_length <= n_fft, but got win_length={win}")
     if window is not None and window._shape != (win,):
-        raise RuntimeError(f"{said} : expected a 1D window tensor of size equal to win_length={win}, but got window with size {list(window._shape)}")
+        raise RuntimeError(f"{said} : expected a 1D window tensor of size equal to win_length={win}, but got window with size "
+                           f"{list(window._shape)}")
     if onesided and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     w = _window(window, win, n_fft, x)
@@ -303,16 +307,16 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     return r if return_complex else T.view_as_real(r)
 
 
-@composite("istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, "
-           "bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", out=False)
+@composite("istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool "
+           "normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", out=False)
 def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
     """The signal of a short-time transform, by overlapping its windows again."""
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if not self.dtype.is_complex:
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
-    said = _said("istft", self, n_fft=n_fft, hop_length=hop, win_length=win, window=window, center=center, normalized=normalized, onesided=onesided,
-                 length=length, return_complex=return_complex)
+    said = _said("istft", self, n_fft=n_fft, hop_length=hop, win_length=win, window=window, center=center, normalized=normalized,
+                 onesided=onesided, length=length, return_complex=return_complex)
     if 0 in self._shape:
         raise RuntimeError(f"{said} : input tensor cannot be empty.")
     if len(self._shape) not in (2, 3):
@@ -320,8 +324,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     onesided = (n_fft // 2 + 1 == self._shape[-2] or not return_complex and self._shape[-2] != n_fft) if onesided is None else onesided
     want = n_fft // 2 + 1 if onesided else n_fft
     if self._shape[-2] != want:
-        raise RuntimeError(f"{said} : expected the frequency dimension (3rd to the last) of the input tensor to match n_fft{' / 2 + 1' if onesided else ''} "
-                           f"when onesided={onesided}, but got {self._shape[-2]}")
+        raise RuntimeError(f"{said} : expected the frequency dimension (3rd to the last) of the input tensor to match "
+                           f"n_fft{' / 2 + 1' if onesided else ''} when onesided={onesided}, but got {self._shape[-2]}")
     if not 0 < hop <= win:
         raise RuntimeError(f"{said} : expected 0 < hop_length <= win_length")
     if not 0 < win <= n_fft:
@@ -352,8 +356,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         raise RuntimeError(f"{said} window overlap add min: 1")
     y = y / envelope
     if end > full:
-        warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please check your center "
-                      "and hop_length settings.", UserWarning, stacklevel=4)
+        warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
+                      "check your center and hop_length settings.", UserWarning, stacklevel=4)
         y = T.cat((y, T.zeros((y._shape[0], end - full), dtype=y.dtype, device=y.device)), 1)
     return y if len(self._shape) == 3 else y.squeeze(0)
 
@@ -452,7 +456,8 @@ def _kaiser(k, n, beta):
 
 _window_of("general_cosine", "Any? a, ", _coefficients)
 _window_of("general_hamming", "float alpha=0.54, ", lambda k, n, alpha: _cosines(k, n or 1, alpha, 1 - alpha), "general_cosine")
-for _n, _a in {"hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08), "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411)}.items():
+for _n, _a in {"hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08),
+               "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411)}.items():
     _window_of(_n, "", lambda k, n, _a=_a: _cosines(k, n or 1, *_a), "general_cosine" if _n != "blackman" else None)
 _window_of("bartlett", "", lambda k, n: 1 - (k * (2 / (n or 1)) - 1).abs())
 _window_of("cosine", "", lambda k, n: ((k + 0.5) * (math.pi / (n + 1 or 1))).sin())

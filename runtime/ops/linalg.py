@@ -3,7 +3,7 @@ import math
 
 from ..autograd import MODE
 from ..device import contiguous_format
-from ..op import composite, op, broadcast_shapes
+from ..op import broadcast_shapes, composite, op
 from ..tensor import canonical
 from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, numel, wrap_dim, wrap_dims
 from .matmul import mH, mT
@@ -47,7 +47,8 @@ def checked(A, fn, square=True):
 
 def same_dtype(A, B, fn, a="A", b="B"):
     if A.dtype is not B.dtype:
-        raise RuntimeError(f"{fn}: Expected {a} and {b} to have the same dtype, but found {a} of type {_name(A)} and {b} of type {_name(B)} instead")
+        raise RuntimeError(f"{fn}: Expected {a} and {b} to have the same dtype, but found {a} of type {_name(A)} and {b} of type "
+                           f"{_name(B)} instead")
 
 
 def column(shape, dtype):
@@ -78,6 +79,15 @@ def eye(n, like):
     return T.eye(n, dtype=like.dtype, device=like.device)
 
 
+def several(*schemas):
+    """One composite function under several names."""
+    def deco(fn):
+        for s in schemas:
+            composite(s)(fn)
+        return fn
+    return deco
+
+
 def eps(dtype):
     return dt.finfo(dtype).eps
 
@@ -92,7 +102,8 @@ def _norm_dtype(x, dtype, fn="linalg.vector_norm"):
             kind = "complex" if x.dtype.is_complex else "real"
             raise RuntimeError(f"{fn}: dtype should be {kind} for {kind} inputs, but got {_name(dtype)}")
         if dt.promote_types(x.dtype, dtype) is not dtype:
-            raise RuntimeError(f"{fn}: the dtype of the input ({_name(x)}) should be convertible without narrowing to the specified dtype ({_name(dtype)})")
+            raise RuntimeError(f"{fn}: the dtype of the input ({_name(x)}) should be convertible without narrowing to the specified dtype "
+                               f"({_name(dtype)})")
         x = x.to(dtype)
     return x
 
@@ -106,11 +117,12 @@ def _norm_prepare(self, ord, dim, keepdim, dtype):
         shown = "inf" if ord == INF else f"{ord:g}"
         if dim is None or len(dim) == 0 and self._shape:
             if 0 in self._shape:
-                raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have an identity")
+                raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not "
+                                   "have an identity")
         for d in dims:
             if self._shape and self._shape[d] == 0:
-                raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d} because this dimension is empty and the "
-                                   "operation does not have an identity")
+                raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d} because this dimension is "
+                                   "empty and the operation does not have an identity")
     return self, float(ord), dims, keepdim, None
 
 
@@ -144,8 +156,9 @@ vector_norm = op("linalg.vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None
                  meta=lambda self, ord, dim, keepdim, dtype: (reduced(self._shape, dim, keepdim), self.dtype.to_real()))
 
 
+@composite("linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 def matrix_norm(A, ord, dim, keepdim, dtype):
-    fn = "linalg.matrix_norm"
+    fn, ord = "linalg.matrix_norm", _order(ord)
     check_matrix(A, fn)
     if len(dim) != 2:
         raise RuntimeError(f"{fn}: dim must be a 2-tuple. Got {', '.join(map(str, dim))}")
@@ -175,11 +188,6 @@ def _kept(r, dims):
     for d in sorted(dims):
         r = r.unsqueeze(d)
     return r
-
-
-@composite("linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
-def linalg_matrix_norm(self, ord, dim, keepdim, dtype):
-    return matrix_norm(self, _order(ord), dim, keepdim, dtype)
 
 
 def _order(ord):
@@ -240,7 +248,8 @@ def renorm(self, p, dim, maxnorm):
 
 @composite("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor")
 def norm_except_dim(v, pow, dim):
-    return LINALG.vector_norm(v, pow) if dim == -1 else LINALG.vector_norm(v, pow, [i for i in range(len(v._shape)) if i != dim % len(v._shape)], True)
+    n = len(v._shape)
+    return LINALG.vector_norm(v, pow) if dim == -1 else LINALG.vector_norm(v, pow, [i for i in range(n) if i != dim % n], True)
 
 
 @composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
@@ -254,11 +263,15 @@ inv_op = op("_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)", method=False, non_di
             derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))))
 
 
+def singular(v):
+    return f"The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
+
+
 def _inv(A, fn, check):
     checked(A, fn)
     r, info = inv_op.call(A)
     if check:
-        raise_info(info, fn, lambda v: f"The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular.")
+        raise_info(info, fn, singular)
     return r, info
 
 
@@ -267,14 +280,9 @@ def inv_ex(A, check_errors):
     return _inv(A, "linalg.inv_ex", check_errors)
 
 
-@composite("linalg.inv(Tensor A) -> Tensor")
+@several("linalg.inv(Tensor A) -> Tensor", "inverse(Tensor self) -> Tensor")
 def inv(A):
     return _inv(A, "linalg.inv", True)[0]
-
-
-@composite("inverse(Tensor self) -> Tensor")
-def inverse(self):
-    return _inv(self, "linalg.inv", True)[0]
 
 
 def _det_grad(g0, A, out0, out1, out2):
@@ -296,15 +304,10 @@ det_op = op("_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, n
             meta=lambda A: [(A._shape[:-2], A.dtype), column(A._shape, A.dtype), (A._shape[:-1], dt.int32)])
 
 
-@composite("linalg.det(Tensor A) -> Tensor")
-def linalg_det(A):
+@several("linalg.det(Tensor A) -> Tensor", "det(Tensor self) -> Tensor")
+def det(A):
     checked(A, "linalg.det")
     return det_op.call(A)[0]
-
-
-@composite("det(Tensor self) -> Tensor")
-def det(self):
-    return linalg_det(self)
 
 
 def _slogdet_grad(gs, A, out0):
@@ -321,15 +324,10 @@ slogdet_op = op("_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", method=False, d
                 meta=lambda A: [(A._shape[:-2], A.dtype), (A._shape[:-2], A.dtype.to_real())])
 
 
-@composite("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
-def linalg_slogdet(A):
+@several("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
+def slogdet(A):
     checked(A, "linalg.slogdet")
     return slogdet_op.call(A)
-
-
-@composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
-def slogdet(self):
-    return linalg_slogdet(self)
 
 
 @composite("logdet(Tensor self) -> Tensor")
@@ -347,8 +345,8 @@ def _batched(*ts):
 
 def _fits(A, B, left, fn):
     if (B._shape[-2] if left else B._shape[-1]) != A._shape[-1]:
-        raise RuntimeError(f"{fn}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({A._shape[-2]}x{A._shape[-1]} and "
-                           f"{B._shape[-2]}x{B._shape[-1]})")
+        raise RuntimeError(f"{fn}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+                           f"({A._shape[-2]}x{A._shape[-1]} and {B._shape[-2]}x{B._shape[-1]})")
 
 
 def _solve_grads(g0, A, out0, left, needs):
@@ -366,7 +364,8 @@ def _solve(A, B, left, fn, check):
     same_dtype(A, B, "linalg.solve")
     vector = len(B._shape) == 1 or len(A._shape) - 1 == len(B._shape) and B._shape == A._shape[:-1]
     if vector and not left:
-        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A._shape[-2]}x{A._shape[-1]} and {B._shape[-1]}x1)")
+        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A._shape[-2]}x{A._shape[-1]} and "
+                           f"{B._shape[-1]}x1)")
     b = B.unsqueeze(-1) if vector else B
     check_matrix(b, "linalg.solve", "B")
     _fits(A, b, left, "linalg.solve")
@@ -405,21 +404,23 @@ def _triangular_grads(g, self, out, upper, left, unitriangular, needs):
     return _triangle(-(gB @ mH(out) if left else mH(out) @ gB), upper, unitriangular) if needs[0] else None, gB
 
 
-op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", prepare=_triangular_prepare,
-   meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype) if left else (B._shape, B.dtype),
+op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+   prepare=_triangular_prepare, meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype) if left else (B._shape, B.dtype),
    derivative={("self", "B"): _triangular_grads})
 
 
-@composite("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
-           "-> (Tensor solution, Tensor cloned_coefficient)")
+@composite("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "
+           "Tensor cloned_coefficient)")
 def triangular_solve(self, A, upper, transpose, unitriangular):
     for t, who in ((self, "b"), (A, "A")):
         if len(t._shape) < 2:
-            raise RuntimeError(f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} dimensions instead")
+            raise RuntimeError(f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} "
+                               "dimensions instead")
     check_square(A, "torch.triangular_solve")
     self, A = _batched(self, A)
     coefficient = mH(A) if transpose else A
-    return LINALG.solve_triangular(coefficient, self, upper=upper != transpose, unitriangular=unitriangular), mT(mT(A).clone(memory_format=contiguous_format))
+    solution = LINALG.solve_triangular(coefficient, self, upper=upper != transpose, unitriangular=unitriangular)
+    return solution, mT(mT(A).clone(memory_format=contiguous_format))
 
 
 # ------------------------------------------------------------------------------------------------ Cholesky
@@ -431,15 +432,16 @@ def _cholesky_grad(g0, out0, upper):
     return r * 0.5
 
 
-cholesky_op = op("_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), derivative=_cholesky_grad,
-                 meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)])
+cholesky_op = op("_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)", method=False, non_differentiable=(1,),
+                 derivative=_cholesky_grad, meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)])
 
 
 def _cholesky(A, upper, fn, check):
     checked(A, fn)
     L, info = cholesky_op.call(A, upper)
     if check:
-        raise_info(info, fn, lambda v: "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+        raise_info(info, fn, lambda v: "The factorization could not be completed because the input is not positive-definite (the leading "
+                                       "minor of order "
                    f"{v} is not positive-definite).")
     return L, info
 
@@ -474,8 +476,8 @@ def _cholesky_solve_prepare(self, input2, upper):
             raise RuntimeError(f"{who} should have at least 2 dimensions, but has {len(t._shape)} dimensions instead")
     check_square(input2, "cholesky_solve")
     if self._shape[-2] != input2._shape[-1]:
-        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2._shape[-1]} by {input2._shape[-1]} but each b matrix is "
-                           f"{self._shape[-2]} by {self._shape[-1]}")
+        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2._shape[-1]} by {input2._shape[-1]} but "
+                           f"each b matrix is {self._shape[-2]} by {self._shape[-1]}")
     return *_batched(self, input2), upper
 
 
@@ -518,7 +520,8 @@ def _lu_spec(A):
     return [column(s, A.dtype), ((*s[:-2], min(s[-2:])), dt.int32), (s[:-2], dt.int32)]
 
 
-lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, non_differentiable=(1, 2), meta=_lu_spec, derivative=_lu_grad)
+lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, non_differentiable=(1, 2), meta=_lu_spec,
+           derivative=_lu_grad)
 
 
 def _lu(A, pivot, fn, check):
@@ -529,7 +532,8 @@ def _lu(A, pivot, fn, check):
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     r = lu_op.call(A)
     if check:
-        raise_info(r[2], fn, lambda v: f"U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
+        raise_info(r[2], fn, lambda v: f"U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want "
+                                       "to perform the "
                    "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)", RuntimeError)
     return r
 
@@ -573,8 +577,8 @@ permutation = op("_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Ten
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of a factorization."""
     if unpack_pivots and (LU_pivots.dtype is not dt.int32 or not LU_pivots.is_contiguous()):
-        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
-                           "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor")
+        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "
+                           "intended to be used with the output produced by torch.linalg.lu_factor")
     m, n = LU_data._shape[-2:]
     k = min(m, n)
     none = T.empty((0,), dtype=LU_data.dtype, device=LU_data.device)
@@ -598,7 +602,8 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
     if LU._shape[-1] != pivots._shape[-1]:
         raise RuntimeError(f"{fn}: Number of pivots per batch should be same as the dimension of the matrix")
     if LU._shape[:-1] != pivots._shape:
-        raise RuntimeError(f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots._shape)} instead")
+        raise RuntimeError(f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots._shape)} "
+                           "instead")
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), True, not adjoint))
     P = permutation.call(pivots, LU._shape[-1], LU.dtype)
@@ -628,8 +633,8 @@ def ldl_factor_ex(self, hermitian, check_errors):
 
 
 def _ldl_message(v):
-    return (f"The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division by zero will occur, if it is "
-            "used to solve a system of equations.")
+    return (f"The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division by zero will "
+            "occur, if it is used to solve a system of equations.")
 
 
 @composite("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)")
@@ -646,8 +651,8 @@ def _ldl_prepare(LD, pivots, B, hermitian):
     if len(B._shape) < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     if B._shape[-2] != LD._shape[-2]:
-        raise RuntimeError(f"{fn}: Incompatible matrix sizes: each A matrix is {LD._shape[-1]} by {LD._shape[-1]} but each b matrix is {B._shape[-2]} by "
-                           f"{B._shape[-1]}")
+        raise RuntimeError(f"{fn}: Incompatible matrix sizes: each A matrix is {LD._shape[-1]} by {LD._shape[-1]} but each b matrix is "
+                           f"{B._shape[-2]} by {B._shape[-1]}")
     if pivots.dtype.category != dt.INT:
         raise RuntimeError(f"{fn}: Expected pivots to be integers. Got {_name(pivots)}")
     same_dtype(LD, B, fn)
@@ -657,7 +662,7 @@ def _ldl_prepare(LD, pivots, B, hermitian):
 
 op("linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", prepare=_ldl_prepare,
    meta=lambda LD, pivots, B, hermitian: column(B._shape, B.dtype),
-   derivative={"B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=hermitian) if hermitian or not LD.dtype.is_complex
+   derivative={"B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian
                else conj(LINALG.ldl_solve(LD, pivots, conj(g)))})
 
 
@@ -666,8 +671,8 @@ def _qr_grad(gs, A, out0, out1, mode):
     gQ, gR = gs
     m, n = A._shape[-2:]
     if mode == "r":
-        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
-                           "linalg.qr(A, mode='reduced') if you are going to require gradients.")
+        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+                           "mode='reduced') if you are going to require gradients.")
     if mode == "complete" and m > n:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
     Q, R = out0, out1
@@ -721,7 +726,7 @@ def qr(self, some):
     return qr_op.call(self, "reduced" if some else "complete")
 
 
-@composite("linalg.householder_product(Tensor input, Tensor tau) -> Tensor")
+@several("linalg.householder_product(Tensor input, Tensor tau) -> Tensor", "orgqr(Tensor self, Tensor input2) -> Tensor")
 def householder_product(input, tau):
     fn = "torch.linalg.householder_product"
     check_inexact(input, fn)
@@ -752,11 +757,6 @@ def _reflect(A, tau, X, order, adjoint):
     return X
 
 
-@composite("orgqr(Tensor self, Tensor input2) -> Tensor")
-def orgqr(self, input2):
-    return householder_product(self, input2)
-
-
 @composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor")
 def ormqr(self, input2, input3, left, transpose):
     A, tau, other = self, input2, input3
@@ -770,7 +770,8 @@ def ormqr(self, input2, input3, left, transpose):
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
     for t, who in ((tau, "tau"), (other, "other")):
         if t.dtype is not A.dtype:
-            raise RuntimeError(f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} has dtype {_name(t)}")
+            raise RuntimeError(f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} "
+                               f"has dtype {_name(t)}")
     # Q X = H1 (H2 (... X)); from the right X Q = (Q^H X^H)^H
     k = range(tau._shape[-1])
     adjoint = transpose if left else not transpose
@@ -898,8 +899,8 @@ def _svd_meta(A, full_matrices, compute_uv):
     return [column((*batch, m, m if full_matrices else k), A.dtype), s, column((*batch, n if full_matrices else k, n), A.dtype)]
 
 
-svd_op = op("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor, Tensor, Tensor)", method=False, meta=_svd_meta,
-            derivative=_svd_grad, empty_ok=True)
+svd_op = op("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor, Tensor, Tensor)", method=False,
+            meta=_svd_meta, derivative=_svd_grad, empty_ok=True)
 
 
 def _svd(A, full, uv=True, driver=None):
@@ -1047,12 +1048,12 @@ def _lstsq_grads(gs, self, b, out0, needs):
     return gA, gB
 
 
-lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver) -> (Tensor, Tensor, Tensor, Tensor)", method=False, meta=_lstsq_spec,
-              derivative={("self", "b"): _lstsq_grads}, non_differentiable=(2, 3), empty_ok=True)
+lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver) -> (Tensor, Tensor, Tensor, Tensor)", method=False,
+              meta=_lstsq_spec, derivative={("self", "b"): _lstsq_grads}, non_differentiable=(2, 3), empty_ok=True)
 
 
-@composite("linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
-           "(Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)")
+@composite("linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor "
+           "rank, Tensor singular_values)")
 def lstsq(self, b, rcond, driver):
     fn = "torch.linalg.lstsq"
     check_inexact(self, fn)
@@ -1061,14 +1062,16 @@ def lstsq(self, b, rcond, driver):
     if not b._shape:
         raise RuntimeError(f"{fn}: other must have at least 1 dimension.")
     if self.dtype is not b.dtype:
-        raise RuntimeError(f"{fn}: Expected input and other to have the same dtype, but got input's dtype {_name(self)} and other's dtype {_name(b)}")
+        raise RuntimeError(f"{fn}: Expected input and other to have the same dtype, but got input's dtype {_name(self)} and other's dtype "
+                           f"{_name(b)}")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{fn}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = len(b._shape) == 1 or len(self._shape) - 1 == len(b._shape) and b._shape == self._shape[:-1]
     B = b.unsqueeze(-1) if vector else b
     if self._shape[-2] != B._shape[-2]:
         raise RuntimeError(f"{fn}: input.size(-2) should match other.size({-1 if vector else -2})")
-    X, res, rank, s = lstsq_op.call(*_batched(self, B), eps(self.dtype) * max(self._shape[-2:]) if rcond is None else rcond, driver or "gelsy")
+    rcond = eps(self.dtype) * max(self._shape[-2:]) if rcond is None else rcond
+    X, res, rank, s = lstsq_op.call(*_batched(self, B), rcond, driver or "gelsy")
     return X.squeeze(-1) if vector else X, res, rank, s
 
 
@@ -1077,7 +1080,7 @@ def _exp_grad(g, self):
     n = self._shape[-1]
     A = mH(self)
     block = T.cat((T.cat((A, g), -1), T.cat((T.zeros_like(A), A), -1)), -2)
-    return LINALG.matrix_exp(block).narrow(-2, 0, n).narrow(-1, n, n)
+    return T.matrix_exp(block).narrow(-2, 0, n).narrow(-1, n, n)
 
 
 def _exp_meta(self):
@@ -1087,16 +1090,11 @@ def _exp_meta(self):
     return self._shape, self.dtype
 
 
-exp_op = op("linalg.matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad)
+op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, alias=("linalg.matrix_exp",))
 
 
-@composite("matrix_exp(Tensor self) -> Tensor")
-def matrix_exp(self):
-    return exp_op.call(self)
-
-
-@composite("linalg.matrix_power(Tensor self, int n) -> Tensor")
-def linalg_matrix_power(self, n):
+@composite("matrix_power(Tensor self, int n) -> Tensor", alias=("linalg.matrix_power",))
+def matrix_power(self, n):
     check_square(self, "linalg.matrix_power")
     if n == 0:
         return self.clone().zero_() + eye(self._shape[-1], self)
@@ -1112,21 +1110,16 @@ def linalg_matrix_power(self, n):
         self = self @ self
 
 
-@composite("matrix_power(Tensor self, int n) -> Tensor")
-def matrix_power(self, n):
-    return linalg_matrix_power(self, n)
-
-
 @composite("linalg.tensorinv(Tensor self, int ind=2) -> Tensor")
 def tensorinv(self, ind):
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     a, b = self._shape[:ind], self._shape[ind:]
     if numel(a) != numel(b):
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
-                           f"{numel(b)} != {numel(a)}")
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {numel(b)} "
+                           f"!= {numel(a)}")
     r, info = inv_op.call(self.reshape((numel(b), numel(a))))
-    raise_info(info, "inv", lambda v: f"The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular.")
+    raise_info(info, "inv", singular)
     return r.reshape((*b, *a))
 
 
@@ -1136,8 +1129,8 @@ def tensorsolve(self, other, dims):
         self = self.movedim(dims, range(len(self._shape) - len(dims), len(self._shape)))
     rest, n = self._shape[len(other._shape):], numel(self._shape[len(other._shape):])
     if n != numel(self._shape[:len(other._shape)]):
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
-                           f"{n} != {numel(self._shape[:len(other._shape)])}")
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
+                           f"got {n} != {numel(self._shape[:len(other._shape)])}")
     return LINALG.solve(self.reshape((n, n)), other.flatten()).reshape(rest)
 
 
@@ -1201,7 +1194,8 @@ def pca_lowrank(A, q, center, niter):
 
 
 @composite("lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None, int? n=None, Tensor? iK=None, int? niter=None, float? tol=None, "
-           "bool? largest=None, str? method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any ortho_bparams=None) -> Tensor[]",
+           "bool? largest=None, str? method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any "
+           "ortho_bparams=None) -> Tensor[]",
            method=False)
 def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams):
     """The k largest or smallest eigenpairs of A x = l B x; of dense matrices all are computed exactly, so nothing iterates."""
@@ -1209,7 +1203,8 @@ def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparam
     size = A._shape[-1]
     k = (1 if X is None else X._shape[-1]) if k is None else k
     if size < 3 * k:
-        raise ValueError(f"LPBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of requested eigenpairs (={k})")
+        raise ValueError(f"LPBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of "
+                         f"requested eigenpairs (={k})")
     if B is None:
         L, V = LINALG.eigh(A)
     else:
@@ -1224,7 +1219,8 @@ def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparam
 
 def _removed(name, instead):
     def gone(*args, **kwargs):
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. `torch.{name}` is deprecated in favor of {instead}.")
+        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. `torch.{name}` is deprecated in favor of "
+                           f"{instead}.")
     gone.__name__ = gone.__qualname__ = name
     gone.__module__ = "torch._linalg_utils"
     return gone
@@ -1233,9 +1229,8 @@ def _removed(name, instead):
 def _hand_written():
     from ..op import _made
     made = {"lu": lu}
-    for name, instead in {"eig": "`torch.linalg.eig`", "symeig": "`torch.linalg.eigh`", "lstsq": "`torch.linalg.lstsq`", "solve": "`torch.linalg.solve`",
-                          "matrix_rank": "`torch.linalg.matrix_rank`"}.items():
-        made[name] = _removed(name, instead)
+    for name in ("eig", "symeig", "lstsq", "solve", "matrix_rank"):
+        made[name] = _removed(name, "`torch.linalg.{}`".format(name if name != "symeig" else "eigh"))
     for name, f in made.items():
         _made["torch", name] = f
         if name != "matrix_rank":

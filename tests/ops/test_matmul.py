@@ -52,7 +52,8 @@ def test_low_precision_is_rounded_once():
 def test_errors_come_before_the_kernel():
     a = torch.ones(2, 3)
     for call, text in ((lambda: a @ a, "cannot be multiplied"), (lambda: a @ torch.ones(3, 2, dtype=torch.float64), "same dtype"),
-                       (lambda: torch.bmm(a, a), "must be a 3D tensor"), (lambda: F.linear(a, torch.ones(4, 3), torch.ones(5)), "expanded size")):
+                       (lambda: torch.bmm(a, a), "must be a 3D tensor"),
+                       (lambda: F.linear(a, torch.ones(4, 3), torch.ones(5)), "expanded size")):
         with pytest.raises(RuntimeError, match=text):
             call()
     assert (a @ a.t()).eq(3).all()

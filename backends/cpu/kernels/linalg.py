@@ -209,7 +209,8 @@ def _qr(prim, a, mode):
     return q.reshape(-1)[:0] if mode == "r" else q, r
 
 
-legacy("linalg.qr", "Qr", "LinalgQr has no CPU kernel", fn=lambda prim, a, mode: _qr(prim, a, mode) if 0 not in a.shape else qr(a.asnumpy(), mode))
+legacy("linalg.qr", "Qr", "LinalgQr has no CPU kernel",
+       fn=lambda prim, a, mode: qr(a.asnumpy(), mode) if 0 in a.shape else _qr(prim, a, mode))
 
 
 @numpy("linalg.qr", "Qr lacks complex128")
@@ -244,14 +245,16 @@ def svd(a, full_matrices, compute_uv):
     if a.size:
         return np.linalg.svd(a, full_matrices=full_matrices)
     k = min(m, n)
-    return (np.broadcast_to(np.eye(m, m if full_matrices else k, dtype=a.dtype), (*batch, m, m if full_matrices else k)), np.zeros((*batch, k), a.real.dtype),
-            np.broadcast_to(np.eye(n if full_matrices else k, n, dtype=a.dtype), (*batch, n if full_matrices else k, n)))
+    ku, kv = (m, n) if full_matrices else (k, k)
+    return (np.broadcast_to(np.eye(m, ku, dtype=a.dtype), (*batch, m, ku)), np.zeros((*batch, k), a.real.dtype),
+            np.broadcast_to(np.eye(kv, n, dtype=a.dtype), (*batch, kv, n)))
 
 
 @numpy("_linalg_eigh", "no CPU kernel in 2.7.2")
 def eigh(a, UPLO, compute_v):
     if a.size and not np.isfinite(a).all():
-        raise linalg._LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+        raise linalg._LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too "
+                                  "many repeated "
                                   f"eigenvalues (error code: {a.shape[-1] - 1}).")
     if compute_v:
         return np.linalg.eigh(a, UPLO)
@@ -289,7 +292,7 @@ def lstsq(a, b, rcond, driver):
             np.zeros(0, np.int64) if driver == "gels" else np.asarray(rank), s if driver in ("gelsd", "gelss") else none)
 
 
-@numpy("linalg.matrix_exp", "no CPU kernel")
+@numpy("matrix_exp", "no CPU kernel")
 def matrix_exp(a):
     from scipy.linalg import expm
     return expm(a) if a.size else a

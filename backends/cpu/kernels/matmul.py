@@ -74,7 +74,8 @@ def rows(t):
 
 without("bmm _mm _bmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
 without("_linear", "Dense copies its weight transposed at every call")
-without("linalg.cross", "the dimension is a constructor argument")
+CROSS = "the dimension is a constructor argument"
+without("linalg.cross", CROSS)
 INIT = "p is a constructor argument"
 without("_cdist _pdist", INIT)
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
@@ -175,5 +176,5 @@ def cdist(a, b, p):
 
 legacy("_pdist", "Pdist", INIT, fn=lambda prim, a, p: pyboost.primitive("Pdist", p, legacy=True)(a) if a.shape[-1] else
        np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, a.asnumpy().dtype))
-pyboost_("linalg.cross", "Cross", "the dimension is a constructor argument", fn=lambda prim, a, b, dim: pyboost.primitive("Cross", dim)(a, b))
+pyboost_("linalg.cross", "Cross", CROSS, fn=lambda prim, a, b, dim: pyboost.primitive("Cross", dim)(a, b))
 numpy("linalg.cross", "Cross lacks complex128 and the unsigned types", lambda a, b, dim: np.cross(a, b, axis=dim))
