@@ -61,9 +61,6 @@ class TensorMeta(type):
         setattr(Tensor, name, m)
         return getattr(cls, name)
 
-    def __instancecheck__(cls, instance):
-        return type.__instancecheck__(cls, instance)
-
     def __dir__(cls):
         from .op import method_names
         return sorted({*type.__dir__(cls), *method_names()})

@@ -23,6 +23,27 @@ class Impl:
         CPU_BACKEND.impls.append(self)
 
 
+    @classmethod
+    def through_float64(cls, impl, limit):
+        """The short way of a float32 operator that is exact enough in float64 only."""
+        self = object.__new__(cls)
+        for f in cls.__slots__:
+            setattr(self, f, getattr(impl, f))
+        self.calls, self.out, self.limit, prim = 0, dt.float32, limit, impl.fn
+
+        def fn(m):
+            shape = m._shape
+            r = prim(pyboost.tensor_from_array(pyboost.array_of(m, shape, _F32).astype(_F64)))
+            with np.errstate(over="ignore"):
+                return pyboost.tensor_from_array(pyboost.array_of(r, shape, _F64).astype(_F32))
+        self.fn = fn
+        CPU_BACKEND.impls.append(self)
+        return self
+
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
 class Cpu(backend.Backend):
     def __init__(self):
         self.impls = []
@@ -112,10 +133,12 @@ class Cpu(backend.Backend):
         r = impl.fn(*ms, *attrs)
         if impl.out is None:
             impl.out = dt.bool_ if op.promote == "ALWAYS_BOOL" else _ms_out(r)
-            if impl.compute is None and work is compute and impl.out is out_dtype and (not attrs or op.options.get("plain_attrs")) and dt.OPMATH.get(compute) is None and not expand_only(impl):
-                impl.limit = switch
-                if not large:
+            if (not attrs or op.options.get("plain_attrs")) and not large and dt.OPMATH.get(compute) is None and impl.native_broadcast and op.options.get("keep") is None:
+                if impl.compute is None and work is compute and impl.out is out_dtype:
+                    impl.limit = switch
                     op.impls[impl.dtype] = impl
+                elif len(operands) == 1 and not attrs and impl.compute is dt.float64 and compute is out_dtype is dt.float32 and impl.out is dt.float64:
+                    op.impls[compute] = Impl.through_float64(impl, switch)
         if impl.out is not out_dtype:
             return from_array(_astype(_host(r), out_dtype), out_dtype)
         if len(operands) > 1 and not expand and tuple(r.shape) != shape:
