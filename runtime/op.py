@@ -639,7 +639,7 @@ def inplace(o, self, args):
         r = o.fn(*(_past(self), *args[1:]) if MODE.grad and requires_grad(o, args) else args)
         _check_result(o, self, r)
         if MODE.grad and (r._requires_grad or self._requires_grad):
-            return REGISTRY_FN("copy_", "Tensor")(self, r)
+            return Tensor.copy_(self, r)
         write(self, r)
         return self
     kernel = backend(self.device.type).inplace(o)

@@ -2,9 +2,10 @@
 import math
 import warnings
 
-from ..op import DEFAULT, composite, inplace as run_inplace, op
+from ..op import DEFAULT, composite, op
+from ..op import inplace as run_inplace
 from .common import F, T, dt, wrap_dim
-from .pointwise import cpu, refuse, zero
+from .pointwise import cpu, zero
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -44,10 +45,11 @@ _relu_backward = _hidden("relu_backward(Tensor grad_output, Tensor result) -> Te
     "grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero})
 _relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out))
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
-_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=lambda common, self, low, high: _hardtanh_check(common, low), derivative=lambda g, self, min_val, max_val: T.where(
+_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=lambda common, self, low,
+               high: _hardtanh_check(common, low), derivative=lambda g, self, min_val, max_val: T.where(
         (self <= min_val) | (self >= max_val), 0, g))
-_functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, lambda a, b, _: _ordered(a, b),
-            inplace=True)
+_functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh,
+            lambda low, high, inplace: _ordered(low, high), inplace=True)
 
 
 def _hardtanh_check(common, low):
@@ -68,19 +70,21 @@ def relu6(input, inplace):
     return F.hardtanh(input, 0.0, 6.0, inplace)
 
 
-_leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", plain_attrs=True, promote=_reals("leaky_relu"),
+_leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", plain_attrs=True,
+                 promote=_reals("leaky_relu"),
                  derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope))
 _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
 _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", promote=DEFAULT, method=False,
                 derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g))
 _functional("threshold(Tensor input, float threshold, float value, bool inplace=False) -> Tensor", _threshold, inplace=True)
-op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"), alias=("nn.functional.hardshrink",), inplace=False,
-   derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
+op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"), alias=("nn.functional.hardshrink",),
+   inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
 
 
 def _softshrink_promote(common, self, lambd):
     if lambd < 0:
-        raise RuntimeError(f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, but found {lambd:g}")
+        raise RuntimeError(f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, but found "
+                           f"{lambd:g}")
     return _reals("softshrink")(common)
 
 
@@ -98,7 +102,8 @@ def prelu(self, weight):
             raise RuntimeError("Not allow zero-dim input tensor.")
         channels = self._shape[1] if n > 1 else 1
         if channels != k:
-            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {k} and channel size = {channels}.")
+            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                               f"{k} and channel size = {channels}.")
     if len(weight._shape) > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight._shape)}")
     return _prelu.call(self, weight.reshape((k, *(1,) * (n - 2)) if n > 1 else (1,) * n))
@@ -115,7 +120,8 @@ _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", 
 _selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False,
            derivative=lambda g, self: g * SELU_SCALE * T.where(self <= 0, T.exp(self) * SELU_ALPHA, 1))
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
-_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=lambda common, self, alpha: _celu_promote(common, alpha),
+_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False,
+           promote=lambda common, self, alpha: _celu_promote(common, alpha),
            derivative=lambda g, self, alpha: T.where(self <= 0, g * T.exp(self / alpha), g))
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
@@ -170,8 +176,8 @@ def _mish_backward(g, self):
 
 _mish = op("_C._nn.mish(Tensor self) -> Tensor", "MishExt", promote=_reals("mish"), derivative=_mish_backward)
 _functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
-op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", promote=_reals("softplus"), inplace=False,
-   derivative=lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta)))
+op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", promote=_reals("softplus"),
+   inplace=False, derivative=lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta)))
 op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", promote=_reals("log_sigmoid"), inplace=False,
    derivative=lambda g, self: g * T.sigmoid(-self))
 _hardswish_backward = _hidden("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", "HSwishGrad", derivative={
@@ -221,7 +227,8 @@ def _glu_backward(g, self, dim):
     return T.cat([gs, gs * (1 - s) * a], dim)
 
 
-_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))), meta=_glu_meta,
+_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))),
+          meta=_glu_meta,
           derivative=_glu_backward)
 
 
@@ -233,7 +240,8 @@ def glu(input, dim):
 
 
 # ------------------------------------------------------------------------------------------------ randomised
-@composite("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+@composite("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) "
+           "-> Tensor",
            method=False, inplace=True)
 def rrelu(self, lower, upper, training, generator):
     if lower > upper:
@@ -242,11 +250,13 @@ def rrelu(self, lower, upper, training, generator):
         return _leaky_relu.call(self, (lower + upper) / 2)
     below = self <= 0
     slope = T.ones_like(self)
-    slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper, generator=generator).to(self.dtype)
+    slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper,
+                                                                                                   generator=generator).to(self.dtype)
     return self * slope
 
 
-@composite("nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False) -> Tensor",
+@composite("nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, "
+           "bool inplace=False) -> Tensor",
            out=False, inplace=True)
 def rrelu_functional(input, lower, upper, training, inplace):
     return (T.rrelu_ if inplace else T.rrelu)(input, lower, upper, training)
@@ -281,23 +291,28 @@ def _like_grad(grad_output, output, dim, input_dtype):
     return grad_output._shape, input_dtype
 
 
-_softmax_grad = op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "SoftmaxBackward",
+_softmax_grad = op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+                   "SoftmaxBackward",
                    meta=_like_grad, method=False, call=lambda p, g, out, dim, dtype: p(g, out, dim), derivative={
                        "grad_output": lambda g, output, dim, input_dtype: _softmax_grad.call(g, output, dim, input_dtype),
                        "output": lambda g, grad_output, output, dim: g * grad_output - g * (output * grad_output).sum(dim, keepdim=True)
                        - grad_output * (g * output).sum(dim, keepdim=True)})
-_log_softmax_grad = op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "LogSoftmaxGrad",
+_log_softmax_grad = op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+                       "LogSoftmaxGrad",
                        meta=_like_grad, method=False, call=lambda p, g, out, dim, dtype: p(out, g, dim), derivative={
                            "grad_output": lambda g, output, dim: g - (g * T.exp(output)).sum(dim, keepdim=True),
                            "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True)})
 _softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", prepare=_softmax_prepare, meta=_softmax_meta("softmax"), method=False,
               call=lambda p, x, dim: p(x, (dim,)), derivative=lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype))
-_log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", prepare=_softmax_prepare, meta=_softmax_meta("log_softmax"), method=False,
-                  call=lambda p, x, dim: p(x, dim), derivative=lambda g, out, dim, self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype))
+_log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", prepare=_softmax_prepare,
+                  meta=_softmax_meta("log_softmax"), method=False,
+                  call=lambda p, x, dim: p(x, dim), derivative=lambda g, out, dim,
+                  self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype))
 
 
 def _implicit_dim(name, n):
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=5)
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                  stacklevel=5)
     return 0 if n in (0, 1, 3) else 1
 
 
@@ -309,7 +324,8 @@ def _softmaxes(name, o):
         return typed(input, _implicit_dim(name, len(input._shape)) if dim is None else dim, dtype)
     composite(f"{name}(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")(typed)
     composite(f"special.{name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out=False)(typed)
-    composite(f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False)(functional)
+    composite(f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor",
+              out=False)(functional)
 
 
 _softmaxes("softmax", _softmax)

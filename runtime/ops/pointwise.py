@@ -6,6 +6,7 @@ from ..op import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FL
 from .common import T, Tensor, conj, dt, numel
 
 LN2, LN10 = math.log(2), math.log(10)
+HIDDEN = {"method": False, "inplace": False}
 _SAME = lambda common, *args: (common, common)  # noqa: E731
 
 
@@ -44,10 +45,11 @@ def cpu(name, *categories):
 # ------------------------------------------------------------------------------------------------ arithmetic
 def _no_bool_sub(common, self, other, *rest):
     if all(dtype_of(x) is dt.bool_ for x in (self, other)):
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+                           "instead.")
     if any(isinstance(x, Tensor) and x.dtype is dt.bool_ or x.__class__ is bool for x in (self, other)):
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-                           "`logical_not()` operator instead.")
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+                           "the `~` or `logical_not()` operator instead.")
     return common, common
 
 
@@ -65,11 +67,13 @@ def _fold_alpha(self, other, alpha):
     return self, other * alpha, 1
 
 
-op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, promote=DEFAULT, prepare=_fold_alpha, alpha=True,
+op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, promote=DEFAULT, prepare=_fold_alpha,
+   alpha=True,
    derivative={"self": lambda g: g, "other": lambda g: g})
-op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, promote=_no_bool_sub, prepare=_fold_alpha, alpha=True,
+op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, promote=_no_bool_sub,
+   prepare=_fold_alpha, alpha=True,
    derivative={"self": lambda g: g, "other": lambda g: -g}, alias=("subtract",))
-_rsub = op("_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, method=False, inplace=False,
+_rsub = op("_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, **HIDDEN,
            derivative={"self": lambda g: g, "other": lambda g: -g})
 
 
@@ -82,9 +86,11 @@ op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True
    derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)})
 _div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT,
           derivative={"self": lambda g, other: g / conj(other), "other": lambda g, other, out: -g * conj(out / other)})
-_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True, promote=cpu("div_floor_cpu", "bool", "complex"), derivative={
+_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True,
+                   promote=cpu("div_floor_cpu", "bool", "complex"), derivative={
     k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")})
-_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", numbers=True, promote=DEFAULT, method=False,
+_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", numbers=True,
+                promote=DEFAULT, method=False,
                 inplace=False, derivative={"self": zero, "other": zero})
 
 
@@ -110,8 +116,8 @@ op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bo
 op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"))
 
 op("neg(Tensor self) -> Tensor", "Neg", derivative=lambda g: -g, alias=("negative",), promote=refuse(
-    DEFAULT, RuntimeError, bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-    "`logical_not()` operator instead."))
+    DEFAULT, RuntimeError, bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+    "the `~` or `logical_not()` operator instead."))
 
 
 @composite("positive(Tensor self) -> Tensor")
@@ -138,11 +144,11 @@ def _pow_promote(common, self, exponent):
 
 
 # plain_attrs: what the numbers are changes neither the promotion nor the checks, so the short way may leave these out
-_pow_scalar = op("_pow_scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", method=False, inplace=False, plain_attrs=True,
+_pow_scalar = op("_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", **HIDDEN, plain_attrs=True,
                  promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
                  derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(
                      self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent))
-_pow = op("_pow(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, method=False, inplace=False, derivative={
+_pow = op("_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, **HIDDEN, derivative={
     "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
     "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out)})
 
@@ -167,8 +173,8 @@ def pow_(self, exponent):
 def float_power_(self, exponent):
     d = dt.complex128 if self.dtype.is_complex or dtype_of(exponent).is_complex else dt.float64
     if self.dtype is not d:
-        raise RuntimeError(f"the base given to float_power_ has dtype {dt.scalar_name(self.dtype)} but the operation's result requires dtype "
-                           f"{dt.scalar_name(d)}")
+        raise RuntimeError(f"the base given to float_power_ has dtype {dt.scalar_name(self.dtype)} but the operation's result requires "
+                           f"dtype {dt.scalar_name(d)}")
     return self.pow_(exponent)
 
 
@@ -188,7 +194,8 @@ def ldexp(self, other):
 
 
 # ------------------------------------------------------------------------------------------------ comparison, logic, bits
-for _name, (_prim, *_alias) in {"eq": ("Equal",), "ne": ("NotEqual", "not_equal"), "lt": ("Less", "less"), "le": ("LessEqual", "less_equal"),
+for _name, (_prim, *_alias) in {"eq": ("Equal",), "ne": ("NotEqual", "not_equal"), "lt": ("Less", "less"),
+                                "le": ("LessEqual", "less_equal"),
                                 "gt": ("Greater", "greater"), "ge": ("GreaterEqual", "greater_equal")}.items():
     op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL, alias=tuple(_alias))
 for _name in ("and", "or", "xor"):
@@ -197,8 +204,10 @@ for _name in ("and", "or", "xor"):
        promote=cpu(f"bitwise_{_name}_cpu", "float", "complex"))
 op("logical_not(Tensor self) -> Tensor", "LogicalNot", promote=ALWAYS_BOOL)
 op("bitwise_not(Tensor self) -> Tensor", "BitwiseNot", promote=cpu("bitwise_not_cpu", "float", "complex"))
-op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift", promote=cpu("lshift_cpu", "bool", "float", "complex"))
-op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift", promote=cpu("rshift_cpu", "bool", "float", "complex"))
+op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift",
+   promote=cpu("lshift_cpu", "bool", "float", "complex"))
+op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift",
+   promote=cpu("rshift_cpu", "bool", "float", "complex"))
 op("isnan(Tensor self) -> Tensor", "IsNan", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
@@ -216,7 +225,7 @@ def _same_dtype(common, self, other, *rest):
     return common, dt.bool_
 
 
-op("_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor", "IsClose", promote=_same_dtype, method=False, inplace=False)
+op("_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor", "IsClose", promote=_same_dtype, **HIDDEN)
 
 
 @composite("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", out=False)
@@ -252,7 +261,7 @@ for _name in ("floor", "ceil", "trunc"):
         DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE'),
         derivative=zero, alias=("fix",) if _name == "trunc" else ())
 op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("frac_cpu", "bool", "int", "complex"))
-_round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, method=False, inplace=False, promote=cpu("round_vml_cpu", "bool", "complex"))
+_round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"))
 
 
 @composite("round(Tensor self, *, int decimals=0) -> Tensor", alias=("special.round",), inplace=True)
@@ -264,7 +273,7 @@ def round_(self, decimals):
     return _round_decimals.call(self, decimals)
 
 
-_round_decimals = op("_round_decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, method=False, inplace=False)
+_round_decimals = op("_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN)
 op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=refuse(
     DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."))
 
@@ -279,7 +288,8 @@ def _sgn_backward(g, self, out):
 op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward)
 op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative={
     "self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero})
-op("heaviside(Tensor self, Tensor values) -> Tensor", None, promote=lambda common, self, values: _heaviside_check(common, self, values), derivative={
+op("heaviside(Tensor self, Tensor values) -> Tensor", None, promote=lambda common, self, values: _heaviside_check(common, self, values),
+   derivative={
     k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")})
 
 
@@ -310,9 +320,9 @@ for _name, _prim, _derivative in (("maximum", "Maximum", _tie(lambda a, b: a < b
        promote=refuse(DEFAULT, RuntimeError, complex=f"{_name} not implemented for complex tensors."))
 
 _no_complex_clamp = refuse(DEFAULT, complex="clamp is not supported for complex types")
-_clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_no_complex_clamp, method=False, inplace=False, derivative={
+_clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_no_complex_clamp, **HIDDEN, derivative={
     "self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)})
-_clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_no_complex_clamp, method=False, inplace=False, derivative={
+_clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_no_complex_clamp, **HIDDEN, derivative={
     "self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)})
 
 
@@ -338,8 +348,9 @@ def clamp_max(self, max):
 
 
 # ------------------------------------------------------------------------------------------------ selection
-_where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", method=False, inplace=False, keep=(0,),
-            promote=_SAME, derivative={"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g, condition: T.where(condition, 0, g)})
+_where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", **HIDDEN, keep=(0,),
+            promote=_SAME, derivative={"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g,
+                                       condition: T.where(condition, 0, g)})
 
 
 @composite("where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor", method=False)
@@ -350,7 +361,8 @@ def where(condition, input, other):
         return T.nonzero(condition, as_tuple=True)
     if condition.dtype is not dt.bool_:
         if condition.dtype is not dt.uint8:
-            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dt.scalar_name(condition.dtype)}")
+            raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
+                               f"{dt.scalar_name(condition.dtype)}")
         condition = condition.to(dt.bool_)
     return _where.call(condition, input, other)
 
@@ -364,7 +376,8 @@ def _mask_prepare(self, mask, value):
     if mask.dtype is not dt.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if isinstance(value, Tensor) and value._shape:
-        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
+        raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                           f"{len(value._shape)} dimension(s).")
     check_number(value, self.dtype)
     return self, mask, value
 
@@ -383,7 +396,8 @@ def check_number(value, dtype):
     elif dtype.category == dt.FLOAT:
         bad = bad or math.isfinite(value) and abs(value) > dt.finfo(dtype).max
     if bad:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name + '_t' if dtype.category == dt.INT else _CPP.get(dtype, 'float')} without overflow")
+        name = dtype.name + "_t" if dtype.category == dt.INT else _CPP.get(dtype, "float")
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 _CPP = {dt.float16: "at::Half", dt.bfloat16: "at::BFloat16", dt.float64: "double"}
@@ -411,16 +425,17 @@ op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> T
 
 def _addcdiv_promote(common, self, tensor1, tensor2, value):
     if tensor1.dtype.category < dt.FLOAT and tensor2.dtype.category < dt.FLOAT:
-        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-                           "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2))"
-                           ".to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs.")
+        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+                           "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+                           "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+                           "for float inputs.")
     return common, common
 
 
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", promote=_addcdiv_promote, derivative={
     "self": lambda g: g, "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
     "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})
-_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT, method=False, inplace=False,
+_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT, **HIDDEN,
                  derivative=lambda g, self: T.where(T.isfinite(self), g, 0))
 
 
@@ -441,7 +456,8 @@ _tanh_backward = op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor"
                     inplace=False, call=lambda p, g, y: p(y, g), derivative={
                         "grad_output": lambda g, output: tanh_backward(g, conj(output)),
                         "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2})
-_sigmoid_backward = op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidGrad", promote=DEFAULT, function=False, method=False,
+_sigmoid_backward = op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidGrad", promote=DEFAULT, function=False,
+                       method=False,
                        inplace=False, call=lambda p, g, y: p(y, g), derivative={
                            "grad_output": lambda g, output: _sigmoid_backward.call(g, conj(output)),
                            "output": lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2)})
@@ -519,33 +535,37 @@ def _atan2_backward(g, self, other, needs):
     return other * scale if needs[0] else None, -self * scale if needs[1] else None
 
 
-op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward}, alias=("arctan2",))
+op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward},
+   alias=("arctan2",))
 op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=cpu("hypot_cpu", "bool", "int", "complex"), derivative={
     "self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)})
-op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=cpu("nextafter_cpu", "bool", "int", "complex"), opmath=False, derivative={
+op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=cpu("nextafter_cpu", "bool", "int", "complex"), opmath=False,
+   derivative={
     "self": lambda g, self, other: T.where(self == other, 0, g), "other": zero})
 op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=cpu("logaddexp_cpu", "bool", "int"), inplace=False, derivative={
     "self": lambda g, self, other: g / conj(T.exp(other - self) + 1), "other": lambda g, self, other: g / conj(T.exp(self - other) + 1)})
-op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=cpu("logaddexp2_cpu", "bool", "int", "complex"), inplace=False, derivative={
+op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=cpu("logaddexp2_cpu", "bool", "int", "complex"), inplace=False,
+   derivative={
     "self": lambda g, self, other: g / (T.exp2(other - self) + 1), "other": lambda g, self, other: g / (T.exp2(self - other) + 1)})
 op("xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Xlogy", promote=INT_TO_FLOAT, alias=("special.xlogy",), derivative={
-    "self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)})
+    "self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self,
+    other: g * (self / other)})
 
 
 # ------------------------------------------------------------------------------------------------ complex numbers
 def _polar_promote(common, abs, angle):
     if common not in (dt.float32, dt.float64) or abs.dtype is not angle.dtype:
         if all(t.dtype in (dt.float16, dt.float32, dt.float64) for t in (abs, angle)) and abs.dtype is not angle.dtype:
-            raise RuntimeError(f"Expected object of scalar type {dt.scalar_name(abs.dtype)} but got scalar type {dt.scalar_name(angle.dtype)} for second "
-                               "argument")
+            raise RuntimeError(f"Expected object of scalar type {dt.scalar_name(abs.dtype)} but got scalar type "
+                               f"{dt.scalar_name(angle.dtype)} for second argument")
         raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(abs.dtype)} and "
                            f"{dt.scalar_name(angle.dtype)}")
     return common, common.to_complex()
 
 
-op("polar(Tensor abs, Tensor angle) -> Tensor", "Polar", promote=_polar_promote, method=False, inplace=False, derivative={
+op("polar(Tensor abs, Tensor angle) -> Tensor", "Polar", promote=_polar_promote, **HIDDEN, derivative={
     "abs": lambda g, out: T.real(T.conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(T.conj(g) * (out * 1j))})
-_conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), method=False, inplace=False)
+_conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), **HIDDEN)
 
 
 @composite("conj(Tensor self) -> Tensor", out=False)
@@ -565,5 +585,6 @@ def _angle_backward(g, self):
     return T.where(size == 0, 0, T.complex(-self.imag, self.real) * (g / (size * size)))
 
 
-op("angle(Tensor self) -> Tensor", "Angle", promote=lambda common, self: (promoted(INT_TO_FLOAT, common)[0], promoted(INT_TO_FLOAT, common)[0].to_real()),
+op("angle(Tensor self) -> Tensor", "Angle", promote=lambda common,
+   self: tuple(f(promoted(INT_TO_FLOAT, common)[0]) for f in (lambda d: d, dt.dtype.to_real)),
    inplace=False, derivative=_angle_backward)

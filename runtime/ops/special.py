@@ -59,7 +59,8 @@ def _igamma_grad(sign):
 
 
 for _name, _alias, _sign in (("igamma", "special.gammainc", 1), ("igammac", "special.gammaincc", -1)):
-    op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, promote=cpu(f"{_name}_cpu", "bool", "int", "complex"), alias=(_alias,), derivative={
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, promote=cpu(f"{_name}_cpu", "bool", "int", "complex"), alias=(_alias,),
+       derivative={
             "self": no_derivative(f"the derivative for '{_name}: input' is not implemented."), "other": _igamma_grad(_sign)})
 op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False, derivative={
     "self": no_derivative("the derivative for 'zeta' is not implemented."),

@@ -10,78 +10,17 @@ from ....runtime.ops.common import T
 from .. import CPU_BACKEND, _ms_out
 from ..table import INTS, composite, legacy, numpy, pyboost_, without
 
-REST = "FDtuv"       # what PyBoost's elementwise primitives lack, or take in part
-WIDE = "BasilfdFDtuvb"
-REAL = "lt le gt ge maximum minimum _clamp_min _clamp_max atan2 hypot fmax floor ceil trunc _round sign sgn".split()
+LACKING = "the primitive lacks the dtype"
+REST = "FDtuv"  # what PyBoost's elementwise primitives lack, or take in part
+ORDERED = "lt le gt ge maximum minimum _clamp_min _clamp_max atan2 hypot fmax floor ceil trunc _round sign".split()
 
 
 def _slower(ratio):
     return f"the primitive is {ratio} times slower than NumPy at 64k elements"
 
 
-# name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
-for _name, (_fn, _above, _ratio, _codes) in {
-        "sqrt": (np.sqrt, 32768, 3.4, "fd"), "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "fd"), "exp": (np.exp, 2048, 17, "fd"),
-        "expm1": (np.expm1, 2048, 20, "fd"), "log1p": (np.log1p, 4096, 7.7, "fd"), "tanh": (np.tanh, 2048, 61, "f"),
-        "sin": (np.sin, 1024, 40, "fd"), "cos": (np.cos, 1024, 31, "fd"), "tan": (np.tan, 1024, 30, "fd"), "sinh": (np.sinh, 1024, 42, "fd"),
-        "cosh": (np.cosh, 2048, 22, "fd"), "asin": (np.arcsin, 1024, 50, "fd"), "acos": (np.arccos, 1024, 44, "fd"),
-        "atan": (np.arctan, 1024, 26, "fd"), "asinh": (np.arcsinh, 1024, 29, "fd"), "acosh": (np.arccosh, 1024, 20, "fd"),
-        "atanh": (np.arctanh, 1024, 41, "fd"), "floor": (np.floor, 4096, 20, "fd"), "ceil": (np.ceil, 4096, 20, "fd"),
-        "trunc": (np.trunc, 4096, 18, "fd"), "_round": (np.rint, 4096, 28, "fd"), "sign": (lambda x: (x > 0).astype(x.dtype) - (x < 0), 4096, 7, "fd"),
-        "reciprocal": (np.reciprocal, 16384, 6, "fd"), "square": (np.square, 16384, 9, "fd"), "neg": (np.negative, 16384, 9, "fdil"),
-        "abs": (np.abs, 16384, 9, "fdil"), "sinc": (np.sinc, 4096, 6, "fd"), "isfinite": (np.isfinite, 4096, 26, "fd"),
-        "isnan": (np.isnan, 8192, 15, "fd"), "isinf": (np.isinf, 8192, 15, "fd"),
-        "add": (np.add, 2048, 76, INTS), "sub": (np.subtract, 2048, 65, INTS), "_rsub": (np.subtract, 2048, 65, INTS),
-        "mul": (np.multiply, 2048, 48, INTS), "_div": (np.divide, 1024, 190, "fd"),
-        "eq": (np.equal, 16384, 9.7, "fdBasilb"), "ne": (np.not_equal, 16384, 10, "fdBasilb"), "lt": (np.less, 16384, 10, "fdBasilb"),
-        "le": (np.less_equal, 16384, 10, "fdBasilb"), "gt": (np.greater, 16384, 9, "fdBasilb"), "ge": (np.greater_equal, 16384, 9, "fdBasilb"),
-        "maximum": (np.maximum, 4096, 7.7, "fdBasil"), "minimum": (np.minimum, 4096, 7, "fdBasil"),
-        "_clamp_min": (np.maximum, 4096, 7.7, "fdBasil"), "_clamp_max": (np.minimum, 4096, 7, "fdBasil"),
-        "logical_and": (np.logical_and, 32768, 4, "b"), "logical_or": (np.logical_or, 32768, 4, "b"), "logical_xor": (np.logical_xor, 32768, 3, "b"),
-        "atan2": (np.arctan2, 1024, 77, "fd"), "hypot": (np.hypot, 8192, 4, "fd"), "fmax": (np.fmax, 4096, 27, "fd")}.items():
-    numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
-    numpy(_name, "the primitive lacks the dtype", _fn, dtypes="tuv" if _name in REAL else REST)
-
-without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
-without("tanh", "absolute error 1e-4 in float32: computed in float64 and rounded", "f")
-without("expm1", "relative error 2e-2 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
-without("log1p", "relative error 5e-5 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
-for _name, _prim in {"acos": "ACos", "asin": "Asin", "atan": "Atan", "acosh": "Acosh", "asinh": "Asinh", "atan2": "Atan2", "hypot": "Hypot",
-                     "isnan": "IsNan", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "bitwise_not": "Invert",
-                     "fmax": "Fmax", "lcm": "Lcm", "heaviside": "Heaviside"}.items():
-    legacy(_name, _prim, "PyBoost has no CPU kernel", broadcasts=False)
-numpy("log", "the primitive lacks the dtype", np.log, dtypes="FD")
-numpy("heaviside", "Heaviside lacks the dtype", lambda x, v: np.where(x == 0, v, x > 0), dtypes="b")
-numpy("gcd", "Gcd lacks the dtype", np.gcd, dtypes="Ba")
-numpy("lcm", "Lcm lacks the dtype", np.lcm, dtypes="Bas")
-numpy("sigmoid", "Sigmoid lacks the dtype", lambda x: 1 / (1 + np.exp(-x)), dtypes="D")
-without("bitwise_left_shift bitwise_right_shift", "wrong for counts below 0 or beyond the width")
-numpy("bitwise_left_shift", "LeftShift is wrong for counts below 0 or beyond the width",
-      lambda a, b: np.where((b < 0) | (b >= 8 * a.itemsize), 0, np.left_shift(a, b & 8 * a.itemsize - 1)), dtypes=INTS)
-numpy("bitwise_right_shift", "RightShift is wrong for counts below 0 or beyond the width",
-      lambda a, b: np.right_shift(a, np.where((b < 0) | (b >= 8 * a.itemsize), 8 * a.itemsize - 1, b)) if a.dtype.kind == "i"
-      else np.where((b >= 8 * a.itemsize), 0, np.right_shift(a, b & 8 * a.itemsize - 1)), dtypes=INTS)
-numpy("bitwise_and", "no primitive takes the dtype", np.bitwise_and, dtypes="tuv")
-numpy("bitwise_or", "no primitive takes the dtype", np.bitwise_or, dtypes="tuv")
-numpy("bitwise_xor", "no primitive takes the dtype", np.bitwise_xor, dtypes="tuv")
-pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="b")
-without("logical_xor", "takes NaN for 0", "F")
-numpy("logical_not", "the primitive lacks the dtype", np.logical_not, dtypes=REST)
-numpy("isinf", "IsInf takes floats only", np.isinf, dtypes="Basilb")
-numpy("isneginf", "IsNegInf has no CPU kernel; on integers there is nothing to compare with", np.isneginf, dtypes=WIDE)
-numpy("isposinf", "no primitive", np.isposinf, dtypes=WIDE)
-numpy("signbit", "no primitive", lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0 if x.dtype.kind == "i" else np.zeros(x.shape, bool))
-composite("floor ceil trunc _round", why="integers stay as they are", dtypes=INTS)(lambda x: x.clone())
-composite("frac", why="Frac has no CPU kernel", dtypes="fd")(lambda x: x - T.trunc(x))
-numpy("exp2", "Exp2 has no CPU kernel, and exp(x ln 2) is not exact at whole numbers", np.exp2, dtypes="fd")
-numpy("exp2", "Exp2 has no CPU kernel", lambda x: np.exp(x * np.log(2)), dtypes="FD")
-numpy("log2", "Log2 has no CPU kernel, and log(x) / ln 2 is not exact at powers of two", np.log2, dtypes="fdFD")
-numpy("log10", "Log10 has no CPU kernel, and log(x) / ln 10 is not exact at powers of ten", np.log10, dtypes="fdFD")
-
-
-# ------------------------------------------------------------------------------------------------ NaN, zeros, infinities
-def _prim(name, legacy=False):
-    return pyboost.primitive(name, legacy=legacy)
+def _prim(name):
+    return pyboost.primitive(name)
 
 
 def _alias(x):
@@ -89,6 +28,85 @@ def _alias(x):
     return pyboost.array_of(x, x._shape, _ms_out(x).np)
 
 
+# ------------------------------------------------------------------------------------------------ slow for large tensors
+# name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
+for _name, (_fn, _above, _ratio, _codes) in {
+        "sqrt": (np.sqrt, 32768, 3.4, "fd"), "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "fd"), "exp": (np.exp, 2048, 17, "fd"),
+        "expm1": (np.expm1, 2048, 20, "fd"), "log1p": (np.log1p, 4096, 7.7, "fd"), "tanh": (np.tanh, 2048, 61, "f"),
+        "sin": (np.sin, 1024, 40, "fd"), "cos": (np.cos, 1024, 31, "fd"), "tan": (np.tan, 1024, 30, "fd"),
+        "sinh": (np.sinh, 1024, 42, "fd"), "cosh": (np.cosh, 2048, 22, "fd"), "asin": (np.arcsin, 1024, 50, "fd"),
+        "acos": (np.arccos, 1024, 44, "fd"), "atan": (np.arctan, 1024, 26, "fd"), "asinh": (np.arcsinh, 1024, 29, "fd"),
+        "acosh": (np.arccosh, 1024, 20, "fd"), "atanh": (np.arctanh, 1024, 41, "fd"), "floor": (np.floor, 4096, 20, "fd"),
+        "ceil": (np.ceil, 4096, 20, "fd"), "trunc": (np.trunc, 4096, 18, "fd"), "_round": (np.rint, 4096, 28, "fd"),
+        "square": (np.square, 16384, 9, "fd"),
+        "sign": (lambda x: (x > 0).astype(x.dtype) - (x < 0), 4096, 7, "fd"), "reciprocal": (np.reciprocal, 16384, 6, "fd"),
+        "neg": (np.negative, 16384, 9, "fdil"), "abs": (np.abs, 16384, 9, "fdil"), "sinc": (np.sinc, 4096, 6, "fd"),
+        "isfinite": (np.isfinite, 4096, 26, "fd"), "isnan": (np.isnan, 8192, 15, "fd"), "isinf": (np.isinf, 8192, 15, "fd"),
+        "add": (np.add, 2048, 76, INTS), "sub": (np.subtract, 2048, 65, INTS), "_rsub": (np.subtract, 2048, 65, INTS),
+        "mul": (np.multiply, 2048, 48, INTS), "_div": (np.divide, 1024, 190, "fd"), "eq": (np.equal, 16384, 9.7, "fdBasilb"),
+        "ne": (np.not_equal, 16384, 10, "fdBasilb"), "lt": (np.less, 16384, 10, "fdBasilb"),
+        "le": (np.less_equal, 16384, 10, "fdBasilb"), "gt": (np.greater, 16384, 9, "fdBasilb"),
+        "ge": (np.greater_equal, 16384, 9, "fdBasilb"),
+        "maximum": (np.maximum, 4096, 7.7, "fdBasil"), "minimum": (np.minimum, 4096, 7, "fdBasil"),
+        "_clamp_min": (np.maximum, 4096, 7.7, "fdBasil"), "_clamp_max": (np.minimum, 4096, 7, "fdBasil"),
+        "logical_and": (np.logical_and, 32768, 4, "b"), "logical_or": (np.logical_or, 32768, 4, "b"),
+        "logical_xor": (np.logical_xor, 32768, 3, "b"), "atan2": (np.arctan2, 1024, 77, "fd"), "hypot": (np.hypot, 8192, 4, "fd"),
+        "fmax": (np.fmax, 4096, 27, "fd")}.items():
+    numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
+    numpy(_name, LACKING, _fn, dtypes="tuv" if _name in ORDERED else REST)
+
+# ------------------------------------------------------------------------------------------------ missing, inexact, or without a dtype
+without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
+without("tanh", "absolute error 1e-4 in float32: computed in float64 and rounded", "f")
+without("expm1", "relative error 2e-2 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
+without("log1p", "relative error 5e-5 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
+without("logical_xor", "takes NaN for 0", "F")
+for _name, _legacy in {"acos": "ACos", "asin": "Asin", "atan": "Atan", "acosh": "Acosh", "asinh": "Asinh", "atan2": "Atan2",
+                       "hypot": "Hypot", "isnan": "IsNan", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "bitwise_not": "Invert",
+                       "fmax": "Fmax", "lcm": "Lcm", "heaviside": "Heaviside"}.items():
+    legacy(_name, _legacy, "PyBoost has no CPU kernel", broadcasts=False)
+for _name, (_fn, _codes) in {
+        "log": (np.log, "FD"), "heaviside": (lambda x, v: np.where(x == 0, v, x > 0), "b"), "gcd": (np.gcd, "Ba"), "lcm": (np.lcm, "Bas"),
+        "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "D"), "bitwise_and": (np.bitwise_and, "tuv"), "bitwise_or": (np.bitwise_or, "tuv"),
+        "bitwise_xor": (np.bitwise_xor, "tuv"), "logical_not": (np.logical_not, REST), "isinf": (np.isinf, "Basilb"),
+        "sign": (np.sign, "Bas"), "_where": (np.where, "Dtuv"), "masked_fill": (lambda x, mask, v: np.where(mask, v, x), "Dtuv")}.items():
+    numpy(_name, LACKING, _fn, dtypes=_codes)
+pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="b")
+composite("floor ceil trunc _round", why="integers stay as they are", dtypes=INTS)(lambda x: x.clone())
+composite("frac", why="Frac has no CPU kernel", dtypes="fd")(lambda x: x - T.trunc(x))
+numpy("isneginf", "IsNegInf has no CPU kernel; on integers there is nothing to compare with", np.isneginf, dtypes="fdBasilbtuv")
+numpy("isposinf", "no primitive", np.isposinf, dtypes="fdBasilbtuv")
+numpy("exp2", "Exp2 has no CPU kernel, and exp(x ln 2) is not exact at whole numbers", np.exp2, dtypes="fd")
+numpy("exp2", "Exp2 has no CPU kernel", lambda x: np.exp(x * np.log(2)), dtypes="FD")
+numpy("log2", "Log2 has no CPU kernel, and log(x) / ln 2 is not exact at powers of two", np.log2, dtypes="fdFD")
+numpy("log10", "Log10 has no CPU kernel, and log(x) / ln 10 is not exact at powers of ten", np.log10, dtypes="fdFD")
+numpy("fmin", "Fmin has no CPU kernel; -fmax(-a, -b) is wrong for the least integer", np.fmin)
+numpy("copysign", "no primitive", np.copysign, dtypes="fd")
+numpy("frexp", "no primitive", np.frexp, dtypes="fd")
+
+
+@numpy("signbit", "no primitive")
+def _signbit(x):
+    return np.signbit(x) if x.dtype.kind == "f" else x < 0 if x.dtype.kind == "i" else np.zeros(x.shape, bool)
+
+
+without("bitwise_left_shift bitwise_right_shift", "wrong for counts below 0 or beyond the width")
+
+
+@numpy("bitwise_left_shift", "LeftShift is wrong for counts below 0 or beyond the width", dtypes=INTS)
+def _left_shift(a, b):
+    bits = 8 * a.itemsize
+    return np.where((b < 0) | (b >= bits), 0, np.left_shift(a, b & bits - 1))
+
+
+@numpy("bitwise_right_shift", "RightShift is wrong for counts below 0 or beyond the width", dtypes=INTS)
+def _right_shift(a, b):
+    bits = 8 * a.itemsize
+    beyond = (b < 0) | (b >= bits)
+    return np.right_shift(a, np.where(beyond, bits - 1, b)) if a.dtype.kind == "i" else np.where(beyond, 0, np.right_shift(a, b & bits - 1))
+
+
+# ------------------------------------------------------------------------------------------------ NaN, zeros, infinities
 def _div(prim, a, b):
     """Div takes -0 for 0 and gives -inf for NaN / 0: elsewhere it is right."""
     if CPU_BACKEND.numbers.get(id(b)) or _alias(b).all():
@@ -96,8 +114,8 @@ def _div(prim, a, b):
     return _prim("Select")(_prim("Equal")(b, CPU_BACKEND.scalar(0, _ms_out(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b))
 
 
-pyboost_("_div", "Div", "NaN / 0 and 1 / -0 are wrong", _div, dtypes="fd")
 without("_div", "NaN / 0 and 1 / -0 are wrong")
+pyboost_("_div", "Div", "NaN / 0 and 1 / -0 are wrong", _div, dtypes="fd")
 
 
 def _extremum(prim, a, b):
@@ -107,29 +125,23 @@ def _extremum(prim, a, b):
     return _prim("Select")(_prim("NotEqual")(a, a), a, prim(a, b))
 
 
-for _names, _p in (("maximum _clamp_min", "Maximum"), ("minimum _clamp_max", "Minimum")):
-    pyboost_(_names, _p, "the primitive loses a NaN in its first operand", _extremum, dtypes="fd")
+for _names, _primitive in (("maximum _clamp_min", "Maximum"), ("minimum _clamp_max", "Minimum")):
     without(_names, "the primitive loses a NaN in its first operand", "fd")
-numpy("fmin", "Fmin has no CPU kernel; -fmax(-a, -b) is wrong for the least integer", np.fmin)
+    pyboost_(_names, _primitive, "the primitive loses a NaN in its first operand", _extremum, dtypes="fd")
 numpy("nextafter", "NextAfter does not leave infinity", np.nextafter, dtypes="fd")
-numpy("copysign", "no primitive", np.copysign, dtypes="fd")
 
 
-def _bits_nextafter(x, y):
+@numpy("nextafter", "NextAfter lacks the half types", dtypes="ez")
+def _half_nextafter(x, y):
     """One step of the integer that a half type's bits are."""
+    wide_x, wide_y = x.astype(np.float32), y.astype(np.float32)
     bits = x.view(np.int16).astype(np.int32)
-    ordered = np.where(bits < 0, -(bits & 0x7FFF), bits)
-    step = np.where(y.astype(np.float32) > x.astype(np.float32), 1, -1)
-    new = ordered + step
-    out = np.where(new < 0, -new | 0x8000, new).astype(np.uint16).view(x.dtype)
-    out = np.where(y.astype(np.float32) == x.astype(np.float32), y, out)
-    return np.where(np.isnan(x) | np.isnan(y), np.array(np.nan, x.dtype), out)
+    step = np.where(bits < 0, -(bits & 0x7FFF), bits) + np.where(wide_y > wide_x, 1, -1)
+    out = np.where(step < 0, -step | 0x8000, step).astype(np.uint16).view(x.dtype)
+    return np.where(np.isnan(wide_x + wide_y * 0), np.array(np.nan, x.dtype), np.where(wide_y == wide_x, y, out))
 
 
-numpy("nextafter", "NextAfter lacks the half types", _bits_nextafter, dtypes="ez")
-
-
-# ------------------------------------------------------------------------------------------------ integer division
+# ------------------------------------------------------------------------------------------------ division of integers
 def _nonzero(b):
     if not b.all():
         raise RuntimeError("ZeroDivisionError")
@@ -141,119 +153,115 @@ def _checked(prim, a, b):
     return prim(a, b)
 
 
-def _np_checked(fn):
-    def f(a, b, *rest):
-        if b.dtype.kind in "iu":
-            _nonzero(b)
-        return fn(a, b, *rest)
-    return f
-
-
-pyboost_("floor_divide", "FloorDiv", "division by zero must raise before the kernel", _checked, dtypes=INTS)
 without("floor_divide", "infinite and zero divisors of floats are wrong; integers are checked for zero first")
+pyboost_("floor_divide", "FloorDiv", "division by zero must raise before the kernel", _checked, dtypes=INTS)
 numpy("floor_divide", "FloorDiv is wrong for infinite and zero divisors", np.floor_divide, dtypes="fd")
 legacy("remainder", "FloorMod", "RemainderTensorTensor has no CPU kernel", _checked, dtypes=INTS, broadcasts=False)
 numpy("remainder", "FloorMod gives NaN for infinite divisors", np.remainder, dtypes="fd")
-legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", lambda p, a, b: _checked(p, a, b) if "Int" in str(a.dtype) else p(a, b), dtypes="efdaBi",
-       broadcasts=False)
-numpy("fmod", "TruncateMod lacks the dtype", _np_checked(np.fmod), dtypes="sl")
+legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", dtypes="efd", broadcasts=False)
+legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", _checked, dtypes="aBi", broadcasts=False)
+
+
+@numpy("fmod", "TruncateMod lacks the dtype", dtypes="sl")
+def _fmod(a, b):
+    _nonzero(b)
+    return np.fmod(a, b)
 
 
 without("_div_round", "DivMod is inexact for int64, and zero divisors must raise before the kernel")
-legacy("_div_round", "TruncateDiv", "DivMod is inexact for int64", lambda p, a, b, mode: _checked(p if mode == "trunc" else _prim("FloorDiv"), a, b),
-       dtypes=INTS, broadcasts=False)
+legacy("_div_round", "TruncateDiv", "DivMod is inexact for int64", dtypes=INTS, broadcasts=False,
+       fn=lambda p, a, b, mode: _checked(p if mode == "trunc" else _prim("FloorDiv"), a, b))
 composite("_div_round", why="DivMod is wrong for zero and infinite divisors", dtypes="fd")(
     lambda a, b, mode: T.floor_divide(a, b) if mode == "floor" else T.trunc(T._div(a, b)))
 
 
 # ------------------------------------------------------------------------------------------------ powers
-def _power(prim, x, e):
-    """Whole and half powers by the primitives that PyTorch's kernel uses too: Pow is 10 to 20 times slower."""
-    simple = _POWERS.get(e) if e.__class__ is not complex else None
-    if simple is not None:
-        return simple(x)
-    return prim(x, CPU_BACKEND.scalar(e, _ms_out(x)))
-
-
 _POWERS = {2: lambda x: _prim("Square")(x), 3: lambda x: _prim("Mul")(x, _prim("Square")(x)), 0.5: lambda x: _prim("Sqrt")(x),
            -0.5: lambda x: _prim("Rsqrt")(x), -1: lambda x: _prim("Reciprocal")(x)}
 _NP_POWERS = {2: np.square, 3: lambda x: x * np.square(x), 0.5: np.sqrt, -0.5: lambda x: 1 / np.sqrt(x), -1: np.reciprocal}
 
 
+def _power(prim, x, e):
+    """Whole and half powers by the primitives that PyTorch's kernel uses too: Pow is 10 to 20 times slower."""
+    simple = _POWERS.get(e)
+    return prim(x, CPU_BACKEND.scalar(e, _ms_out(x))) if simple is None else simple(x)
+
+
 def _np_power(x, e):
-    if isinstance(e, np.ndarray):
-        if e.dtype.kind == "i" and (e < 0).any():
-            return np.where(e < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (e & 1), 0)), np.power(x, np.maximum(e, 0)))
-        return np.power(x, e)
-    return _NP_POWERS[e](x) if x.dtype.kind in "fc" and e in _NP_POWERS else np.power(x, np.array(e).astype(x.dtype))
+    if not isinstance(e, np.ndarray):
+        return _NP_POWERS[e](x) if x.dtype.kind in "fc" and e in _NP_POWERS else np.power(x, np.array(e).astype(x.dtype))
+    if e.dtype.kind == "i" and (e < 0).any():
+        return np.where(e < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (e & 1), 0)), np.power(x, np.maximum(e, 0)))
+    return np.power(x, e)
 
 
-pyboost_("_pow_scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="fdF")
-without("_pow_scalar", "whole and half powers go to cheaper primitives, integers overflow as in C")
-numpy("_pow_scalar", "the primitive is 9 times slower at 64k elements for whole powers", _np_power, dtypes="fd", above=16384)
-numpy("_pow_scalar _pow", "Pow computes integers in floating point and lacks complex128", _np_power, dtypes=INTS + "D")
-without("_pow", "computes integers in floating point", INTS)
+without("_pow.Tensor_Tensor", "computes integers in floating point", INTS)
+without("_pow.Tensor_Scalar", "whole and half powers go to cheaper primitives, integers overflow as in C")
+pyboost_("_pow.Tensor_Scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="fdF")
+numpy("_pow.Tensor_Scalar", _slower(9), _np_power, dtypes="fd", above=16384)
+numpy("_pow.Tensor_Scalar _pow.Tensor_Tensor", "Pow computes integers in floating point and lacks complex128", _np_power, dtypes=INTS + "D")
 
 
-# ------------------------------------------------------------------------------------------------ selection
-numpy("_where", "Select lacks the dtype", np.where, dtypes="Dtuv")
-numpy("masked_fill", "MaskedFill lacks the dtype", lambda x, m, v: np.where(m, v, x), dtypes="Dtuv")
+# ------------------------------------------------------------------------------------------------ several operands, attributes
+without("lerp", "not exact at weight 1")
 
 
+@numpy("lerp", "Lerp is not exact at weight 1, and nine times slower at 64k elements", dtypes="fdFD")
 def _lerp(a, b, w):
     if w.size == 1:
         return a + w * (b - a) if abs(w.item()) < 0.5 else b - (b - a) * (1 - w)
     return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
 
 
-without("lerp", "not exact at weight 1")
-numpy("lerp", "Lerp is not exact at weight 1, and nine times slower at 64k elements", _lerp, dtypes="fdFD")
-without("polar", "Polar does not broadcast")
-pyboost_("polar", "Polar", "does not broadcast", dtypes="fd", broadcasts=False)
-legacy("angle", "Angle", "PyBoost has no CPU kernel", dtypes="F")
-numpy("angle", "Angle takes complex64 only", lambda x: np.angle(x) if x.dtype.kind == "c" else np.where(x != x, x, np.where(x < 0, x.dtype.type(np.pi), 0)),
-      dtypes="fdD")
-legacy("_conj", "Conj", "PyBoost has no CPU kernel", dtypes="F")
-numpy("_conj", "Conj lacks complex128", np.conj, dtypes="D")
-numpy("abs", "Abs lacks complex128", np.abs, dtypes="D")
-numpy("sgn", "Sign lacks the dtype", lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))) if x.dtype.kind == "c" else np.sign(x), dtypes="FDBas")
-numpy("sign", "Sign lacks the dtype", np.sign, dtypes="Bas")
-without("_isclose", "the tolerances are attributes")
-numpy("_isclose", "IsClose takes the tolerances as attributes: a primitive for each pair, and no integers", lambda a, b, rtol, atol, nan: _isclose(a, b, rtol, atol, nan))
-numpy("frexp", "no primitive", np.frexp, dtypes="fd")
-numpy("_nan_to_num", "NanToNum takes the values as attributes, and lacks float64", lambda x, nan, pos, neg: _nan_to_num(x, nan, pos, neg), dtypes="fdFD")
-without("_nan_to_num", "the values are attributes")
-without("logit _round_decimals", "the second argument is an attribute, or not taken")
-numpy("logit", "Logit has no PyBoost kernel", lambda x, eps: _logit(x, eps), dtypes="fd")
-numpy("addcmul", "AddcmulExt has no CPU kernel; composed of three primitives it takes six times as long",
+numpy("addcmul", "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements",
       lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b))
-numpy("addcdiv", "AddcdivExt has no CPU kernel; composed of three primitives it takes six times as long",
+numpy("addcdiv", "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
       lambda x, a, b, v: x + (a / b if v == 1 else np.asarray(v, x.dtype) * a / b))
-numpy("_round_decimals", "Round takes no decimals on CPU", lambda x, n: _round_decimals(x, n), dtypes="fd")
+without("_isclose _nan_to_num logit _round.decimals", "the numbers are attributes: a primitive for each")
 
 
+@numpy("_isclose", "IsClose takes the tolerances as attributes, and no integers")
 def _isclose(a, b, rtol, atol, equal_nan):
     close = a == b
-    if a.dtype.kind in "fc":
-        if equal_nan:
-            close |= (a != a) & (b != b)
-        if rtol == 0 and atol == 0:
-            return close
-        return close | np.isfinite(a - b) & (np.abs(a - b) <= atol + np.abs(rtol * b))
-    return close | (np.abs(a.astype(np.int64) - b.astype(np.int64)) <= atol + np.abs(rtol * b.astype(np.float64)))
+    if a.dtype.kind not in "fc":
+        return close | (np.abs(a.astype(np.int64) - b.astype(np.int64)) <= atol + np.abs(rtol * b.astype(np.float64)))
+    if equal_nan:
+        close |= (a != a) & (b != b)
+    return close if rtol == 0 and atol == 0 else close | np.isfinite(a - b) & (np.abs(a - b) <= atol + np.abs(rtol * b))
 
 
-def _nan_to_num(x, nan, pos, neg):
+@numpy("_nan_to_num", "NanToNum takes the numbers as attributes, and lacks float64", dtypes="fdFD")
+def _nan_to_num(x, nan, posinf, neginf):
     if x.dtype.kind == "c":
-        return np.stack([_nan_to_num(part, nan, pos, neg) for part in (x.real, x.imag)], -1).view(x.dtype)[..., 0]
-    return np.nan_to_num(x, nan=nan, posinf=pos, neginf=neg)
+        return np.stack([_nan_to_num(part, nan, posinf, neginf) for part in (x.real, x.imag)], -1).view(x.dtype)[..., 0]
+    return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
+@numpy("logit", "Logit takes eps as an attribute", dtypes="fd")
 def _logit(x, eps):
     p = x if eps is None or eps < 0 else np.clip(x, x.dtype.type(eps), x.dtype.type(1 - eps))
     return np.log(p / (1 - p))
 
 
+@numpy("_round.decimals", "Round takes no decimals on CPU", dtypes="fd")
 def _round_decimals(x, n):
     ten = x.dtype.type(10.0 ** abs(n))
     return np.rint(x * ten) / ten if n > 0 else np.rint(x / ten) * ten
+
+
+# ------------------------------------------------------------------------------------------------ complex numbers
+without("polar", "does not broadcast")
+pyboost_("polar", "Polar", "does not broadcast", dtypes="fd", broadcasts=False)
+legacy("angle", "Angle", "PyBoost has no CPU kernel", dtypes="F")
+legacy("_conj", "Conj", "PyBoost has no CPU kernel", dtypes="F")
+numpy("_conj", "Conj lacks complex128", np.conj, dtypes="D")
+
+
+@numpy("angle", "Angle takes complex64 only", dtypes="fdD")
+def _angle(x):
+    return np.angle(x) if x.dtype.kind == "c" else np.where(x != x, x, np.where(x < 0, x.dtype.type(np.pi), 0))
+
+
+@numpy("sgn", "Sign lacks the dtype", dtypes="FDBas")
+def _sgn(x):
+    return np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))) if x.dtype.kind == "c" else np.sign(x)

@@ -4,7 +4,8 @@ import scipy.special as sp
 
 from ..table import legacy, numpy, without
 
-for _name, _prim in {"lgamma": "Lgamma", "i0": "BesselI0", "special.i0e": "BesselI0e", "special.i1": "BesselI1", "special.i1e": "BesselI1e"}.items():
+for _name, _prim in {"lgamma": "Lgamma", "i0": "BesselI0", "special.i0e": "BesselI0e", "special.i1": "BesselI1",
+                     "special.i1e": "BesselI1e"}.items():
     legacy(_name, _prim, "PyBoost has no such primitive", dtypes="fd")
 without("erfinv", "wrong by up to 0.9")
 without("digamma", "relative error 0.1 near the root")
@@ -23,15 +24,17 @@ for _name, _fn in {
         "special.xlog1py": sp.xlog1py, "special.airy_ai": lambda x: sp.airy(x)[0], "special.bessel_j0": sp.j0, "special.bessel_j1": sp.j1,
         "special.bessel_y0": sp.y0, "special.bessel_y1": sp.y1, "special.modified_bessel_i0": sp.i0, "special.modified_bessel_i1": sp.i1,
         "special.modified_bessel_k0": sp.k0, "special.modified_bessel_k1": sp.k1, "special.scaled_modified_bessel_k0": sp.k0e,
-        "special.scaled_modified_bessel_k1": sp.k1e, "special.spherical_bessel_j0": lambda x: np.where(np.isinf(x), 0, np.sinc(x / np.pi))}.items():
+        "special.scaled_modified_bessel_k1": sp.k1e,
+        "special.spherical_bessel_j0": lambda x: np.where(np.isinf(x), 0, np.sinc(x / np.pi))}.items():
     numpy(_name, MISSING, _fn, dtypes="fd")
 without("xlogy", "NaN for 0 log 0")
 numpy("xlogy", "Xlogy gives NaN for 0 log 0", sp.xlogy, dtypes="fd")
-numpy("logaddexp", "LogAddExp has no CPU kernel; composed of eight primitives it is wrong between equal infinities", np.logaddexp, dtypes="fd")
-numpy("logaddexp", "LogAddExp has no CPU kernel", lambda a, b: _complex_logaddexp(a, b), dtypes="FD")
-numpy("logaddexp2", "LogAddExp2 has no CPU kernel; composed of eight primitives it is wrong between equal infinities", np.logaddexp2, dtypes="fd")
+COMPOSED = "no CPU kernel; composed of eight primitives it is wrong between equal infinities"
+numpy("logaddexp", COMPOSED, np.logaddexp, dtypes="fd")
+numpy("logaddexp2", COMPOSED, np.logaddexp2, dtypes="fd")
 
 
+@numpy("logaddexp", "LogAddExp has no CPU kernel", dtypes="FD")
 def _complex_logaddexp(a, b):
     low, high = np.where(a.real < b.real, a, b), np.where(a.real < b.real, b, a)
     return np.where(np.isinf(low.real) & (a == b), a, high + np.log1p(np.exp(low - high)))
@@ -43,8 +46,10 @@ def _second_kinds(x, n, sign):
 
 
 _POLYNOMIALS = {"chebyshev_polynomial_t": lambda n, x: sp.eval_chebyt(n, x), "chebyshev_polynomial_u": lambda n, x: sp.eval_chebyu(n, x),
-                "chebyshev_polynomial_v": lambda n, x: _second_kinds(x, n, -1), "chebyshev_polynomial_w": lambda n, x: _second_kinds(x, n, 1),
-                "hermite_polynomial_h": sp.eval_hermite, "hermite_polynomial_he": sp.eval_hermitenorm, "laguerre_polynomial_l": sp.eval_laguerre,
+                "chebyshev_polynomial_v": lambda n, x: _second_kinds(x, n, -1),
+                "chebyshev_polynomial_w": lambda n, x: _second_kinds(x, n, 1),
+                "hermite_polynomial_h": sp.eval_hermite, "hermite_polynomial_he": sp.eval_hermitenorm,
+                "laguerre_polynomial_l": sp.eval_laguerre,
                 "legendre_polynomial_p": sp.eval_legendre}
 
 

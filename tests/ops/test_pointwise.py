@@ -1,0 +1,74 @@
+"""Elementwise operators: what no sample of the corpus shows."""
+import math
+
+import pytest
+import torch
+
+BIG = 1 << 15  # beyond the sizes from which NumPy takes over
+
+
+@pytest.mark.parametrize("n", [6, BIG])
+def test_nan_and_signed_zeros_at_every_size(n):
+    x = torch.tensor([math.nan, 1.0, -1.0, math.inf, 0.0, -0.0]).repeat(-(-n // 6))
+    y = x.roll(1)
+    for f in (torch.maximum, torch.minimum):
+        assert torch.equal(f(x, y).isnan(), x.isnan() | y.isnan())
+    assert torch.equal(x.clamp(-0.5, 0.5).isnan(), x.isnan()) and torch.equal(x.relu().isnan(), x.isnan())
+    assert (x / 0)[0].isnan() and (1 / x)[5] == -math.inf and torch.equal((x / y).isnan(), (x.double() / y.double()).isnan())
+    assert torch.sign(x)[0] == 0
+
+
+@pytest.mark.parametrize("n", [64, BIG])
+@pytest.mark.parametrize("name", ["exp", "tanh", "expm1", "log1p", "sin", "erf", "rsqrt", "log2", "atan"])
+def test_float32_is_as_exact_as_float64_rounded(name, n):
+    x = torch.linspace(0.01, 9, n)
+    torch.testing.assert_close(getattr(torch, name)(x), getattr(torch, name)(x.double()).float(), rtol=1.3e-6, atol=1e-7)
+
+
+def test_integers_divided_by_zero_raise_and_leave_the_next_call_alone():
+    a, b = torch.tensor([1, 2]), torch.tensor([0, 1])
+    for f in (torch.floor_divide, torch.remainder, torch.fmod, lambda x, y: torch.div(x, y, rounding_mode="trunc")):
+        for divisor in (b, 0):
+            with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+                f(a, divisor)
+    assert (a // torch.tensor([-2, -1])).tolist() == [-1, -2]
+
+
+def test_the_short_way_keeps_the_checks():
+    x = torch.ones(3)
+    assert (x - 1).tolist() == [0, 0, 0]
+    with pytest.raises(RuntimeError, match="bool tensor is not supported"):
+        x - True
+    with pytest.raises(RuntimeError, match="negative integer powers"):
+        torch.tensor([2]) ** -1
+    with pytest.raises(TypeError, match="must be Tensor, not int"):
+        torch.atan2(x, 2)
+    with pytest.raises(NotImplementedError):
+        torch.ones(2, dtype=torch.complex64) < 1
+    with pytest.raises(NotImplementedError, match="ComplexHalf"):
+        torch.ones(2).half() * 1j
+
+
+def test_wrapped_numbers_and_zero_dimensional_tensors_do_not_widen():
+    i, h = torch.ones(2, dtype=torch.int16), torch.ones(2, dtype=torch.float16)
+    assert (i + 2).dtype is torch.int16 and (i * 1.5).dtype is torch.float32
+    assert (h * torch.tensor(2.0, dtype=torch.float64)).dtype is torch.float16
+    assert torch.where(i > 0, h, 2.0).dtype is torch.float16 and torch.where(i > 0, i, 1.5).dtype is torch.float32
+    assert torch.add(2, 3).item() == 5 and (2 ** i).dtype is torch.int16 and (7 // i).dtype is torch.int16
+
+
+def test_in_place_saves_the_value_before():
+    for name, args in (("sin", ()), ("pow", (2,)), ("div", (2,)), ("clamp", (0, 1)), ("exp", ())):
+        x, y = (torch.tensor([0.5, 2.0], requires_grad=True) for _ in range(2))
+        getattr(x * 1, name + "_")(*args).sum().backward()
+        getattr(torch, name)(y, *args).sum().backward()
+        assert torch.equal(x.grad, y.grad)
+    w, x = torch.tensor([3.0], requires_grad=True), torch.tensor([2.0])
+    (x * 1).mul_(w).backward()
+    assert w.grad.item() == 2
+
+
+def test_results_keep_the_order_of_dimensions():
+    x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    for r in (x.exp(), x * 2, torch.where(x > 0, x, 0.0), x.masked_fill(x > 0, 1), torch.nn.functional.gelu(x)):
+        assert r.stride() == x.stride()
