@@ -29,6 +29,8 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
     k = len(w) - 2
     if k < 1:
         raise RuntimeError("weight should have at least three dimensions")
+    if min(dilation, default=1) < 0:
+        raise RuntimeError("dilation should be greater than zero")
     _check_amounts(k, stride=stride, padding=padding, dilation=dilation, output_padding=output_padding)
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")

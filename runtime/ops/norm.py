@@ -91,7 +91,7 @@ def f_layer_norm(input, normalized_shape, weight, bias, eps):
 
 
 def _rms_meta(x, normalized_shape, weight, eps):
-    return [(x._shape, x.dtype), (_check_layer(x, normalized_shape, weight, None), x.dtype)]
+    return [(x._shape, x.dtype), (_check_layer(x, normalized_shape, weight, None), dt.OPMATH.get(x.dtype, x.dtype))]
 
 
 def _rms_backward(gs, input, normalized_shape, weight, out1, needs):
@@ -192,6 +192,8 @@ _native_batch_norm = op("_C.native_batch_norm(Tensor input, Tensor? weight, Tens
 def _native(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """The operator; its kernel updates the running statistics in place."""
     if len(input._shape) < 2:
+        if input._shape == (0,):
+            return input.clone(), input.detach(), input.detach()
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
     stats = [running_mean, running_var]
     if training and running_mean is not None and (running_mean.dtype in dt.OPMATH or running_mean._stride or running_var._stride):

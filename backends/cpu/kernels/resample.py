@@ -26,7 +26,7 @@ def _filters(mode):
 
 def _taps(mode, n, o, align, given, dtype):
     """(source indices, weights), both (taps, o), in the arithmetic of dtype."""
-    f = dtype.type if dtype.kind == "f" else np.float32
+    f = dtype.type if dtype.kind == "f" else np.float64
     if mode[:7] == "nearest":
         s = np.float32(_scale(n, o, False, given))
         at = np.arange(o, dtype=np.float32)
@@ -73,8 +73,13 @@ def upsample(mode):
             if w is None:
                 x = x if n == o and not given else np.take(x, at[0], axis)
                 continue
+            bits = 0
+            if x.dtype == np.uint8:
+                # weights as 16-bit integers, the sum rounded after each dimension
+                bits = int(np.log2((2 ** 15 - 0.5) / w.max()))
+                w = np.floor(w * 2 ** bits + 0.5).astype(np.int32)
             y = sum(np.take(x, i, axis) * _along(v, axis, x.ndim) for i, v in zip(at, w))
-            x = np.clip(np.floor(y + np.float32(0.5)), 0, 255).astype(np.uint8) if x.dtype == np.uint8 else y
+            x = np.clip((y + 2 ** (bits - 1)) >> bits, 0, 255).astype(np.uint8) if bits else y
         return x
     return fn
 
