@@ -53,6 +53,8 @@ def test_sort_is_stable_both_ways_and_keeps_the_memory_order():
     x = torch.tensor([1, 0, 1, 0, 1.0])
     assert x.sort(stable=True).indices.tolist() == [1, 3, 0, 2, 4]
     assert x.sort(stable=True, descending=True).indices.tolist() == [0, 2, 4, 1, 3]
+    d = torch.rand(4, dtype=torch.float64)  # Sort would round it to float32
+    assert set(d.sort().values.tolist()) == set(d.tolist())
     t = torch.rand(4, 3).t()
     assert t.sort(0).values.stride() == t.stride()
 

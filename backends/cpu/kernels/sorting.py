@@ -39,8 +39,8 @@ def _topk_primitive(prim, x, k, dim, largest, sorted):
     return prim.of(True)(x, k)
 
 
-legacy("_sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, "fdaBsil")
-numpy("_sort", "Sort lacks the dtype", _sort)
+legacy("_sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, "faBsil")
+numpy("_sort", "Sort lacks the dtype, and rounds float64 to float32", _sort)
 legacy("topk", "TopK", "TopkExt has no CPU kernel", _topk_primitive, "fdaBsil")
 numpy("topk", "TopK lacks the dtype", _topk)
 
