@@ -31,6 +31,12 @@ def test_a_long_column_of_floats_is_summed_in_blocks():
     assert torch.allclose(x.mean(0).double(), x.double().mean(0), rtol=1e-6)
 
 
+@pytest.mark.parametrize("n", [1000, 5000])
+def test_halves_are_summed_in_float_and_rounded_once(n):
+    x = torch.full((n,), 1.001).bfloat16()
+    assert x.sum() == x.float().sum().bfloat16() and x.half().sum() == x.half().float().sum().half()
+
+
 def test_scans_accumulate_in_double():
     x = torch.full((100_000,), 1e-4)
     assert abs(x.cumsum(0)[-1].item() - x.double().sum().item()) < 1e-6
