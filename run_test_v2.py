@@ -338,14 +338,24 @@ def write_junit(path, results, wall):
 def merge_reports(folder, path):
     """One file of the processes' reports of kernels."""
     calls: collections.Counter = collections.Counter()
+    fields = ("op", "device", "kind", "primitive", "role")
+    moves: collections.Counter = collections.Counter()
     devices = set()
     for file in sorted(Path(folder).glob("report-*.json*")):
         report = json.loads(file.read_text())
         devices |= {report["device"]} - {""}  # empty where no kernel ran
         for kernel in report["kernels"]:
-            calls[kernel["op"], kernel["device"], kernel["kind"], kernel["primitive"]] += kernel["calls"]
-    kernels = [dict(zip(("op", "device", "kind", "primitive"), key), calls=n) for key, n in calls.most_common()]
-    Path(path).write_text(json.dumps({"device": ", ".join(sorted(devices)), "kernels": kernels}, indent=1))
+            calls[tuple(kernel[f] for f in fields)] += kernel["calls"]
+        moves.update(report["moves"])
+    kernels = [dict(zip(fields, key), calls=n) for key, n in calls.most_common()]
+    kinds: collections.Counter = collections.Counter()
+    for kernel in kernels:
+        if kernel["role"] == "compute":
+            kinds[kernel["kind"]] += kernel["calls"]
+    on = kinds["pyboost"] + kinds["legacy"]
+    share = on / (on + kinds["numpy"]) if on else None
+    print(f"{share:.1%} of {on + kinds['numpy']} compute calls ran on MindSpore's primitives" if on else "no compute calls")
+    Path(path).write_text(json.dumps({"device": ", ".join(sorted(devices)), "share": share, "moves": moves, "kernels": kernels}, indent=1))
 
 
 def summarise(runs, results):

@@ -599,7 +599,7 @@ def _make_binary(o):
         if c in _NUMBERS:
             # a number of a lower or equal category takes the tensor's dtype
             e = fast.get(self.dtype) if self.__class__ not in _NUMBERS else None
-            if (e is not None and self._stride is None and self.device is CPU and least <= dt.SCALAR_CATEGORY[c] <= self.dtype.category
+            if (e is not None and self._stride is None and self.device is CPU and least <= dt.SCALAR_CATEGORY.get(c, 9) <= self.dtype.category
                     and 0 not in self._shape and self.dtype.category and (e.limit is None or numel(self._shape) < e.limit)):
                 m = self._ms
                 e.calls += 1

@@ -7,6 +7,7 @@ from mindtorch_proxy.runtime.dtypes import dtype  # noqa: F401
 from mindtorch_proxy.runtime.generator import Generator, default_generator  # noqa: F401
 from mindtorch_proxy.runtime.overrides import (DisableTorchFunction, DisableTorchFunctionSubclass, _disabled_torch_function_impl,  # noqa: F401
                                                has_torch_function as _has_torch_function)
+from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor as TensorBase  # noqa: F401
 
 _TensorBase = TensorBase
