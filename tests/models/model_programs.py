@@ -148,10 +148,13 @@ def forward(name, model, inputs):
     return out.loss, dict(out)
 
 
-def evaluate(name, model):
+def evaluate(name, model, dtype=torch.float32):
     model.eval()
+    inputs = inputs_of(name)
+    for k, x in inputs.items() if isinstance(inputs, dict) else enumerate(inputs):
+        inputs[k] = x.to(dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() else x
     with torch.no_grad():
-        return arrays(forward(name, model, inputs_of(name))[1])
+        return arrays(forward(name, model, inputs)[1])
 
 
 def generate(name, model):
@@ -196,6 +199,7 @@ def train(name, folder):
         model.save_pretrained(os.path.join(folder, "safetensors"))
         model.save_pretrained(os.path.join(folder, "bin"), safe_serialization=False)
     result["drawn"] = arrays([torch.rand(3), torch.randn(20), torch.randperm(5)])
+    result["bfloat16"] = evaluate(name, copy.deepcopy(model).to(torch.bfloat16), torch.bfloat16)
     return result
 
 
