@@ -366,8 +366,7 @@ def _lcse_grad(g, self, out, dim):
     if not self._shape:
         return g
     if g.dtype.is_complex:
-        pos = _reverse_cumsum(g.conj() * T.exp(-out), dim)
-        return (T.exp(self) * pos).conj()
+        return ((g.conj().log() - out).flip(dim).logcumsumexp(dim).flip(dim) + self).exp().conj()
     low = T.full((), dt.finfo(g.dtype).min, dtype=g.dtype, device=g.device)
     size = g.abs().log()
 
@@ -395,7 +394,7 @@ def _medians(name, full, along):
         _not_implemented("median_out", self, True)
         _nonempty(name, self, (dim,))
         return _pair(self, dim, keepdim)
-    inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False, opmath=False)
+    inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False)
 
     @composite(f"{name}(Tensor self) -> Tensor", out=False)
     def median(self):
@@ -403,7 +402,7 @@ def _medians(name, full, along):
             return T.full((), math.nan if self.dtype.is_floating_point else -1 << 63, dtype=self.dtype, device=self.device)
         return inner.call(self)
     op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, prepare=_along,
-       meta=dim_meta, opmath=False, derivative=_chosen_grad)
+       meta=dim_meta, derivative=_chosen_grad)
 
 
 _medians("median", "MedianExt", "MedianDim")
@@ -425,9 +424,9 @@ def _kth_meta(self, k, dim, keepdim):
 
 
 op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", prepare=_along, meta=_mode_meta,
-   opmath=False, derivative=_chosen_grad)
+   derivative=_chosen_grad)
 op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue",
-   prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), meta=_kth_meta, opmath=False,
+   prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), meta=_kth_meta,
    derivative=_chosen_grad)
 
 

@@ -17,7 +17,7 @@ def _sort_meta(self, dim, descending, stable):
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
-sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", opmath=False,
+sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt",
              meta=_sort_meta, method=False, derivative=_picked)
 
 
@@ -50,7 +50,7 @@ def _topk_meta(self, k, dim, largest, sorted):
     return [(shape, self.dtype), (shape, dt.int64)]
 
 
-op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", opmath=False,
+op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt",
    prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted), meta=_topk_meta,
    derivative=_picked)
 
@@ -62,7 +62,7 @@ def _unique2(p, self, dim, sort):
     return p(self, True, True, True)
 
 
-_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", opmath=False, method=False,
+_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False,
                call=_unique2, meta=lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)])
 
 
@@ -91,7 +91,7 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 
 # ------------------------------------------------------------------------------------------------ searching
-search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", opmath=False, method=False,
+search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", method=False,
                call=lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values),
                meta=lambda sorted_sequence, values, right: (values._shape, dt.int64))
 
@@ -159,4 +159,4 @@ def isin(elements, test_elements, assume_unique, invert):
     return r.logical_not() if invert else r
 
 
-op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=lambda elements, tests: (elements._shape, dt.bool_), opmath=False, method=False)
+op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=lambda elements, tests: (elements._shape, dt.bool_), method=False)
