@@ -47,9 +47,11 @@ class Ascend(backend.Backend):
     def pointwise(self, op, operands, attrs, compute, out_dtype, shape):
         impl = self.select(op, compute)
         impl.calls += 1
+        keep = op.options.get("keep", ())
+        operands = [t if not isinstance(t, Tensor) or i in keep or t.dtype is compute else self.cast(t, compute) for i, t in enumerate(operands)]
         if impl.kind == "composite":
-            return self._composite(impl, [t if not isinstance(t, Tensor) or t.dtype is compute else self.cast(t, compute) for t in operands] + attrs)
-        ms = [self.mstensor(t if t.dtype is compute else self.cast(t, compute)) if isinstance(t, Tensor) else self._scalar(t, compute) for t in operands]
+            return self._composite(impl, operands + attrs)
+        ms = [self.mstensor(t) if isinstance(t, Tensor) else self._scalar(t, compute) for t in operands]
         return self._finish(impl.fn(*ms, *attrs), (shape, out_dtype), operands)
 
     def run(self, op, spec, args):

@@ -77,7 +77,7 @@ _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=Fa
 _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", promote=DEFAULT, method=False,
                 derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g))
 _functional("threshold(Tensor input, float threshold, float value, bool inplace=False) -> Tensor", _threshold, inplace=True)
-op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"), alias=("nn.functional.hardshrink",),
+op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"), call=lambda p, x, lambd: p.of(lambd)(x), alias=("nn.functional.hardshrink",),
    inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
 
 
@@ -88,7 +88,7 @@ def _softshrink_promote(common, self, lambd):
     return _reals("softshrink")(common)
 
 
-op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", promote=_softshrink_promote, inplace=False,
+op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", promote=_softshrink_promote, call=lambda p, x, lambd: p.of(lambd)(x), inplace=False,
    derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
 
 
@@ -114,7 +114,7 @@ _prelu = _hidden("prelu_kernel(Tensor self, Tensor weight) -> Tensor", None, pro
 
 
 # ------------------------------------------------------------------------------------------------ exponential
-_elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"),
+_elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x),
           derivative=lambda g, self, alpha: T.where(self <= 0, g * T.exp(self) * alpha, g))
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
 _selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False,
@@ -227,7 +227,7 @@ def _glu_backward(g, self, dim):
     return T.cat([gs, gs * (1 - s) * a], dim)
 
 
-_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))),
+_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", call=lambda p, x, dim: p.of(dim)(x), prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))),
           meta=_glu_meta,
           derivative=_glu_backward)
 
@@ -299,14 +299,14 @@ _softmax_grad = op("_softmax_backward_data(Tensor grad_output, Tensor output, in
                        - grad_output * (g * output).sum(dim, keepdim=True)})
 _log_softmax_grad = op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
                        "LogSoftmaxGrad",
-                       meta=_like_grad, method=False, call=lambda p, g, out, dim, dtype: p(out, g, dim), derivative={
+                       meta=_like_grad, method=False, call=lambda p, g, out, dim, dtype: p.of(dim)(out, g), derivative={
                            "grad_output": lambda g, output, dim: g - (g * T.exp(output)).sum(dim, keepdim=True),
                            "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True)})
 _softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", prepare=_softmax_prepare, meta=_softmax_meta("softmax"), method=False,
-              call=lambda p, x, dim: p(x, (dim,)), derivative=lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype))
+              call=lambda p, x, dim: p.of(dim)(x), derivative=lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype))
 _log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", prepare=_softmax_prepare,
                   meta=_softmax_meta("log_softmax"), method=False,
-                  call=lambda p, x, dim: p(x, dim), derivative=lambda g, out, dim,
+                  call=lambda p, x, dim: p.of(dim)(x), derivative=lambda g, out, dim,
                   self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype))
 
 

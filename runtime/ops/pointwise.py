@@ -208,7 +208,7 @@ op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Lef
    promote=cpu("lshift_cpu", "bool", "float", "complex"))
 op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift",
    promote=cpu("rshift_cpu", "bool", "float", "complex"))
-op("isnan(Tensor self) -> Tensor", "IsNan", promote=ALWAYS_BOOL, inplace=False, out=False)
+op("isnan(Tensor self) -> Tensor", "NotEqual", promote=ALWAYS_BOOL, call=lambda p, x: p(x, x), inplace=False, out=False)
 op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False,
@@ -225,7 +225,8 @@ def _same_dtype(common, self, other, *rest):
     return common, dt.bool_
 
 
-op("_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor", "IsClose", promote=_same_dtype, **HIDDEN)
+op("_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor", "IsClose", promote=_same_dtype,
+   call=lambda p, a, b, rtol, atol, equal_nan: p.of(rtol, atol, equal_nan)(a, b), **HIDDEN)
 
 
 @composite("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", out=False)
@@ -435,7 +436,7 @@ def _addcdiv_promote(common, self, tensor1, tensor2, value):
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", promote=_addcdiv_promote, derivative={
     "self": lambda g: g, "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
     "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})
-_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT, **HIDDEN,
+_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT, call=lambda p, x, *numbers: p.of(*numbers)(x), **HIDDEN,
                  derivative=lambda g, self: T.where(T.isfinite(self), g, 0))
 
 
@@ -518,7 +519,7 @@ def _logit_backward(g, self, eps):
     return T.where(inside, g / (self * (1 - self)), math.nan if eps is None or eps < 0 else 0)
 
 
-op("logit(Tensor self, float? eps=None) -> Tensor", "Logit", promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",))
+op("logit(Tensor self, float? eps=None) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",))
 op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,),
    meta=lambda self: _frexp_meta(self), derivative=lambda g0, out1: g0 / T.exp2(out1))
 

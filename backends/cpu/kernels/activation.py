@@ -6,6 +6,7 @@ import scipy.special
 
 from ....runtime import pyboost
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
+from ....runtime.ops.common import T
 from .. import CPU_BACKEND, _ms_out
 from ..table import composite, legacy, numpy, pyboost_, without
 from .pointwise import _alias, _prim, _slower
@@ -52,15 +53,18 @@ _kernel("nn.functional.softshrink", "Minimum", "SoftShrink turns NaN into 0")(
 _kernel("prelu_kernel", "Select", "PReLU takes one weight for each channel only")(
     lambda x, w: _select(_do("Greater", x, 0), x, _do("Mul", x, w)))
 
+composite("prelu_kernel", why="elsewhere", dtypes="")(lambda x, w: T.where(x > 0, x, x * w))
+
 
 # ------------------------------------------------------------------------------------------------ exponential
-def _elu(x, alpha, scale=1.0, inner=1.0):
-    return np.where(x > 0, x * scale, np.expm1(x * inner) * alpha)
+def _elu(x, alpha, scale=1.0):
+    return np.where(x > 0, x * scale, np.expm1(x) * alpha)
 
 
 numpy("_C._nn.elu", "EluExt has no CPU kernel; Elu takes alpha=1 only, with a relative error of 2e-2 near 0", _elu, dtypes="fd")
 numpy("selu", "SeLUExt has no CPU kernel, SeLU is wrong", lambda x: _elu(x, SELU_ALPHA * SELU_SCALE, SELU_SCALE), dtypes="fd")
-numpy("celu", "no PyBoost primitive, and CeLU has Elu's error", lambda x, alpha: _elu(x, alpha, inner=1 / alpha), dtypes="fd")
+composite("celu", why="no PyBoost primitive, and CeLU has Elu's error", dtypes="fd")(
+    lambda x, alpha: T.where(x > 0, x, T.expm1(x / alpha) * alpha))
 without("nn.functional.softplus", "2.7.2 has no CPU kernel, 2.10 is wrong for NaN")
 
 
@@ -163,8 +167,6 @@ _kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and for NaN")(
 legacy("_C._nn.mish", "Mish", "MishExt has no CPU kernel; Mish gives NaN for infinity",
        lambda p, x: _select(_do("LessEqual", x, 20), p(x), x), dtypes="f")
 numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="d")
-pyboost_("_C._nn.glu", "GLU", "the axis is an attribute", lambda p, x, dim: pyboost.primitive("GLU", dim)(x), dtypes="fd")
-without("_C._nn.glu", "the axis is an attribute")
 
 
 # ------------------------------------------------------------------------------------------------ softmax
@@ -180,7 +182,7 @@ def _softmax_of(primitive):
             with np.errstate(all="ignore"):
                 r = _np_log_softmax(a, dim)
                 return r if primitive == "LogSoftmax" else np.exp(r)
-        return pyboost.primitive(primitive, dim)(x)
+        return prim.of(dim)(x)
     return kernel
 
 
@@ -210,6 +212,6 @@ def _np_softmax_backward(g, out, dim, dtype):
 
 without("_log_softmax_backward_data", "the axis is an attribute")
 pyboost_("_log_softmax_backward_data", "LogSoftmaxGrad", "the axis is an attribute",
-         lambda p, g, out, dim, dtype: pyboost.primitive("LogSoftmaxGrad", dim)(out, g) if g.shape else _do("Sub", g, g), dtypes="f")
+         lambda p, g, out, dim, dtype: p.of(dim)(out, g) if g.shape else _do("Sub", g, g), dtypes="f")
 numpy("_log_softmax_backward_data", "LogSoftmaxGrad computes float64 in float32",
       lambda g, out, dim, dtype: g - np.exp(out) * (g.sum(dim, keepdims=True) if g.shape else g), dtypes="d")

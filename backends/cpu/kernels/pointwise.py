@@ -6,6 +6,7 @@ from `above` elements on; the ratios were measured on 2.7.2 with two cores.
 import numpy as np
 
 from ....runtime import pyboost
+from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
 from .. import CPU_BACKEND, _ms_out
 from ..table import INTS, composite, legacy, numpy, pyboost_, without
@@ -62,7 +63,7 @@ without("expm1", "relative error 2e-2 near 0 in float32, which the function is f
 without("log1p", "relative error 5e-5 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
 without("logical_xor", "takes NaN for 0", "F")
 for _name, _legacy in {"acos": "ACos", "asin": "Asin", "atan": "Atan", "acosh": "Acosh", "asinh": "Asinh", "atan2": "Atan2",
-                       "hypot": "Hypot", "isnan": "IsNan", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "bitwise_not": "Invert",
+                       "hypot": "Hypot", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "bitwise_not": "Invert",
                        "fmax": "Fmax", "lcm": "Lcm", "heaviside": "Heaviside"}.items():
     legacy(_name, _legacy, "PyBoost has no CPU kernel", broadcasts=False)
 for _name, (_fn, _codes) in {
@@ -74,8 +75,9 @@ for _name, (_fn, _codes) in {
 pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="b")
 composite("floor ceil trunc _round", why="integers stay as they are", dtypes=INTS)(lambda x: x.clone())
 composite("frac", why="Frac has no CPU kernel", dtypes="fd")(lambda x: x - T.trunc(x))
-numpy("isneginf", "IsNegInf has no CPU kernel; on integers there is nothing to compare with", np.isneginf, dtypes="fdBasilbtuv")
-numpy("isposinf", "no primitive", np.isposinf, dtypes="fdBasilbtuv")
+composite("isneginf", why="IsNegInf has no CPU kernel", dtypes="fd")(lambda x: x == -np.inf)
+composite("isposinf", why="no primitive", dtypes="fd")(lambda x: x == np.inf)
+composite("isneginf isposinf", why="integers are finite", dtypes="Basilb")(lambda x: T.zeros_like(x, dtype=bool_))
 numpy("exp2", "Exp2 has no CPU kernel, and exp(x ln 2) is not exact at whole numbers", np.exp2, dtypes="fd")
 numpy("exp2", "Exp2 has no CPU kernel", lambda x: np.exp(x * np.log(2)), dtypes="FD")
 numpy("log2", "Log2 has no CPU kernel, and log(x) / ln 2 is not exact at powers of two", np.log2, dtypes="fdFD")
@@ -138,7 +140,7 @@ def _half_nextafter(x, y):
     bits = x.view(np.int16).astype(np.int32)
     step = np.where(bits < 0, -(bits & 0x7FFF), bits) + np.where(wide_y > wide_x, 1, -1)
     out = np.where(step < 0, -step | 0x8000, step).astype(np.uint16).view(x.dtype)
-    return np.where(np.isnan(wide_x + wide_y * 0), np.array(np.nan, x.dtype), np.where(wide_y == wide_x, y, out))
+    return np.where(np.isnan(wide_x) | np.isnan(wide_y), np.array(np.nan, x.dtype), np.where(wide_y == wide_x, y, out))
 
 
 # ------------------------------------------------------------------------------------------------ division of integers
@@ -217,7 +219,7 @@ numpy("addcmul", "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64
       lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b))
 numpy("addcdiv", "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
       lambda x, a, b, v: x + (a / b if v == 1 else np.asarray(v, x.dtype) * a / b))
-without("_isclose _nan_to_num logit _round.decimals", "the numbers are attributes: a primitive for each")
+without("_isclose _nan_to_num _round.decimals", "the numbers are attributes: a primitive for each")
 
 
 @numpy("_isclose", "IsClose takes the tolerances as attributes, and no integers")
@@ -237,16 +239,26 @@ def _nan_to_num(x, nan, posinf, neginf):
     return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
-@numpy("logit", "Logit takes eps as an attribute", dtypes="fd")
+@composite("logit", why="Logit takes eps as an attribute", dtypes="fd")
 def _logit(x, eps):
-    p = x if eps is None or eps < 0 else np.clip(x, x.dtype.type(eps), x.dtype.type(1 - eps))
-    return np.log(p / (1 - p))
+    p = x if eps is None or eps < 0 else T.clamp(x, eps, 1 - eps)
+    return T.log(p / (1 - p))
 
 
 @numpy("_round.decimals", "Round takes no decimals on CPU", dtypes="fd")
 def _round_decimals(x, n):
     ten = x.dtype.type(10.0 ** abs(n))
     return np.rint(x * ten) / ten if n > 0 else np.rint(x / ten) * ten
+
+
+# ------------------------------------------------------------------------------------------------ for devices without a primitive
+# these take no dtype of the CPU's: another backend, which has neither legacy primitives nor NumPy, finds them here
+for _name, _fn in {
+        "fmax": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.maximum(a, b))), "hypot": lambda a, b: T.sqrt(a * a + b * b),
+        "fmin": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.minimum(a, b))), "signbit": lambda x: (x < 0) | (x == 0) & (1 / x < 0),
+        "copysign": lambda a, b: T.where(T.signbit(b), -T.abs(a), T.abs(a)), "heaviside": lambda x, v: T.where(x == 0, v, (x > 0).to(x.dtype)),
+        "special.entr": lambda x: -T.xlogy(x, x), "special.xlog1py": lambda x, y: T.where(x == 0, 0, x * T.log1p(y))}.items():
+    composite(_name, why="no primitive", dtypes="")(_fn)
 
 
 # ------------------------------------------------------------------------------------------------ complex numbers
