@@ -105,6 +105,17 @@ _for_weight = op(
                 _ahead(conj(input), g, grad_shape, stride, padding, dilation, groups)})
 
 
+def weight_by_convolution(x, g, kernel, stride, padding, dilation, groups):
+    """The weight's gradient as a convolution: samples and channels change places, so do stride and dilation."""
+    parts = []
+    for a, b in zip(x.chunk(groups, 1), g.chunk(groups, 1)):
+        out = convolution.call(a.transpose(0, 1), b.transpose(0, 1), None, dilation, padding, stride, False, (0,) * len(kernel), 1)
+        for d, k in enumerate(kernel):
+            out = out.narrow(d + 2, 0, k)
+        parts.append(out.transpose(0, 1))
+    return T.cat(parts)
+
+
 # ------------------------------------------------------------------------------------------------ the public forms
 def _amounts(v, dims):
     if isinstance(v, (tuple, list)):

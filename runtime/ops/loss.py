@@ -88,7 +88,7 @@ def _bce_logits_target(x, t, weight, pos_weight):
 # name: (parameters between target and reduction, PyBoost primitive and its call, loss, its derivative by input, and by target: None the negative
 # of it, 0 not differentiable)
 POINTWISE = {
-    "mse_loss": ("", "MSELossExt", lambda p, x, t, r: p(x, t, r), lambda x, t: (x - t).square(), lambda x, t: 2 * (x - t), None),
+    "mse_loss": ("", "MSELossExt", lambda p, x, t, r: p(x, t, NAMES[r]), lambda x, t: (x - t).square(), lambda x, t: 2 * (x - t), None),
     "smooth_l1_loss": ("", "SmoothL1Loss", lambda p, x, t, r, beta: p.of(beta, NAMES[r])(x, t), _smooth_l1, _smooth_l1_grad, None),
     "huber_loss": ("", None, None, _huber, lambda x, t, delta: (x - t).clamp(-delta, delta), None),
     "soft_margin_loss": ("", "SoftMarginLoss", lambda p, x, t, r: p.of(NAMES[r])(x, t), lambda x, t: T.logaddexp(-t * x, T.zeros_like(x)),

@@ -181,20 +181,6 @@ def pairwise_distance(x1, x2, p, eps, keepdim):
     return LINALG.vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite("pdist(Tensor self, float p=2) -> Tensor", method=False, out=False)
-def pdist(self, p):
-    """Distances between all pairs of rows, in the order of the upper triangle."""
-    n = len(self._shape)
-    if n != 2:
-        raise RuntimeError(f"pdist only supports 2D tensors, got: {n}D")
-    if not self.is_floating_point():
-        raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
-        raise RuntimeError("pdist only supports non-negative p values")
-    i, j = T.triu_indices(self._shape[0], self._shape[0], 1, device=self.device)
-    return LINALG.vector_norm(self[i] - self[j], p, -1)
-
-
 # ------------------------------------------------------------------------------------------------ bags
 BAGS = ("sum", "mean", "max")
 

@@ -31,20 +31,27 @@ def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
     if not MODE.grad and gm is None and gr is None and g is not None:
         out = _fused.call(g, x, mean, rstd, weight, tuple(stats), tuple(params), needs[1] or needs[2])
         return (*out, None, None)[:3]
-    xh = (x if mean is None else x - mean) * rstd
     gx = gw = gb = None
     if g is not None:
-        d = g if weight is None else g * weight
-        gx = d * rstd
-        if stats:
-            gx = gx - xh * (rstd * (d * xh).mean(stats, True))
-            gx = gx if mean is None else gx - rstd * d.mean(stats, True)
-        gw = (g * xh).sum(params, True) if needs[1] else None
-        gb = g.sum(params, True) if needs[2] else None
-    for extra in (None if gm is None else gm / n, None if gr is None else gr * (-1 / n) * rstd * rstd * xh):
+        gx, gw, gb = formula(g, x, mean, rstd, weight, stats, params, True)
+    for extra in (None if gm is None else gm / n, None if gr is None else gr * (-1 / n) * rstd ** 2 * normal(x, mean, rstd)):
         if extra is not None:
             gx = extra.expand(x._shape) if gx is None else gx + extra
     return gx, gw, gb
+
+
+def normal(x, mean, rstd):
+    return (x if mean is None else x - mean) * rstd
+
+
+def formula(g, x, mean, rstd, weight, stats, params, affine):
+    """The gradients by dispatched operators."""
+    xh, d = normal(x, mean, rstd), g if weight is None else g * weight
+    gx = d * rstd
+    if stats:
+        gx = gx - xh * (rstd * (d * xh).mean(stats, True))
+        gx = gx if mean is None else gx - rstd * d.mean(stats, True)
+    return (gx, (g * xh).sum(params, True), g.sum(params, True))[:1 + 2 * affine]
 
 
 # ------------------------------------------------------------------------------------------------ layer and rms
@@ -109,6 +116,11 @@ _rms = op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight,
 def rms_norm(input, normalized_shape, weight, eps):
     if eps is None:
         eps = dt.finfo(dt.OPMATH.get(input.dtype, input.dtype)).eps
+    if input.dtype.is_complex:
+        # the mean of squares, not of moduli: complex itself
+        _check_layer(input, normalized_shape, weight, None)
+        out = input * ((input * input).mean(tuple(range(-len(normalized_shape), 0)), True) + eps).rsqrt()
+        return out if weight is None else out * weight
     return _rms.call(input, normalized_shape, weight, eps)[0]
 
 

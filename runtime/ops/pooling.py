@@ -1,5 +1,6 @@
 """Pooling. Maxima come with flat indices into the plane; averages are linear, so their derivatives are each other's."""
 import math
+from itertools import product
 
 from ..op import composite, op
 from .common import F, T, dt, numel
@@ -77,6 +78,9 @@ def put_back(g, indices, shape, dims):
     return T.zeros(rows * plane, dtype=g.dtype, device=g.device).index_add(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
 
 
+MAX_POOL = {}
+
+
 def _max_pool(dims):
     name = f"max_pool{dims}d"
 
@@ -87,6 +91,7 @@ def _max_pool(dims):
            "MaxPoolWithIndices" if dims == 2 else None, meta=meta, non_differentiable=(1,), out=False,
            call=lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x),
            derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)})
+    MAX_POOL[dims] = o
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, bool ceil_mode=False"
 
     def pool(self, kernel, stride, padding, dilation, ceil):
@@ -149,8 +154,8 @@ def _adaptive_max(dims):
         _check_adaptive(name, self, output_size, dims, ":")
         out = (*self._shape[:-dims], *output_size)
         return [(out, self.dtype), (out, dt.int64)]
-    o = op(f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)", "AdaptiveMaxPool2D" if dims == 2 else None, meta=meta, out=False,
-           call=lambda p, x, size: p.of(tuple(size))(x), non_differentiable=(1,),
+    o = op(f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)", (f"AdaptiveMaxPool{dims}D", None)[dims == 3], meta=meta, out=False,
+           call=(lambda p, x, size: p.of(tuple(size))(x)) if dims == 2 else None, non_differentiable=(1,),
            derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)})
 
     @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
@@ -181,8 +186,8 @@ def _avg_meta(name, dims):
 def _avg_pool(dims):
     name = f"avg_pool{dims}d"
     rest = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
-    prim = f"AvgPool{dims}D" if dims == 2 else "AvgPool3DExt" if dims == 3 else None
-    o = op(f"_C._nn.{name}(Tensor self, {rest}) -> Tensor", prim, meta=_avg_meta(name, dims), out=False,
+    o = op(f"_C._nn.{name}(Tensor self, {rest}) -> Tensor", ("AvgPool1D", "AvgPool2D", "AvgPool3DExt")[dims - 1], meta=_avg_meta(name, dims), out=False,
+           call=(lambda p, *a: p(*a[:6])) if dims == 1 else None,
            derivative=lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
            back.call(g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
     back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor", None, meta=lambda g, size, *_: (size, g.dtype), out=False,
@@ -196,6 +201,27 @@ def _avg_pool(dims):
         composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, alias=(f"nn.functional.{name}",))(pool)
     else:
         composite(f"nn.functional.{name}(Tensor self, {args}, int? divisor_override=None) -> Tensor")(pool)
+
+
+def spread(g, size, kernel, stride, padding, ceil, include, divisor):
+    """The gradient of an average pool by dispatched operators: every output's share added to what its window covered."""
+    dims = len(kernel)
+    share = g / divisor if divisor else g / _window_sizes(size[-dims:], g, kernel, stride, padding, include)
+    full = T.zeros((*g._shape[:-dims], *(max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(size[-dims:], padding, g._shape[-dims:], stride, kernel))),
+                   dtype=g.dtype, device=g.device)
+    for at in product(*map(range, kernel)):
+        full[(..., *(slice(a, a + s * (o - 1) + 1, s) for a, s, o in zip(at, stride, g._shape[-dims:])))] += share
+    return full[(..., *(slice(p, p + n) for p, n in zip(padding, size[-dims:])))].contiguous()
+
+
+def _window_sizes(size, g, kernel, stride, padding, include):
+    dims, total = len(kernel), None
+    for d, (n, k, s, p) in enumerate(zip(size, kernel, stride, padding)):
+        a = T.arange(g._shape[d - dims], device=g.device) * s - p
+        count = (a + k).clamp_max(n + p) - a if include else (a + k).clamp_max(n) - a.clamp_min(0)
+        count = count.to(g.dtype).reshape([-1 if i == d else 1 for i in range(dims)])
+        total = count if total is None else total * count
+    return total
 
 
 def _adaptive_avg(dims):

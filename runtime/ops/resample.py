@@ -43,18 +43,21 @@ def _upsample_meta(mode, dims):
     return meta
 
 
-def _upsample_call(mode, dims):
-    if mode == "nearest":
-        return lambda p, x, size, align, scales: p(x, size, scales)
-    return (lambda p, x, size, align, scales: p.of(align)(x, size, scales)) if dims == 3 else lambda p, x, size, align, scales: p(x, size, scales, align)
+def _upsample_call(mode, dims, back):
+    """How the primitive is called: nearest ones know no align_corners, trilinear ones have it in the constructor."""
+    def call(p, x, size, align, scales):
+        q = p.of(align) if mode == "linear" and dims == 3 else p
+        tail = (scales,) if mode == "nearest" or dims == 3 else (scales, align)
+        return q(x, size, tuple(x.shape[2:]), *tail) if back else q(x, size, *tail)
+    return call
 
 
 def _declare(name, mode, dims, prim):
     o = op(f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor", prim, out=False,
-           meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims),
+           meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False),
            derivative=lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales))
-    back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, Any scales) -> Tensor", None, out=False,
-              meta=lambda g, size, *_: (size, g.dtype),
+    back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, Any scales) -> Tensor", prim and prim + "Grad", out=False,
+              meta=lambda g, size, *_: (size, g.dtype), call=_upsample_call(mode, dims, True),
               derivative=lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales))
     return o
 

@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 
 from ....runtime import pyboost
-from ..table import legacy, numpy, without
+from ....runtime.ops.pooling import MAX_POOL, spread
+from ..table import composite, legacy, numpy, without
 
 
 def _positions(kernel, stride, dilation, out):
@@ -60,6 +61,12 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
     return best, index
 
 
+@composite("_C._nn.max_pool1d_with_indices", "for devices with a primitive for two dimensions alone", dtypes="")
+def max_pool1d(x, kernel, stride, padding, dilation, ceil):
+    two = [(a, *v) for a, v in zip((1, 1, 0, 1), (kernel, stride, padding, dilation))]
+    return tuple(t.squeeze(-2) for t in MAX_POOL[2].call(x.unsqueeze(-2), *two, ceil))
+
+
 @numpy("_C._nn.adaptive_max_pool1d _C._nn.adaptive_max_pool2d _C._nn.adaptive_max_pool3d",
        "AdaptiveMaxPool2D ignores NaN, and is there for two dimensions alone")
 def adaptive_max_pool(x, size):
@@ -111,6 +118,10 @@ def avg_pool_backward(g, size, kernel, stride, padding, ceil, include, divisor):
     return np.ascontiguousarray(full[(..., *(slice(p, p + m) for p, m in zip(padding, n)))])
 
 
+for _d in (1, 2, 3):
+    composite(f"_C._nn.avg_pool{_d}d_backward", "for devices without NumPy, which adds in place here", dtypes="")(spread)
+
+
 def _avg3d(prim, x, kernel, stride, padding, ceil, include, divisor):
     """One and two dimensions as three."""
     a, dims = x.asnumpy(), len(kernel)
@@ -125,7 +136,6 @@ def _avg3d(prim, x, kernel, stride, padding, ceil, include, divisor):
 
 
 AVG = "_C._nn.avg_pool1d _C._nn.avg_pool2d _C._nn.avg_pool3d"
-without("_C._nn.avg_pool2d _C._nn.avg_pool3d", "AvgPool2D and AvgPool3DExt have no CPU kernel")
 legacy(AVG, "AvgPool3D", "AvgPool2D has no CPU kernel", fn=_avg3d, dtypes="f")
 numpy(AVG, "AvgPool3D takes 5.8 times as long at 64k elements", avg_pool, above=16384)
 numpy(AVG, "AvgPool3D lacks the dtype", avg_pool)

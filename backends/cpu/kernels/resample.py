@@ -116,6 +116,7 @@ for _name, (_mode, _dims, _prim) in UPSAMPLE.items():
         _why = "UpsampleTrilinear3D takes size or scales, not both"
     elif _mode == "linear":
         legacy("_C._nn." + _name, "ResizeBilinearV2", _why, fn=_bilinear, dtypes="f")
+    without(f"_C._nn.{_name}_backward", "takes the output's size or the scales, not both")
     numpy("_C._nn." + _name, _why, upsample(_mode))
     numpy(f"_C._nn.{_name}_backward", _why, upsample_backward(_mode))
 
