@@ -77,7 +77,8 @@ _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=Fa
 _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", promote=DEFAULT, method=False,
                 derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g))
 _functional("threshold(Tensor input, float threshold, float value, bool inplace=False) -> Tensor", _threshold, inplace=True)
-op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"), call=lambda p, x, lambd: p.of(lambd)(x), alias=("nn.functional.hardshrink",),
+op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"),
+   call=lambda p, x, lambd: p.of(lambd)(x), alias=("nn.functional.hardshrink",),
    inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
 
 
@@ -88,7 +89,8 @@ def _softshrink_promote(common, self, lambd):
     return _reals("softshrink")(common)
 
 
-op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", promote=_softshrink_promote, call=lambda p, x, lambd: p.of(lambd)(x), inplace=False,
+op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", promote=_softshrink_promote,
+   call=lambda p, x, lambd: p.of(lambd)(x), inplace=False,
    derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
 
 
@@ -227,7 +229,8 @@ def _glu_backward(g, self, dim):
     return T.cat([gs, gs * (1 - s) * a], dim)
 
 
-_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", call=lambda p, x, dim: p.of(dim)(x), prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))),
+_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", call=lambda p, x, dim: p.of(dim)(x),
+          prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))),
           meta=_glu_meta,
           derivative=_glu_backward)
 

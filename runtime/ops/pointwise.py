@@ -436,7 +436,8 @@ def _addcdiv_promote(common, self, tensor1, tensor2, value):
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", promote=_addcdiv_promote, derivative={
     "self": lambda g: g, "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
     "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})
-_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT, call=lambda p, x, *numbers: p.of(*numbers)(x), **HIDDEN,
+_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT,
+                 call=lambda p, x, *numbers: p.of(*numbers)(x), **HIDDEN,
                  derivative=lambda g, self: T.where(T.isfinite(self), g, 0))
 
 

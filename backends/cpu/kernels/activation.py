@@ -4,7 +4,6 @@ import math
 import numpy as np
 import scipy.special
 
-from ....runtime import pyboost
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
 from ....runtime.ops.common import T
 from .. import CPU_BACKEND, _ms_out

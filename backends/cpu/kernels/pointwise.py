@@ -254,9 +254,11 @@ def _round_decimals(x, n):
 # ------------------------------------------------------------------------------------------------ for devices without a primitive
 # these take no dtype of the CPU's: another backend, which has neither legacy primitives nor NumPy, finds them here
 for _name, _fn in {
-        "fmax": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.maximum(a, b))), "hypot": lambda a, b: T.sqrt(a * a + b * b),
+        "fmax": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.maximum(a, b))),
+        "hypot": lambda a, b: T.sqrt(a * a + b * b),
         "fmin": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.minimum(a, b))), "signbit": lambda x: (x < 0) | (x == 0) & (1 / x < 0),
-        "copysign": lambda a, b: T.where(T.signbit(b), -T.abs(a), T.abs(a)), "heaviside": lambda x, v: T.where(x == 0, v, (x > 0).to(x.dtype)),
+        "copysign": lambda a, b: T.where(T.signbit(b), -T.abs(a), T.abs(a)),
+        "heaviside": lambda x, v: T.where(x == 0, v, (x > 0).to(x.dtype)),
         "special.entr": lambda x: -T.xlogy(x, x), "special.xlog1py": lambda x, y: T.where(x == 0, 0, x * T.log1p(y))}.items():
     composite(_name, why="no primitive", dtypes="")(_fn)
 
