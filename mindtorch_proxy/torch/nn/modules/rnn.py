@@ -1,9 +1,10 @@
-"""Recurrent layers. The recurrences are loops over time of public operators; the input is projected for all steps at once."""
+"""Recurrent layers; the recurrences are operators (runtime/ops/misc.py)."""
 import math
 import numbers
 import warnings
 
 import torch
+from mindtorch_proxy.runtime.ops.misc import MODES as _MODES, run as _run
 
 from .. import functional as F
 from .. import init
@@ -12,81 +13,6 @@ from .module import Module
 from .utils import _optional_parameters
 
 __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
-
-
-# ---- one step: (projected input, states, recurrent weight, its bias, LSTM's projection) -> states; the first state is the output
-
-def _step_rnn(activation):
-    def step(x, states, w_hh, b_hh, w_hr=None):
-        return (getattr(torch, activation)(x + F.linear(states[0], w_hh, b_hh)),)
-
-    return step
-
-
-def _step_lstm(x, states, w_hh, b_hh, w_hr=None):
-    h, c = states
-    gates = x + F.linear(h, w_hh, b_hh)
-    i, f, _, o = torch.sigmoid(gates).chunk(4, 1)
-    g = torch.tanh(gates.chunk(4, 1)[2])
-    c = torch.addcmul(f * c, i, g)
-    h = o * torch.tanh(c)
-    return (h if w_hr is None else F.linear(h, w_hr)), c
-
-
-def _step_gru(x, states, w_hh, b_hh, w_hr=None):
-    h, = states
-    size = h.size(1)
-    hidden = F.linear(h, w_hh, b_hh)
-    r, z = torch.sigmoid(x[:, :2 * size] + hidden[:, :2 * size]).chunk(2, 1)
-    n = torch.tanh(torch.addcmul(x[:, 2 * size:], r, hidden[:, 2 * size:]))
-    return (torch.lerp(n, h, z),)
-
-
-# mode: (rows of the weights in hidden sizes, step)
-_MODES = {"RNN_TANH": (1, _step_rnn("tanh")), "RNN_RELU": (1, _step_rnn("relu")), "LSTM": (4, _step_lstm), "GRU": (3, _step_gru)}
-
-
-def _run_direction(step, x, sizes, states, weights, reverse):
-    """One layer in one direction over x: (time, batch, features), or packed rows with the batch size of each step.
-
-    Returns the outputs in the form of x, and the last states.
-    """
-    w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    projected = F.linear(x, w_ih, b_ih)
-    steps = projected.unbind(0) if sizes is None else projected.split(sizes)
-    outputs, ended = [], []
-    if sizes is not None and reverse:  # sequences start as the batch grows
-        later, states = states, [s[:sizes[-1]] for s in states]
-    for x_t in reversed(steps) if reverse else steps:
-        n, running = x_t.size(0), states[0].size(0)
-        if n > running:
-            states = [torch.cat([s, start[running:n]]) for s, start in zip(states, later)]
-        elif n < running:  # sequences end as the batch shrinks
-            ended.append([s[n:] for s in states])
-            states = [s[:n] for s in states]
-        states = step(x_t, states, w_hh, b_hh, w_hr)
-        outputs.append(states[0])
-    if reverse:
-        outputs.reverse()
-    if ended:
-        states = [torch.cat([s, *(e[i] for e in reversed(ended))]) for i, s in enumerate(states)]
-    return torch.stack(outputs) if sizes is None else torch.cat(outputs), states
-
-
-def _run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirectional):
-    """All layers; states are tensors of (layers * directions, batch, features), weights the five of each layer and direction."""
-    step, directions, last = _MODES[mode][1], 1 + bidirectional, []
-    for layer in range(num_layers):
-        outputs = []
-        for direction in range(directions):
-            i = layer * directions + direction
-            output, final = _run_direction(step, x, sizes, [s[i] for s in states], weights[i], direction == 1)
-            outputs.append(output)
-            last.append(final)
-        x = torch.cat(outputs, -1) if bidirectional else outputs[0]
-        if dropout and train and layer < num_layers - 1:
-            x = F.dropout(x, dropout, True)
-    return x, tuple(torch.stack(s) for s in zip(*last))
 
 
 def _apply_permutation(tensor, permutation, dim=1):
