@@ -1,6 +1,6 @@
-"""Recurrences: loops over time of dispatched operators; the input is projected for all steps at once."""
+"""Recurrences as loops over time of dispatched operators (the input is projected for all steps at once), and products of groups."""
 from ..op import composite
-from .common import F, T
+from .common import F, T, dt
 
 
 # one step: (projected input, states, recurrent weight, its bias, LSTM's projection) -> states; the first state is the output
@@ -116,3 +116,46 @@ def _declare(name, mode):
 
 for _mode in MODES:
     _declare(_mode.lower(), _mode)
+
+
+# ------------------------------------------------------------------------------------------------ products of groups (mixtures of experts)
+def _grouped_mm(a, b, offs, bias, out_dtype):
+    """Rows of a (or columns of b, or the common dimension) fall into groups that end at `offs`, each with a matrix of its own."""
+    for name, m in (("mat_a", a), ("mat_b", b)):
+        if len(m._shape) not in (2, 3):
+            raise RuntimeError(f"{name} has to be 2 or 3d")
+        if m.dtype not in (dt.float32, dt.bfloat16, dt.float16):
+            raise RuntimeError(f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {dt.scalar_name(m.dtype)}")
+    flat_a, flat_b = len(a._shape) == 2, len(b._shape) == 2
+    if (offs is not None) != (flat_a or flat_b):
+        raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
+    if a._shape[-1] != b._shape[-2]:
+        raise RuntimeError("contraction dimension of mat_a and mat_b must match")
+    if offs is not None and offs.dtype is not dt.int32:
+        raise RuntimeError("Offsets have to be int32")
+    groups = next((m._shape[0] for m in (a, b) if len(m._shape) == 3), None if offs is None else offs._shape[0])
+    if groups != (b._shape[0] if offs is None else offs._shape[0]):
+        raise RuntimeError("matrix batch sizes have to match")
+    if bias is not None:
+        raise RuntimeError("Bias not supported yet")
+    if out_dtype not in (None, a.dtype):
+        raise RuntimeError("Grouped gemm output dtype must match `mat_a` dtype")
+    if offs is None:
+        return T.bmm(a, b)
+    ends = offs.tolist()
+    parts = list(zip([0, *ends], ends))
+    if flat_a and flat_b:
+        return T.stack([a[:, i:j] @ b[i:j] for i, j in parts])
+    if flat_a:
+        tail = a._shape[0] - (ends[-1] if ends else 0)
+        return T.cat([a[i:j] @ w for (i, j), w in zip(parts, b)] + [T.zeros((tail, b._shape[-1]), dtype=a.dtype, device=a.device)] * (tail > 0))
+    return T.cat([w @ b[:, i:j] for (i, j), w in zip(parts, a)], 1)
+
+
+@composite("nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", out=False)
+def grouped_mm(*args):
+    return _grouped_mm(*args)
+
+
+composite("_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", method=False,
+          out=False)(_grouped_mm)
