@@ -250,7 +250,7 @@ def _ref(d):
 
 class Saved:
     """A tensor kept for backward, with the version it had."""
-    __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr")
+    __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr", "edge")
 
     def __init__(self, t, node=None, nr=0):
         vc = t._vc
@@ -261,8 +261,10 @@ class Saved:
             t, self.output_of, self.nr = alias(t), weakref.ref(node), nr
         if hooks:
             pack, self.unpack = hooks[-1]
+            # what comes back is another tensor: it takes this one's place in the graph
+            self.edge = edge(t) if node is None else None
             with no_grad():
-                self.packed = pack(t if node is None else t)
+                self.packed = pack(t)
             self.tensor = None
         else:
             self.tensor = t
@@ -273,6 +275,15 @@ class Saved:
             t = self.unpack(self.packed)
             if not isinstance(t, Tensor):
                 raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}")
+            if not MODE.grad or (self.edge is None and self.output_of is None):
+                return t
+            t = alias(t)
+            t._requires_grad = True
+            fn, nr = self.edge if self.edge is not None else (self.output_of(), self.nr)
+            if fn.__class__ is AccumulateGrad:
+                t._acc = weakref.ref(fn)
+            else:
+                t._grad_fn, t._output_nr = fn, nr
             return t
         if t is None:
             raise RuntimeError(FREED)

@@ -418,7 +418,7 @@ def multinomial(gen, probs, num_samples, replacement=False):
     _check(bool(((rows >= 0) & (rows < np.inf)).all()), "probability tensor contains either `inf`, `nan` or element < 0")
     work = F64 if probs.dtype == F64 else F32
     _check(bool((rows.sum(1, dtype=work) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
-    if not replacement:  # the largest of p / q with q ~ Exp(1)
+    if not replacement or num_samples == 1:  # the largest of p / q with q ~ Exp(1)
         with np.errstate(all="ignore"):
             score = rows / exponential(gen, rows.size, rows.dtype).reshape(rows.shape)
         if num_samples == 1:

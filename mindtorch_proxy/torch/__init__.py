@@ -64,7 +64,7 @@ def __dir__():
 # names that live in a module of the tree and are also torch.NAME
 _LAZY = {n: home for home, names in {
     "serialization": "save load",
-    "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator",
+    "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
     "_C": "Generator set_flush_denormal is_anomaly_enabled",
     "_tensor_str": "set_printoptions",
     "_ops": "ops",

@@ -85,7 +85,7 @@ def rsub(self, other, alpha):
 op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",),
    derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)})
 _div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT,
-          derivative={"self": lambda g, other: g / conj(other), "other": lambda g, other, out: -g * conj(out / other)})
+          derivative={"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)})
 _floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True,
                    promote=cpu("div_floor_cpu", "bool", "complex"), derivative={
     k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")})
