@@ -18,8 +18,8 @@ def _check_amounts(dims, **given):
     """One value for each dimension, none too small."""
     for name, values in given.items():
         if len(values) != dims:
-            raise RuntimeError(f"expected {name} to be a single integer value or a list of {dims} values to match the convolution dimensions, but "
-                               f"got {name}={list(values)}")
+            raise RuntimeError(f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
+                               f"dimensions, but got {name}={list(values)}")
         if min(values) < (name in ("stride", "dilation")):
             raise RuntimeError(f"negative {name} is not supported" if "padding" in name else f"non-positive {name} is not supported")
 
@@ -35,23 +35,24 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if len(x) != k + 2:
-        raise RuntimeError(f"Expected {k + 2}-dimensional input for {k + 2}-dimensional weight {list(w)}, but got {len(x)}-dimensional input of size "
-                           f"{list(x)} instead")
+        raise RuntimeError(f"Expected {k + 2}-dimensional input for {k + 2}-dimensional weight {list(w)}, but got {len(x)}-dimensional "
+                           f"input of size {list(x)} instead")
     if w[0] < groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead")
+        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+                           f"{list(w)} instead")
     if w[0] % groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{list(w)}] "
-                           "instead")
+        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+                           f"[{list(w)}] instead")
     want, out = (w[0], w[1] * groups) if transposed else (w[1] * groups, w[0])
     if x[1] != want:
-        raise RuntimeError(f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, weight of size {list(w)}, expected "
-                           f"input{list(x)} to have {want} channels, but got {x[1]} channels instead")
+        raise RuntimeError(f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, weight of size {list(w)}, "
+                           f"expected input{list(x)} to have {want} channels, but got {x[1]} channels instead")
     if bias is not None and bias._shape != (out,):
-        raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, expected bias to be 1-dimensional with {out} "
-                           f"elements, but got bias of size {list(bias._shape)} instead")
+        raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, expected bias to be 1-dimensional "
+                           f"with {out} elements, but got bias of size {list(bias._shape)} instead")
     if input.dtype is not weight.dtype:
-        raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same or input should be a MKLDNN tensor and "
-                           "weight is a dense tensor")
+        raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same or input should be a MKLDNN "
+                           f"tensor and weight is a dense tensor")
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(f"Input type ({input.type()}) and bias type ({bias.type()}) should be the same")
     if 0 in x[2:] and x[0] and x[1]:
@@ -93,11 +94,12 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
 
 
 convolution = op(
-    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, "
-    "int groups) -> Tensor", "Convolution", meta=_conv_meta, out=False,
+    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] "
+    "output_padding, int groups) -> Tensor", "Convolution", meta=_conv_meta, out=False,
     derivative={"input": _input_grad, "weight": _weight_grad, "bias": lambda g: g.sum((0, *range(2, len(g._shape))))})
 _for_weight = op(
-    "_C.convolution_weight(Tensor input, Tensor grad, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor", None,
+    "_C.convolution_weight(Tensor input, Tensor grad, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    None,
     meta=lambda x, g, kernel, stride, padding, dilation, groups: ((g._shape[1], x._shape[1] // groups, *kernel), x.dtype),
     derivative={"input": lambda g, input_shape, grad, stride, padding, dilation, groups:
                 _back(conj(grad), g, input_shape, stride, padding, dilation, groups),
@@ -127,7 +129,8 @@ def _batched(name, input, dims):
     """(input with a batch, whether it had one)."""
     n = len(input._shape)
     if n not in (dims + 1, dims + 2):
-        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: {list(input._shape)}")
+        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+                           f"{list(input._shape)}")
     return (input, True) if n == dims + 2 else (input.unsqueeze(0), False)
 
 
@@ -137,8 +140,8 @@ def _same(input, weight, stride, dilation):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, weight._shape[2:])]
     if any(t % 2 for t in total):
-        warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created",
-                      stacklevel=5)
+        warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
+                      "created", stacklevel=5)
         input = F.pad(input, [a for t in reversed(total) for a in (0, t % 2)])
     return input, [t // 2 for t in total]
 
@@ -167,12 +170,13 @@ def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_pad
 def _public(dims):
     name, transposed = f"conv{dims}d", f"conv_transpose{dims}d"
 
-    @composite(f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> Tensor", out=False)
+    @composite(f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> "
+               f"Tensor", out=False)
     def conv(*args):
         return _conv(name, dims, *args)
 
-    @composite(f"{transposed}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any output_padding=0, int groups=1, "
-               "Any dilation=1) -> Tensor", out=False)
+    @composite(f"{transposed}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any output_padding=0, int "
+               f"groups=1, Any dilation=1) -> Tensor", out=False)
     def conv_transpose(*args):
         return _conv_transpose(transposed, dims, *args)
 

@@ -2,7 +2,6 @@
 from ..op import composite
 from .common import F, T, dt
 
-
 # one step: (projected input, states, recurrent weight, its bias, LSTM's projection) -> states; the first state is the output
 
 def _step_rnn(activation):
@@ -100,7 +99,8 @@ def _declare(name, mode):
 
     @composite(f"{name}.input(Tensor input, {hx}, {rest}, bool batch_first) -> {out}", out=False)
     def padded(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-        x, states = layers(input.transpose(0, 1) if batch_first else input, None, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+        x, states = layers(input.transpose(0, 1) if batch_first else input, None, hx, params, has_biases, num_layers, dropout, train,
+                           bidirectional)
         return (x.transpose(0, 1) if batch_first else x, *states)
 
     @composite(f"{name}.data(Tensor data, Tensor batch_sizes, {hx}, {rest}) -> {out}", out=False)
@@ -108,7 +108,8 @@ def _declare(name, mode):
         x, states = layers(data, batch_sizes.tolist(), *a)
         return (x, *states)
 
-    @composite(f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {out if pair else 'Tensor'}", out=False)
+    @composite(f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
+               f"{out if pair else 'Tensor'}", out=False)
     def cell(input, hx, w_ih, w_hh, b_ih, b_hh):
         states = MODES[mode][1](F.linear(input, w_ih, b_ih), hx if pair else (hx,), w_hh, b_hh)
         return states if pair else states[0]
@@ -148,11 +149,13 @@ def _grouped_mm(a, b, offs, bias, out_dtype):
         return T.stack([a[:, i:j] @ b[i:j] for i, j in parts])
     if flat_a:
         tail = a._shape[0] - (ends[-1] if ends else 0)
-        return T.cat([a[i:j] @ w for (i, j), w in zip(parts, b)] + [T.zeros((tail, b._shape[-1]), dtype=a.dtype, device=a.device)] * (tail > 0))
+        return T.cat([a[i:j] @ w for (i, j), w in zip(parts, b)] + [T.zeros((tail, b._shape[-1]), dtype=a.dtype,
+                                                                            device=a.device)] * (tail > 0))
     return T.cat([w @ b[:, i:j] for (i, j), w in zip(parts, a)], 1)
 
 
-@composite("nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", out=False)
+@composite("nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> "
+           "Tensor", out=False)
 def grouped_mm(*args):
     return _grouped_mm(*args)
 

@@ -65,7 +65,8 @@ def test_convolution_differentiates_twice_with_output_padding_beyond_the_stride(
         z = x.detach().clone()
         z[0, 1, 2] += sign * step
         z.requires_grad_()
-        moved.append(sum(g.sum() for g in torch.autograd.grad(F.conv_transpose1d(z, w, output_padding=1, dilation=2).square().sum(), (z, w))))
+        loss = F.conv_transpose1d(z, w, output_padding=1, dilation=2).square().sum()
+        moved.append(sum(g.sum() for g in torch.autograd.grad(loss, (z, w))))
     torch.testing.assert_close((moved[0] - moved[1]) / (2 * step), ggx[0, 1, 2], rtol=1e-5, atol=1e-6)
 
 
@@ -73,7 +74,8 @@ def test_second_derivatives_of_fused_norms():
     """create_graph takes the formula; both ways agree."""
     x, w = torch.randn(4, 6, dtype=torch.float64, requires_grad=True), torch.randn(6, dtype=torch.float64, requires_grad=True)
     g = torch.randn(4, 6, dtype=torch.float64)
-    for f in (lambda: F.layer_norm(x, (6,), w), lambda: F.rms_norm(x, (6,), w), lambda: F.group_norm(x, 2, w), lambda: F.batch_norm(x, None, None, w, None, True)):
+    for f in (lambda: F.layer_norm(x, (6,), w), lambda: F.rms_norm(x, (6,), w), lambda: F.group_norm(x, 2, w),
+              lambda: F.batch_norm(x, None, None, w, None, True)):
         for a, b in zip(torch.autograd.grad(f(), (x, w), g), torch.autograd.grad(f(), (x, w), g, create_graph=True)):
             assert not a.requires_grad and b.requires_grad
             torch.testing.assert_close(a, b.detach())

@@ -59,7 +59,8 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
     return out.reshape(x.shape), mean, rstd
 
 
-@numpy("_C.norm_backward", "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one layout each")
+@numpy("_C.norm_backward", "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one "
+                           "layout each")
 def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     full = x.shape
     sizes, stats, params = merged(full, stats, params)
@@ -127,7 +128,8 @@ def group_norm(x, weight, bias, N, C, HxW, group, eps):
 
 
 def _group(prim, x, weight, bias, N, C, HxW, group, eps):
-    weight, bias = (pyboost.tensor_from_array(np.full(C, fill, x.asnumpy().dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
+    weight, bias = (pyboost.tensor_from_array(np.full(C, fill, x.asnumpy().dtype)) if p is None else p for p,
+                    fill in ((weight, 1), (bias, 0)))
     return prim(x, group, weight, bias, eps)
 
 
@@ -152,7 +154,8 @@ def _running(x, mean, var, running_mean, running_var, momentum):
 
 def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum, eps):
     if 0 in x.shape:
-        return batch_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias, running_mean, running_var)), training, momentum, eps)
+        return batch_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias, running_mean, running_var)), training, momentum,
+                          eps)
     c = x.shape[1]
     given = [p is not None for p in (running_mean, running_var)]
     w, b, m, v = (pyboost.tensor_from_array(np.full(c, fill, np.float32)) if p is None else p

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.ops.pooling import MAX_POOL, spread
-from ..table import composite, legacy, numpy, without
+from ..table import composite, legacy, numpy
 
 
 def _positions(kernel, stride, dilation, out):
@@ -26,7 +26,8 @@ def _out(n, kernel, stride, padding, dilation, ceil):
 def _padded(x, value, kernel, stride, padding, dilation, out):
     """x with `value` around, wide enough for the last window."""
     dims = len(kernel)
-    pads = [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, o in zip(x.shape[-dims:], kernel, stride, padding, dilation, out)]
+    pads = [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d,
+            o in zip(x.shape[-dims:], kernel, stride, padding, dilation, out)]
     return np.pad(x, [(0, 0)] * (x.ndim - dims) + pads, constant_values=value) if any(map(any, pads)) else x
 
 
@@ -112,7 +113,8 @@ def avg_pool_backward(g, size, kernel, stride, padding, ceil, include, divisor):
     dims = len(kernel)
     n, out, one = size[-dims:], g.shape[-dims:], (1,) * dims
     g = (g / (divisor or _counts(n, kernel, stride, padding, out, include))).astype(g.dtype)
-    full = np.zeros((*g.shape[:-dims], *(max(m + 2 * p, (o - 1) * s + k) for m, p, o, s, k in zip(n, padding, out, stride, kernel))), g.dtype)
+    full = np.zeros((*g.shape[:-dims], *(max(m + 2 * p, (o - 1) * s + k) for m, p, o, s, k in zip(n, padding, out, stride, kernel))),
+                    g.dtype)
     for _, where in _positions(kernel, stride, one, out):
         full[(..., *where)] += g
     return np.ascontiguousarray(full[(..., *(slice(p, p + m) for p, m in zip(padding, n)))])

@@ -134,7 +134,8 @@ def col2im(x, size, kernel, dilation, padding, stride):
     out = np.zeros((*cols.shape[:2], *(n + 2 * p for n, p in zip(size, padding))), x.dtype)
     for i in range(kernel[0]):
         for j in range(kernel[1]):
-            out[(..., *(slice(a * d, a * d + s * (m - 1) + 1, s) for a, d, s, m in zip((i, j), dilation, stride, count)))] += cols[:, :, i, j]
+            out[(..., *(slice(a * d, a * d + s * (m - 1) + 1, s) for a, d, s,
+                        m in zip((i, j), dilation, stride, count)))] += cols[:, :, i, j]
     return np.ascontiguousarray(out[(..., *(slice(p, p + n) for p, n in zip(padding, size)))])
 
 
