@@ -9,6 +9,7 @@ import statistics
 import time
 
 import torch
+
 from mindtorch_proxy.runtime import pyboost
 
 

@@ -8,7 +8,7 @@ import warnings
 import weakref
 
 from . import dtypes as dt
-from .tensor import Tensor, alias, numel, strided_view
+from .tensor import Tensor, alias, numel
 
 
 class _Mode(threading.local):
@@ -55,9 +55,9 @@ def context_decorator(ctx, func):
     import functools
     import inspect
     if inspect.isclass(func):
-        warnings.warn(f"Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-                      f"methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
-                      f"nothing else.", FutureWarning, stacklevel=3)
+        warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                      "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
+                      "nothing else.", FutureWarning, stacklevel=3)
         func.__init__ = context_decorator(ctx, func.__init__)
         return func
     make = ctx.clone if hasattr(ctx, "clone") else ctx
@@ -801,9 +801,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         run_backward(roots, grads, keep, create_graph)
         return
     edges = [_input_edge(t) for t in inputs]
-    leaf = [t.is_leaf for t in inputs]
     got = run_backward(roots, grads, keep, create_graph, edges)
-    for t, g, is_leaf in zip(inputs, got, leaf):
+    for t, g in zip(inputs, got):
         if g is not None:
             g = g if create_graph else g.detach()
             t._grad = g if t._grad is None else (t._grad + g if create_graph else t._grad.detach() + g)

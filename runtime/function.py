@@ -1,4 +1,5 @@
 """torch.autograd.Function: operators whose backward the user writes."""
+
 import functools
 
 from . import dtypes as dt
@@ -9,6 +10,7 @@ from .tensor import Tensor, alias
 
 class FunctionCtx:
     """What forward and backward share: saved tensors and flags."""
+
     __module__ = "torch.autograd.function"
 
     def save_for_backward(self, *tensors):
@@ -30,6 +32,7 @@ class FunctionCtx:
 
 class _Ctx(Node, FunctionCtx):
     """The node of a custom function; it is also the ctx that the user sees."""
+
     _forward_cls = None
     __module__ = "torch.autograd.function"
 
@@ -47,6 +50,7 @@ class _Ctx(Node, FunctionCtx):
     def saved_tensors(self):
         if self._freed:
             from .autograd import FREED
+
             raise RuntimeError(FREED)
         return tuple(s.get() if s is not None else None for s in self._saved or ()) if self._saved is not None else tuple(self.to_save)
 
@@ -65,7 +69,9 @@ class _Ctx(Node, FunctionCtx):
 
     def run(self, grads):
         if self.materialize_grads:
-            grads = [zeros_like_meta(*m) if g is None and m is not None else g for g, m in zip(grads + [None] * (len(self._out_meta) - len(grads)), self._out_meta)]
+            grads = [
+                zeros_like_meta(*m) if g is None and m is not None else g for g, m in zip(grads + [None] * (len(self._out_meta) - len(grads)), self._out_meta)
+            ]
         cls = self._forward_cls
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
@@ -98,12 +104,14 @@ class FunctionMeta(type):
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base of custom operators: static forward and backward (and setup_context), called through apply."""
+
     __module__ = "torch.autograd.function"
     generate_vmap_rule = False
 
     def __call__(self, *args, **kwargs):
-        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
-                           "forward method.")
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method."
+        )
 
     @staticmethod
     def forward(*args, **kwargs):
@@ -168,8 +176,10 @@ def _finish(node, args, out, recording, edges, metas):
     fixed = {id(t) for t in node.non_differentiable}
     for t in node.dirty_tensors:
         if id(t) not in {id(o) for o in outs}:
-            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
-                               "must all be outputs of the Function.")
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
+                "must all be outputs of the Function."
+            )
     result = []
     for o in outs:
         if not isinstance(o, Tensor):
@@ -227,6 +237,7 @@ class _Once(Node):
 
 def once_differentiable(fn):
     """A backward that cannot itself be differentiated."""
+
     @functools.wraps(fn)
     def wrapper(ctx, *args):
         recording = MODE.grad and any(isinstance(a, Tensor) and a._requires_grad for a in args)
@@ -247,4 +258,5 @@ def once_differentiable(fn):
                 o._requires_grad, o._grad_fn = True, node
             result.append(o)
         return result[0] if single else tuple(result)
+
     return wrapper

@@ -4,6 +4,7 @@
 other operators. From each declaration come, when first asked for: torch.f, Tensor.f, Tensor.f_, out=, the signature, the meta
 kernel and the autograd node.
 """
+
 import inspect
 import traceback
 from collections import namedtuple
@@ -12,15 +13,22 @@ from . import dtypes as dt
 from .autograd import MODE, TASK, OpNode, Saved, accumulator, check_inplace, edge, fit, meta_of, note_view, rebase, save_list
 from .backend import get as backend
 from .device import CPU, META
-from .overrides import STATE as OVERRIDES, plain, run_overridden
+from .overrides import STATE as OVERRIDES
+from .overrides import plain, run_overridden
 from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error
 from .tensor import Tensor, alias, empty, meta_tensor, numel, strided_view, wrap
 
 # elementwise type promotion, PyTorch's names
 DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, COMPLEX_TO_FLOAT, BOOL_TO_LONG = (
-    "DEFAULT", "NO_OPMATH", "INT_TO_FLOAT", "ALWAYS_BOOL", "COMPLEX_TO_FLOAT", "BOOL_TO_LONG")
+    "DEFAULT",
+    "NO_OPMATH",
+    "INT_TO_FLOAT",
+    "ALWAYS_BOOL",
+    "COMPLEX_TO_FLOAT",
+    "BOOL_TO_LONG",
+)
 
-REGISTRY = {}      # namespace -> name -> [Op]
+REGISTRY = {}  # namespace -> name -> [Op]
 _TENSOR_ONLY = {}  # name -> [Op] that are methods only
 
 
@@ -43,7 +51,7 @@ class Op:
         self.impls = {}
         # general operators with one result whose first tensor argument chooses the kernel: kernels by dtype
         self.quick = {}
-        self.first = (self.tensor_args[0] if self.tensor_args and "key" not in options and not any(schema.args[i].list for i in self.tensor_args) else None)
+        self.first = self.tensor_args[0] if self.tensor_args and "key" not in options and not any(schema.args[i].list for i in self.tensor_args) else None
 
     @property
     def call(self):
@@ -95,8 +103,10 @@ class Op:
             plan = self.plans[key] = f.plan(key)
         node._edges, node._in_meta, node.needs = tuple(edges), tuple(metas), key
         save, save_outs = plan
-        node.saved = [a if not s else Saved(a) if s == 1 and a.__class__ not in _NUMBERS and a is not None else save_list(a) if s == 2 else None if s == 3 else a
-                      for s, a in zip(save, args)]
+        node.saved = [
+            a if not s else Saved(a) if s == 1 and a.__class__ not in _NUMBERS and a is not None else save_list(a) if s == 2 else None if s == 3 else a
+            for s, a in zip(save, args)
+        ]
         if MODE.anomaly:
             node.trace = "".join(traceback.format_stack()[:-3])
         if out.__class__ is tuple or out.__class__ is list:
@@ -218,15 +228,15 @@ def _getter(p, index, order, schema, reads, outs, f, ks):
         k = int(p[1:])
         return lambda node, gs, args, out: _grad(node, gs, k)
     for suffix, k in (("_shape", 0), ("_dtype", 1)):
-        if p.endswith(suffix) and p[:-len(suffix)] in index:
-            name = p[:-len(suffix)]
+        if p.endswith(suffix) and p[: -len(suffix)] in index:
+            name = p[: -len(suffix)]
             t = order.index(name) if name in order else None
             if t is None:
                 i = index[name]
                 reads.add(i)
                 return (lambda node, gs, args, out: args[i]._shape) if k == 0 else (lambda node, gs, args, out: args[i].dtype)
             if schema.args[index[name]].list:
-                return lambda node, gs, args, out: [m[k] for m in node._in_meta[f.start(t, node):f.start(t, node) + len(node._in_meta) - len(f.diff) + 1]]
+                return lambda node, gs, args, out: [m[k] for m in node._in_meta[f.start(t, node) : f.start(t, node) + len(node._in_meta) - len(f.diff) + 1]]
             return lambda node, gs, args, out: node._in_meta[f.start(t, node)][k]
     raise TypeError(f"{schema.text}: a derivative names '{p}', which is neither an argument, nor g, out, needs")
 
@@ -267,10 +277,12 @@ def view(schema, geometry, *, derivative=None, **options):
 
 def composite(schema, **options):
     """Declare a function over dispatched operators; it needs neither kernel nor derivative."""
+
     def deco(fn):
         o = _declare(Op(Schema(schema), None, None, None, None, None, None, None, fn, options))
         fn.op = o
         return fn
+
     return deco
 
 
@@ -283,8 +295,9 @@ def _declare(o):
 
 
 def is_method(o):
-    return o.options.get("method", o.namespace in ("torch", "Tensor") and bool(o.schema.args) and o.schema.args[0].name == "self"
-                         and o.schema.args[0].is_tensor)
+    return o.options.get(
+        "method", o.namespace in ("torch", "Tensor") and bool(o.schema.args) and o.schema.args[0].name == "self" and o.schema.args[0].is_tensor
+    )
 
 
 def is_function(o):
@@ -308,8 +321,13 @@ def _maker(o):
     if o.promote is not None:
         n = len(o.operands)
         alpha = o.options.get("alpha", False)
-        return _make_unary if n == 1 and not o.prepare else _make_binary if n == 2 and len(o.operands) + alpha == len(o.schema.args) and (
-            alpha or not o.prepare) else _make_pointwise
+        return (
+            _make_unary
+            if n == 1 and not o.prepare
+            else _make_binary
+            if n == 2 and len(o.operands) + alpha == len(o.schema.args) and (alpha or not o.prepare)
+            else _make_pointwise
+        )
     return _make_general
 
 
@@ -346,8 +364,10 @@ def common_device(o, args):
             elif not t._shape and d is CPU:
                 zero = d
             else:
-                raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {device} and {d}! "
-                                   f"(when checking argument in method {o.full})")
+                raise RuntimeError(
+                    f"Expected all tensors to be on the same device, but found at least two devices, {device} and {d}! "
+                    f"(when checking argument in method {o.full})"
+                )
     return device or zero or CPU
 
 
@@ -375,6 +395,7 @@ def _make_general(o):
         if differentiable and MODE.grad and requires_grad(o, args):
             o.record(out, args)
         return out
+
     return call
 
 
@@ -402,6 +423,7 @@ def _make_view(o):
         if differentiable and self._requires_grad and MODE.grad:
             o.record(out, (self, *args))
         return out
+
     return call
 
 
@@ -493,6 +515,7 @@ def memory_order(shape, operands):
             if shape[a] > shape[b]:
                 return 1
         return 0
+
     perm = list(range(n - 1, -1, -1))
     for i in range(1, n):
         d1 = i
@@ -514,6 +537,7 @@ def permuted(t, order, n):
     shape, st = (1,) * pad + tuple(shape), (0,) * pad + tuple(st)
     shape, st = tuple(shape[i] for i in order), tuple(st[i] for i in order)
     from .tensor import is_contiguous
+
     return strided_view(t, shape, None if is_contiguous(shape, st) else st, t._offset)
 
 
@@ -537,7 +561,7 @@ def pointwise(o, args):
     device = common_device(o, args)
     keep = o.options.get("keep")
     common = result_dtype(operands if keep is None else [t for i, t in enumerate(operands) if i not in keep])
-    compute, out_dtype = (o.promote(common, *args) if callable(o.promote) else promoted(o.promote, common))
+    compute, out_dtype = o.promote(common, *args) if callable(o.promote) else promoted(o.promote, common)
     tensors = [t for t in operands if isinstance(t, Tensor)]
     if not tensors and not o.options.get("numbers"):
         raise type_error(o.name.lstrip("_"), o.schema.args[:1], (None,)) from None
@@ -567,6 +591,7 @@ def _make_pointwise(o):
         if differentiable and MODE.grad and requires_grad(o, args):
             o.record(out, args)
         return out
+
     return call
 
 
@@ -584,6 +609,7 @@ def _make_unary(o):
         if differentiable and self._requires_grad and MODE.grad:
             o.record(out, (self, *attrs))
         return out
+
     return call
 
 
@@ -599,8 +625,15 @@ def _make_binary(o):
         if c in _NUMBERS:
             # a number of a lower or equal category takes the tensor's dtype
             e = fast.get(self.dtype) if self.__class__ not in _NUMBERS else None
-            if (e is not None and self._stride is None and self.device is CPU and least <= dt.SCALAR_CATEGORY.get(c, 9) <= self.dtype.category
-                    and 0 not in self._shape and self.dtype.category and (e.limit is None or numel(self._shape) < e.limit)):
+            if (
+                e is not None
+                and self._stride is None
+                and self.device is CPU
+                and least <= dt.SCALAR_CATEGORY.get(c, 9) <= self.dtype.category
+                and 0 not in self._shape
+                and self.dtype.category
+                and (e.limit is None or numel(self._shape) < e.limit)
+            ):
                 m = self._ms
                 e.calls += 1
                 out = wrap(e.fn(self._mstensor() if m is None else m, scalar(other, self.dtype)), self._shape, e.out)
@@ -616,8 +649,17 @@ def _make_binary(o):
             return out
         d, s = self.dtype, self._shape
         e = fast.get(d)
-        if (e is not None and other.dtype is d and other._shape == s and self._stride is None and other._stride is None
-                and self.device is CPU and other.device is CPU and 0 not in s and (e.limit is None or numel(s) < e.limit)):
+        if (
+            e is not None
+            and other.dtype is d
+            and other._shape == s
+            and self._stride is None
+            and other._stride is None
+            and self.device is CPU
+            and other.device is CPU
+            and 0 not in s
+            and (e.limit is None or numel(s) < e.limit)
+        ):
             m, n = self._ms, other._ms
             e.calls += 1
             out = wrap(e.fn(self._mstensor() if m is None else m, other._mstensor() if n is None else n), s, e.out)
@@ -626,6 +668,7 @@ def _make_binary(o):
         if differentiable and (self._requires_grad or other._requires_grad) and MODE.grad:
             o.record(out, (self, other))
         return out
+
     return call
 
 
@@ -701,8 +744,10 @@ def write(dst, src):
     if dst.device is not META:
         stride = dst._stride
         if stride is not None and 0 in stride and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
-            raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                               "Please clone() the tensor before performing the operation.")
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                "Please clone() the tensor before performing the operation."
+            )
         backend(dst.device.type).write(dst, src)
     vc = dst._vc
     if vc is None:
@@ -723,8 +768,7 @@ def with_out(name, result, out):
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if MODE.grad and (out._requires_grad or result._requires_grad):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-                           "requires grad.")
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
     if out.device is not result.device:
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
     if not dt.can_cast(result.dtype, out.dtype):
@@ -732,10 +776,15 @@ def with_out(name, result, out):
     if out._shape != result._shape:
         if numel(out._shape):
             import warnings
-            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
-                          f"required output shape {list(result._shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
-                          "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
-                          "inplace, to zero elements with t.resize_(0).", UserWarning, stacklevel=4)
+
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
+                f"required output shape {list(result._shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
+                "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+                "inplace, to zero elements with t.resize_(0).",
+                UserWarning,
+                stacklevel=4,
+            )
         resize(out, result._shape)
     write(out, result)
     return out
@@ -777,11 +826,13 @@ def function(ns, name):
     return f
 
 
-_INPLACE_FUNCTIONS = set("""abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_
+_INPLACE_FUNCTIONS = set(
+    """abs_ acos_ acosh_ addmv_ alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_
  bernoulli_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ dropout_ embedding_renorm_ erf_ erfc_ exp_
  exp2_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_
  nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
- threshold_ trunc_ xlogy_ zero_""".split())
+ threshold_ trunc_ xlogy_ zero_""".split()
+)
 
 
 # methods written by hand that are functions of torch as well
@@ -859,6 +910,7 @@ def _return_type(name, fields):
 
     def new(c, *args):
         return make(c, *(args[0] if len(args) == 1 and len(fields) != 1 else args))
+
     cls.__new__ = new
     cls.__repr__ = lambda self: f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self)) + ")"
     cls.__reduce__ = lambda self: (cls, (tuple(self),))
@@ -870,7 +922,7 @@ def _return_type(name, fields):
 def return_type(name):
     for ns, ops in REGISTRY.items():
         prefix = "" if ns == "torch" else ns.replace(".", "_") + "_"
-        for o in ops.get(name[len(prefix):], ()) if name.startswith(prefix) else ():
+        for o in ops.get(name[len(prefix) :], ()) if name.startswith(prefix) else ():
             if o.schema.result_names:
                 return _result(o)
     return None
@@ -888,10 +940,29 @@ def _build_one(o, name, ns, kind):
     if not is_method_ and schema.tensor_args and args[schema.tensor_args[0]].name != varargs:  # torch.f(x, sizes): no star; torch.f(*tensors): one
         varargs = None
     params, names, kw_started = [], [], False
-    env = {"_op": o, "_run": None, "_plain": plain, "_over": OVERRIDES, "_overridden": run_overridden, "_fail": _fail, "_int": _int, "_ints": _ints,
-           "_scalar": _scalar, "_tensors": _tensors, "_inplace": inplace, "_with_out": with_out, "_plain_or_none": plain.with_none, "_plain_or_number": plain.with_numbers,
-           "_np_names": _np_names, "_varargs": _varargs, "_plain_list": _plain_list, "_result": _result(o), "_float": _float, "_REQ": _REQ,
-           "_dtypes": {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}}
+    env = {
+        "_op": o,
+        "_run": None,
+        "_plain": plain,
+        "_over": OVERRIDES,
+        "_overridden": run_overridden,
+        "_fail": _fail,
+        "_int": _int,
+        "_ints": _ints,
+        "_scalar": _scalar,
+        "_tensors": _tensors,
+        "_inplace": inplace,
+        "_with_out": with_out,
+        "_plain_or_none": plain.with_none,
+        "_plain_or_number": plain.with_numbers,
+        "_np_names": _np_names,
+        "_varargs": _varargs,
+        "_plain_list": _plain_list,
+        "_result": _result(o),
+        "_float": _float,
+        "_REQ": _REQ,
+        "_dtypes": {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128},
+    }
     numpy_names = any(a.name in ("dim", "dims", "keepdim") for a in args)
     convert, checks = [], []
     for i, a in enumerate(args):
@@ -986,7 +1057,13 @@ def _signature(args, is_method_, out, varargs):
         kw = kw or a.kwonly
         n = "input" if i == 0 and a.name == "self" and not is_method_ else a.name
         n = n if n not in ("from", "lambda") else n + "_"
-        kind = P.VAR_POSITIONAL if varargs == a.name else P.KEYWORD_ONLY if kw or (varargs and any(p.kind is P.VAR_POSITIONAL for p in ps)) else P.POSITIONAL_OR_KEYWORD
+        kind = (
+            P.VAR_POSITIONAL
+            if varargs == a.name
+            else P.KEYWORD_ONLY
+            if kw or (varargs and any(p.kind is P.VAR_POSITIONAL for p in ps))
+            else P.POSITIONAL_OR_KEYWORD
+        )
         ps.append(P(n, kind, default=P.empty if a.required or kind is P.VAR_POSITIONAL else a.default))
     if out:
         ps.append(P("out", P.KEYWORD_ONLY, default=None))
@@ -1038,7 +1115,7 @@ def _plain_list(ts):
 def _np_names(public, o, values, given, out=None):
     """Call again with NumPy's names (axis, keepdims) as PyTorch's."""
     kw = {}
-    for i, a in enumerate(o.schema.args):
+    for a in o.schema.args:
         for alt in NUMPY_NAMES.get(a.name, ()):
             if alt in given:
                 kw[a.name] = given.pop(alt)
@@ -1117,8 +1194,10 @@ def _build_overloads(ops, name, ns, kind):
         if p is not None:
             return p(*args, **kwargs)
         out = kwargs.pop("out", None) if "out" in kwargs and kind == "function" else None
-        if OVERRIDES.active or any(a.__class__ not in plain and isinstance(a, Tensor) or hasattr(type(a), "__torch_function__") and a.__class__ not in plain
-                                   for a in (*args, *kwargs.values())):
+        if OVERRIDES.active or any(
+            a.__class__ not in plain and isinstance(a, Tensor) or hasattr(type(a), "__torch_function__") and a.__class__ not in plain
+            for a in (*args, *kwargs.values())
+        ):
             r = run_overridden(dispatch, ops, args, out, kind, kwargs)
             if r is not OVERRIDES:
                 return r
@@ -1129,6 +1208,7 @@ def _build_overloads(ops, name, ns, kind):
                     chosen[key] = p
                 return _call_part(o, p, values, out, kind)
         raise _no_overload(name, ops, args, kwargs, kind)
+
     for p in parts:
         p.__globals__["_public"] = dispatch
     dispatch.__doc__ = "\n".join(o.schema.text for o in ops)
@@ -1193,5 +1273,21 @@ def finish(t, src):
     return note_view(t, src)
 
 
-__all__ = ["op", "view", "composite", "function", "method", "DEFAULT", "NO_OPMATH", "INT_TO_FLOAT", "ALWAYS_BOOL", "COMPLEX_TO_FLOAT",
-           "BOOL_TO_LONG", "TASK", "accepts", "alias", "fit", "accumulator"]
+__all__ = [
+    "op",
+    "view",
+    "composite",
+    "function",
+    "method",
+    "DEFAULT",
+    "NO_OPMATH",
+    "INT_TO_FLOAT",
+    "ALWAYS_BOOL",
+    "COMPLEX_TO_FLOAT",
+    "BOOL_TO_LONG",
+    "TASK",
+    "accepts",
+    "alias",
+    "fit",
+    "accumulator",
+]

@@ -1,7 +1,8 @@
 """Python's operators on tensors: the dunder methods, over the operators of the registry."""
 import numpy as np
 
-from .op import inplace as _inplace, method
+from .op import inplace as _inplace
+from .op import method
 from .overrides import STATE, plain
 from .tensor import Tensor, from_array
 

@@ -7,10 +7,10 @@ convolution path that falls back to a reference loop, and every primitive carrie
 import ctypes
 import os
 import threading
-
-import numpy as np
 from functools import partial
 from inspect import signature
+
+import numpy as np
 
 LOCK = threading.RLock()
 _cache = {}

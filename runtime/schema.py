@@ -2,7 +2,10 @@
 import re
 
 from . import dtypes as dt
-from .device import Size, device as Device, layout as Layout, memory_format as MemoryFormat, contiguous_format, preserve_format, strided
+from .device import Size, contiguous_format, preserve_format, strided
+from .device import device as Device
+from .device import layout as Layout
+from .device import memory_format as MemoryFormat
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "contiguous_format": contiguous_format, "preserve_format": preserve_format,
               "strided": strided, "Mean": 1, "long": dt.int64, "float": dt.float32, "inf": float("inf")}

@@ -5,7 +5,8 @@ import os
 import numpy as np
 
 from . import dtypes as dt
-from .device import CPU, META, device as _device, usable
+from .device import CPU, META, usable
+from .device import device as _device
 
 
 class UntypedStorage:

@@ -4,7 +4,7 @@ import numpy as np
 from . import dtypes as dt
 from . import pyboost
 from .backend import get as backend
-from .device import CPU, META, Size, strided, contiguous_format, channels_last, channels_last_3d
+from .device import CPU, META, Size, channels_last, channels_last_3d, contiguous_format, strided
 from .storage import TypedStorage, UntypedStorage
 
 
@@ -167,7 +167,7 @@ class Tensor(metaclass=TensorMeta):
         dim = dim.__index__()
         if not -n <= dim < n:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {dim})"
-                             if n else "Dimension specified as {0} but tensor has no dimensions".format(dim))
+                             if n else f"Dimension specified as {dim} but tensor has no dimensions")
         return self._shape[dim]
 
     def stride(self, dim=None):

@@ -4,7 +4,7 @@ import mmap
 import os
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _library():
     """The wheel's Ascend operator library, mapped; None where the wheel has none."""
     import importlib.util
@@ -20,7 +20,7 @@ def _library():
 VIEWS = frozenset(("AsStrided", "Transpose", "Reshape"))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def exists(primitive):
     """Whether the wheel holds a PyBoost class of the primitive for Ascend."""
     lib = _library()
@@ -72,7 +72,7 @@ class _Any:
 def table():
     """Rows (operator, primitive, kind, note) of every operator that has a kernel of its own."""
     from ...runtime import backend, ops  # noqa: F401
-    from ...runtime.op import REGISTRY, _TENSOR_ONLY
+    from ...runtime.op import _TENSOR_ONLY, REGISTRY
     from . import table as ascend
     backend.get("cpu")  # its kernels declare operators too
     rows, seen = [], set()

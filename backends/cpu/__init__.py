@@ -1,4 +1,5 @@
 """The CPU backend: chooses a kernel for (operator, dtype) from the table, converts arguments, counts calls."""
+
 import numpy as np
 
 from ...runtime import backend, dtypes as dt, pyboost
@@ -13,6 +14,7 @@ EXPAND_FROM = 2048
 
 class Impl:
     """A kernel chosen for one operator and dtype."""
+
     __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why", "role")
 
     def __init__(self, op, dtype, kernel, compute):
@@ -21,7 +23,6 @@ class Impl:
         self.fn, self.role = kernel.bind(op), table.ROLES.get(op.full, "compute")
         self.native_broadcast = kernel.broadcasts
         CPU_BACKEND.impls.append(self)
-
 
     @classmethod
     def through_float64(cls, impl, limit):
@@ -36,6 +37,7 @@ class Impl:
             r = prim(pyboost.tensor_from_array(pyboost.array_of(m, shape, _F32).astype(_F64)))
             with np.errstate(over="ignore"):
                 return pyboost.tensor_from_array(pyboost.array_of(r, shape, _F64).astype(_F32))
+
         self.fn = fn
         CPU_BACKEND.impls.append(self)
         return self
@@ -64,14 +66,14 @@ class Cpu(backend.Backend):
         return impl
 
     def _choose(self, op, dtype, large):
-        kernels = [k for k in table.kernels(op) if (large or k.above == 0)]
+        found = [k for k in table.kernels(op) if (large or k.above == 0)]
         if large:
-            kernels.sort(key=lambda k: k.above == 0)
+            found.sort(key=lambda k: k.above == 0)
         for wide in (dtype, *table.WIDER.get(dtype, ())):
-            for k in kernels:
+            for k in found:
                 if wide.np is not None and k.takes(wide):
                     return Impl(op, dtype, k, None if wide is dtype else wide)
-        raise NotImplementedError(f'"{op.full}" not implemented for \'{dt.scalar_name(dtype)}\' on device cpu: no kernel for dtype {dtype}')
+        raise NotImplementedError(f"\"{op.full}\" not implemented for '{dt.scalar_name(dtype)}' on device cpu: no kernel for dtype {dtype}")
 
     def scalar(self, value, dtype):
         """A 0-d MindSpore tensor of a Python number; those kept are in `numbers`, so that a kernel can tell what it was given."""
@@ -128,12 +130,20 @@ class Cpu(backend.Backend):
                 r = self.compact(r)
             return r if r.dtype is out_dtype else self.cast(r, out_dtype)
         expand = n >= EXPAND_FROM or not impl.native_broadcast
-        ms = [self._operand(t, work if keep is None or i not in keep else t.dtype, shape if expand else None, not impl.native_broadcast)
-              for i, t in enumerate(operands)]
+        ms = [
+            self._operand(t, work if keep is None or i not in keep else t.dtype, shape if expand else None, not impl.native_broadcast)
+            for i, t in enumerate(operands)
+        ]
         r = impl.fn(*ms, *attrs)
         if impl.out is None:
             impl.out = dt.bool_ if op.promote == "ALWAYS_BOOL" else _ms_out(r)
-            if (not attrs or op.options.get("plain_attrs")) and not large and dt.OPMATH.get(compute) is None and impl.native_broadcast and op.options.get("keep") is None:
+            if (
+                (not attrs or op.options.get("plain_attrs"))
+                and not large
+                and dt.OPMATH.get(compute) is None
+                and impl.native_broadcast
+                and op.options.get("keep") is None
+            ):
                 if impl.compute is None and work is compute and impl.out is out_dtype:
                     impl.limit = switch
                     op.impls[impl.dtype] = impl
@@ -187,9 +197,16 @@ class Cpu(backend.Backend):
         if kind == "composite":
             prev, MODE.grad = MODE.grad, False
             try:
-                r = impl.fn(*[self._as(a, work) if low is not None and isinstance(a, Tensor) and a.dtype is key else
-                              [self._as(t, work) if t.dtype is key else t for t in a] if low is not None and a.__class__ in (list, tuple) and a and isinstance(a[0], Tensor)
-                              else a for a in args])
+                r = impl.fn(
+                    *[
+                        self._as(a, work)
+                        if low is not None and isinstance(a, Tensor) and a.dtype is key
+                        else [self._as(t, work) if t.dtype is key else t for t in a]
+                        if low is not None and a.__class__ in (list, tuple) and a and isinstance(a[0], Tensor)
+                        else a
+                        for a in args
+                    ]
+                )
             finally:
                 MODE.grad = prev
         else:
@@ -304,8 +321,18 @@ class Cpu(backend.Backend):
 
         def kernel(dst, *args):
             table.MOVES["copy"] += 1
-            fn(dst._array(), *[[None if t is None else t._array() for t in a] if a.__class__ in (list, tuple) and any(isinstance(t, Tensor) for t in a)
-                               else a._array() if isinstance(a, Tensor) else a for a in args])
+            fn(
+                dst._array(),
+                *[
+                    [None if t is None else t._array() for t in a]
+                    if a.__class__ in (list, tuple) and any(isinstance(t, Tensor) for t in a)
+                    else a._array()
+                    if isinstance(a, Tensor)
+                    else a
+                    for a in args
+                ],
+            )
+
         return kernel
 
     # ---------------------------------------------------------------- memory
@@ -340,8 +367,11 @@ def expand_only(impl):
 
 def _number(value, dtype):
     if dtype.category == dt.INT and isinstance(value, int):
-        return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np) if dtype.is_signed or value < 0 \
+        return (
+            np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
+            if dtype.is_signed or value < 0
             else np.array(value, dtype.np)
+        )
     return np.array(value).astype(dtype.np)
 
 

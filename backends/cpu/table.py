@@ -1,7 +1,8 @@
 """The table of what stands in for a primitive on CPU: kind, reason, dtypes, and the size from which it pays."""
 from collections import Counter
 
-from ...runtime import dtypes as dt, pyboost
+from ...runtime import dtypes as dt
+from ...runtime import pyboost
 from .primitives import DTYPES
 
 CODES = {"b": dt.bool_, "B": dt.uint8, "a": dt.int8, "s": dt.int16, "i": dt.int32, "l": dt.int64, "e": dt.float16, "z": dt.bfloat16, "f": dt.float32,

@@ -1,11 +1,18 @@
 """The module served as `torch`: names, resolved when first asked for; submodules, imported when first asked for."""
+
 import importlib as _importlib
 import math as _math
 
 from mindtorch_proxy.runtime import dtypes as _dt, device as _device, op as _op, overrides as _overrides, tensor as _tensor
 from mindtorch_proxy.runtime import autograd as _autograd, ops as _ops, operators as _operators, report as _report, storage as _storage
-from mindtorch_proxy.runtime.autograd import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,  # noqa: F401
-                                              set_grad_enabled)
+from mindtorch_proxy.runtime.autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,  # noqa: F401
+    set_grad_enabled,
+)
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.device import get_default_device, set_default_device  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype, finfo, get_default_dtype, iinfo, promote_types, can_cast  # noqa: F401
@@ -25,11 +32,13 @@ globals().update(_creation)
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
 # submodules that `import torch` makes reachable in PyTorch
-_SUBMODULES = frozenset("""_C _dynamo _inductor _jit_internal _lazy _library _logging _lowrank _meta_registrations _namedtensor_internals _numpy _ops _prims
+_SUBMODULES = frozenset(
+    """_C _dynamo _inductor _jit_internal _lazy _library _logging _lowrank _meta_registrations _namedtensor_internals _numpy _ops _prims
  _prims_common _refs _sources _storage_docs _subclasses _tensor _tensor_str _utils _utils_internal _vmap_internals _weights_only_unpickler accelerator
  amp ao autograd backends compiler cpu cuda distributed distributions export fft fft func functional futures fx hub jit library linalg masked mps mtia
  multiprocessing nested nn npu onnx optim overrides package profiler quantization quasirandom random return_types serialization signal sparse special
- storage testing torch_version types utils version xpu""".split())
+ storage testing torch_version types utils version xpu""".split()
+)
 
 
 def __getattr__(name):
@@ -62,15 +71,18 @@ def __dir__():
 
 
 # names that live in a module of the tree and are also torch.NAME
-_LAZY = {n: home for home, names in {
-    "serialization": "save load",
-    "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
-    "_C": "Generator set_flush_denormal is_anomaly_enabled",
-    "_tensor_str": "set_printoptions",
-    "_ops": "ops",
-    "functional": "align_tensors",
-    "amp": "autocast GradScaler",
-    "_runtime_names": """typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference is_same_size numel result_type
+_LAZY = {
+    n: home
+    for home, names in {
+        "serialization": "save load",
+        "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
+        "_C": "Generator set_flush_denormal is_anomaly_enabled",
+        "_tensor_str": "set_printoptions",
+        "_ops": "ops",
+        "functional": "align_tensors",
+        "amp": "autocast GradScaler",
+        "_runtime_names": """
+        typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference is_same_size numel result_type
         set_default_tensor_type set_default_dtype use_deterministic_algorithms are_deterministic_algorithms_enabled get_num_threads set_num_threads
         get_num_interop_threads set_num_interop_threads set_float32_matmul_precision get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled
         get_deterministic_debug_mode set_deterministic_debug_mode is_warn_always_enabled set_warn_always compile set_autocast_enabled is_autocast_enabled
@@ -79,7 +91,9 @@ _LAZY = {n: home for home, names in {
         set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
         broadcast_shapes get_device_module vmap
         get_device set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor""",
-}.items() for n in names.split()}
+    }.items()
+    for n in names.split()
+}
 _LEGACY_TENSORS = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
 
 
@@ -95,8 +109,10 @@ class _LegacyMeta(type):
 
 def _legacy_tensor(name):
     """torch.FloatTensor and the like: constructors of tensors of one dtype."""
-    def new(cls, *args, device=None):
+
+    def new(cls, *args, **options):
         from mindtorch_proxy.runtime.op import REGISTRY_FN
+
         d = cls.dtype
         if len(args) == 1 and not isinstance(args[0], int):
             a = args[0]
@@ -110,6 +126,7 @@ def _legacy_tensor(name):
                 return REGISTRY_FN("empty")((0,), dtype=d).set_(a)
             return tensor(a, dtype=d)  # noqa: F821
         return REGISTRY_FN("empty")(tuple(args) or (0,), dtype=d)
+
     return _LegacyMeta(name, (), {"__new__": new, "dtype": _LEGACY_TENSORS[name], "is_cuda": False, "__module__": "torch", "layout": _device.strided})
 
 

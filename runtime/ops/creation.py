@@ -1,10 +1,12 @@
 """Tensors from nothing, from numbers, from arrays."""
+
 import numpy as np
 
 from ..device import CPU, META, channels_last, channels_last_3d, contiguous_format, get_default_device, preserve_format, strided, usable
 from ..op import composite, op
 from ..storage import UntypedStorage
-from ..tensor import alias, empty as _empty, from_array, meta_tensor
+from ..tensor import alias, from_array, meta_tensor
+from ..tensor import empty as _empty
 from .common import T, Tensor, dt, numel
 from .memory import _strided_empty, format_strides, preserved_strides
 
@@ -53,12 +55,19 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
 @composite(f"empty_permuted(int[] size, int[] physical_layout, *, {OPTS}) -> Tensor")
 def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, pin_memory):
     from ..op import strides_in_order
+
     d, dev = _options(dtype, layout, device)
     return _flag(_strided_empty(_size(size), strides_in_order(size, list(physical_layout)), d, dev), requires_grad)
 
 
-fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor", "FillScalar", meta=lambda size, value, dtype, device: (size, dtype),
-             call=lambda p, size, value, dtype, device: p(size, value, dtype), method=False, opmath=False)
+fill_op = op(
+    "_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor",
+    "FillScalar",
+    meta=lambda size, value, dtype, device: (size, dtype),
+    call=lambda p, size, value, dtype, device: p(size, value, dtype),
+    method=False,
+    opmath=False,
+)
 
 
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
@@ -92,6 +101,7 @@ def _like(self, dtype, layout, device, fmt, make):
     if dev is META:
         return meta_tensor(self._shape, d, stride)
     from ..tensor import strided_view
+
     return strided_view(make(tuple(self._shape), d, dev), self._shape, stride, 0)
 
 
@@ -130,8 +140,10 @@ def _infer(data, want=None):
     if isinstance(data, np.ndarray) or isinstance(data, np.generic):
         a = np.asarray(data)
         if a.dtype.kind == "U" or a.dtype == object:
-            raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
-                            "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+            raise TypeError(
+                f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
+                "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+            )
         return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
     if isinstance(data, (bool, int, float, complex)):
         d = dt.scalar_dtype(data)
@@ -139,7 +151,7 @@ def _infer(data, want=None):
         return _from_numbers(data, d), d
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    shape, leaves = [], None
+    shape = []
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return _infer(np.asarray(data), want)
     flat = []
@@ -164,7 +176,9 @@ def _infer(data, want=None):
 def _flatten(data, depth, shape, flat):
     if isinstance(data, Tensor) and data._shape or isinstance(data, np.ndarray) and data.ndim:
         data = data.tolist() if isinstance(data, np.ndarray) and data.dtype.kind not in "fc" else list(data)
-    if isinstance(data, (list, tuple)) or (hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (str, Tensor, np.generic, np.ndarray))):
+    if isinstance(data, (list, tuple)) or (
+        hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (str, Tensor, np.generic, np.ndarray))
+    ):
         if len(shape) == depth:
             if flat:
                 raise ValueError("expected sequence of equal nesting")
@@ -175,8 +189,11 @@ def _flatten(data, depth, shape, flat):
             _flatten(x, depth + 1, shape, flat)
         return
     if depth != len(shape):
-        raise TypeError("not a sequence") if not isinstance(data, (int, float, complex, Tensor)) else ValueError(
-            f"only one element tensors can be converted to Python scalars")
+        raise (
+            TypeError("not a sequence")
+            if not isinstance(data, (int, float, complex, Tensor))
+            else ValueError("only one element tensors can be converted to Python scalars")
+        )
     if not isinstance(data, (bool, int, float, complex, Tensor, np.generic, np.ndarray)):
         if data is None or not hasattr(data, "__float__"):
             raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
@@ -199,10 +216,13 @@ def _from_numbers(x, d):
 
 def _cast_array(a, dtype):
     from ..backend import get
+
     t = from_array(np.array(a, order="C"), dt.FROM_NP[a.dtype.newbyteorder("=")]) if a.dtype.newbyteorder("=") in dt.FROM_NP else None
     if t is None:
-        raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
-                        "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
+            "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+        )
     return t if t.dtype is dtype else get("cpu").cast(t, dtype)
 
 
@@ -211,8 +231,13 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     dev = place(device)
     if isinstance(data, Tensor):
         import warnings
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
         return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
     a, d = _infer(data, dtype)
     want = dtype or d
@@ -238,18 +263,27 @@ def from_numpy(ndarray):
     a = ndarray
     d = dt.FROM_NP.get(a.dtype)
     if d is None or a.dtype.name not in dt.ALL:
-        raise TypeError(f"can't convert np.ndarray of type numpy.{a.dtype.name if a.dtype.name != 'object' else 'object_'}. The only supported types are: "
-                        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.")
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{a.dtype.name if a.dtype.name != 'object' else 'object_'}. The only supported types are: "
+            "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+        )
     if any(s < 0 for s in a.strides):
-        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
-                         "(You can probably work around this by making a copy of your array  with array.copy().) ")
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
+            "(You can probably work around this by making a copy of your array  with array.copy().) "
+        )
     if any(s % a.itemsize for s in a.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
     if not a.flags.writeable:
         import warnings
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
-                      "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
-                      "it to a tensor. This type of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
+            "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
+            "it to a tensor. This type of warning will be suppressed for the rest of this program.",
+            UserWarning,
+            stacklevel=2,
+        )
         a = a.copy()
     return over_array(a, d)
 
@@ -304,13 +338,20 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
             raise ValueError(f"buffer length ({n - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})")
         count = (n - offset) // size
     if offset + count * size > n:
-        raise ValueError(f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({n} bytes)")
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length ({n} bytes)"
+        )
     raw = np.frombuffer(buffer, np.uint8, count * size, offset)
     if not raw.flags.writeable:
         import warnings
-        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
-                      "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable before "
-                      "converting it to a tensor. This type of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=2)
+
+        warnings.warn(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
+            "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable before "
+            "converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
+            UserWarning,
+            stacklevel=2,
+        )
         raw = raw.copy()
     t = from_array(raw.view(dtype.np) if dtype.np is not None else raw, dtype)
     t._storage = UntypedStorage._from_array(raw)
@@ -330,6 +371,7 @@ def from_dlpack(ext):
 def _writable(a):
     """The same memory, writable: NumPy marks DLPack imports read-only, PyTorch does not."""
     import ctypes
+
     size = 1 + sum((s - 1) * abs(st) for s, st in zip(a.shape, a.strides)) // 1 if a.size else 0
     n = 0 if a.size == 0 else sum((s - 1) * st for s, st in zip(a.shape, a.strides)) + a.itemsize
     buf = (ctypes.c_uint8 * max(n, size and n)).from_address(a.ctypes.data)
@@ -348,9 +390,16 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=Fals
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of data with self's dtype and device."""
-    return tensor(data.detach().clone() if isinstance(data, Tensor) else data, dtype=dtype or self.dtype, device=self.device if device is None else device,
-                  requires_grad=requires_grad) if not isinstance(data, Tensor) else _flag(
-        data.detach().to(dtype=dtype or self.dtype, device=self.device if device is None else device, copy=True), requires_grad)
+    return (
+        tensor(
+            data.detach().clone() if isinstance(data, Tensor) else data,
+            dtype=dtype or self.dtype,
+            device=self.device if device is None else device,
+            requires_grad=requires_grad,
+        )
+        if not isinstance(data, Tensor)
+        else _flag(data.detach().to(dtype=dtype or self.dtype, device=self.device if device is None else device, copy=True), requires_grad)
+    )
 
 
 Tensor.new_tensor = new_tensor
@@ -365,13 +414,18 @@ Tensor.new = new
 FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges
-arange_op = op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor", "Arange",
-               meta=lambda start, end, step, dtype, device: ((_arange_size(start, end, step, dtype),), dtype), opmath=False,
-               call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype))
+arange_op = op(
+    "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor",
+    "Arange",
+    meta=lambda start, end, step, dtype, device: ((_arange_size(start, end, step, dtype),), dtype),
+    opmath=False,
+    call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype),
+)
 
 
 def _arange_size(start, end, step, dtype):
     import math
+
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -408,9 +462,13 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     return T.arange(0, n, dtype=d, device=device) * step + start
 
 
-linspace_op = op("_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor", "LinSpaceExt",
-                 meta=lambda start, end, steps, dtype, device: ((steps,), dtype), opmath=False,
-                 call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype))
+linspace_op = op(
+    "_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor",
+    "LinSpaceExt",
+    meta=lambda start, end, steps, dtype, device: ((steps,), dtype),
+    opmath=False,
+    call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype),
+)
 
 
 @composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, int steps, *, {OPTS}) -> Tensor")
@@ -452,8 +510,14 @@ def complex_(real, imag):
     return T._complex(real, imag)
 
 
-op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", promote=lambda common, *a: (common, dt.TO_COMPLEX[common]),
-   derivative={"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)}, method=False, inplace=False)
+op(
+    "_complex(Tensor real, Tensor imag) -> Tensor",
+    "Complex",
+    promote=lambda common, *a: (common, dt.TO_COMPLEX[common]),
+    derivative={"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)},
+    method=False,
+    inplace=False,
+)
 
 
 __all__ = ["contiguous_format", "channels_last", "channels_last_3d", "numel", "CPU"]

@@ -1,4 +1,5 @@
 """Indexing and index assignment in every form, and the operators that take index tensors."""
+
 import numpy as np
 
 from ..autograd import MODE
@@ -51,8 +52,8 @@ def _basic(self, index):
             ost.append(0)
         else:
             k = n - used
-            out += shape[d:d + k]
-            ost += st[d:d + k]
+            out += shape[d : d + k]
+            ost += st[d : d + k]
             d += k
     out += shape[d:]
     ost += st[d:]
@@ -71,9 +72,16 @@ def _basic_backward(g, self_shape, index):
 
 _basic_index = view("_basic_index(Tensor(a) self, Any index) -> Tensor(a)", _basic, derivative=_basic_backward, function=False, method=False)
 
-index_op = op("_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", meta=lambda self, indices: (_index_shape(self, indices), self.dtype),
-              derivative=lambda g, self_shape, indices: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_put(indices, g, True),
-              function=True, method=False, opmath=False, empty_ok=False)
+index_op = op(
+    "_index(Tensor self, Tensor?[] indices) -> Tensor",
+    "Index",
+    meta=lambda self, indices: (_index_shape(self, indices), self.dtype),
+    derivative=lambda g, self_shape, indices: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_put(indices, g, True),
+    function=True,
+    method=False,
+    opmath=False,
+    empty_ok=False,
+)
 
 
 def _index_shape(self, indices):
@@ -81,8 +89,9 @@ def _index_shape(self, indices):
     try:
         joint = broadcast_shapes(*[t._shape for t in tensors])
     except RuntimeError:
-        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes "
-                         f"{', '.join(str(list(t._shape)) for t in tensors)}") from None
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {', '.join(str(list(t._shape)) for t in tensors)}"
+        ) from None
     at = [k for k, i in enumerate(indices) if i is not None]
     rest = [s for k, s in enumerate(self._shape) if k >= len(indices) or indices[k] is None]
     first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
@@ -99,11 +108,11 @@ def _to_index(x, device):
         return T.as_tensor(x) if hasattr(T, "as_tensor") else from_array(x)
     if isinstance(x, (list, tuple, range)):
         from .creation import tensor
+
         return tensor(list(x), dtype=dt.int64 if _empty(x) else None, device=device)
     if hasattr(x, "__array__"):
         return from_array(np.array(x))
-    raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-                     f"{type(x).__name__})")
+    raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(x).__name__})")
 
 
 def _empty(x):
@@ -129,7 +138,9 @@ def normalise(self, index):
         if i.__class__ not in _BASIC:
             simple = False
             break
-        if i.__class__ is slice and not (i.start.__class__ in (int, type(None)) and i.stop.__class__ in (int, type(None)) and i.step.__class__ in (int, type(None))):
+        if i.__class__ is slice and not (
+            i.start.__class__ in (int, type(None)) and i.stop.__class__ in (int, type(None)) and i.step.__class__ in (int, type(None))
+        ):
             simple = False
             break
     if simple:
@@ -154,8 +165,7 @@ def normalise(self, index):
             items.append(i.__index__())
         else:
             items.append(_to_index(i, self.device))
-    consumed = sum(0 if i is None or i is Ellipsis else (len(i._shape) if isinstance(i, Tensor) and i.dtype in (dt.bool_, dt.uint8) else 1)
-                   for i in items)
+    consumed = sum(0 if i is None or i is Ellipsis else (len(i._shape) if isinstance(i, Tensor) and i.dtype in (dt.bool_, dt.uint8) else 1) for i in items)
     n = len(self._shape)
     if consumed > n:
         raise IndexError(f"too many indices for tensor of dimension {n}")
@@ -178,8 +188,10 @@ def normalise(self, index):
                 k = len(i._shape)
                 for j, s in enumerate(i._shape):
                     if self._shape[d + j] != s:
-                        raise IndexError(f"The shape of the mask {list(i._shape)} at index {j} does not match the shape of the indexed tensor "
-                                         f"{list(self._shape)} at index {d + j}")
+                        raise IndexError(
+                            f"The shape of the mask {list(i._shape)} at index {j} does not match the shape of the indexed tensor "
+                            f"{list(self._shape)} at index {d + j}"
+                        )
                 if k == 0:
                     basic.append(None)
                     advanced.append(T.nonzero(i.reshape((1,)))[:, 0] if i.device.type != "meta" else i)
@@ -223,8 +235,9 @@ def getitem(self, index):
     basic, advanced = normalise(self, index)
     if advanced is None:
         if not self._shape and any(i.__class__ is int for i in basic):
-            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor "
-                             "to a number")
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+            )
         return _basic_index.call(self, basic)
     x = self if _trivial(basic) else _basic_index.call(self, basic)
     return index_op.call(x, advanced)
@@ -237,11 +250,14 @@ def setitem(self, index, value):
     basic, advanced = normalise(self, index)
     if advanced is None:
         if not self._shape and any(i.__class__ is int for i in basic):
-            raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor "
-                             "to a number")
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+            )
         dst = _basic_index.call(self, basic)
         if not isinstance(value, Tensor):
-            fill_(dst, value) if isinstance(value, (int, float, complex)) else copy_(dst, T.as_tensor(value) if hasattr(value, "__array__") else _as(value, dst))
+            fill_(dst, value) if isinstance(value, (int, float, complex)) else copy_(
+                dst, T.as_tensor(value) if hasattr(value, "__array__") else _as(value, dst)
+            )
             return
         if len(value._shape) > len(dst._shape):
             while len(value._shape) > len(dst._shape) and value._shape[0] == 1:
@@ -260,6 +276,7 @@ def setitem(self, index, value):
 
 def _as(value, like):
     from .creation import tensor
+
     return tensor(value, dtype=like.dtype, device=like.device)
 
 
@@ -269,7 +286,7 @@ Tensor.__setitem__ = setitem
 
 # ------------------------------------------------------------------------------------------------ index_put
 def _put_prepare(self, indices, values, accumulate):
-    items, d = [], 0
+    items = []
     for i in indices:
         if i is not None and i.dtype in (dt.bool_, dt.uint8):
             items += list(T.nonzero(i).unbind(1))
@@ -281,8 +298,10 @@ def _put_prepare(self, indices, values, accumulate):
         raise IndexError(f"too many indices for tensor of dimension {len(self._shape)} (got {len(items)})")
     if values.dtype is not self.dtype:
         if values._shape or not dt.can_cast(values.dtype, self.dtype):
-            raise RuntimeError(f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for the destination and "
-                               f"{dt.scalar_name(values.dtype)} for the source.")
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for the destination and "
+                f"{dt.scalar_name(values.dtype)} for the source."
+            )
         values = values.to(self.dtype)
     return self, items, values, accumulate
 
@@ -302,32 +321,51 @@ def _put_grad_self(g, indices, accumulate):
     return g if accumulate else g.index_put(indices, T.zeros((), dtype=g.dtype, device=g.device))
 
 
-op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "IndexPut" if False else "InplaceIndexPut",
-   prepare=_put_prepare, meta=_put_meta, inplace=True, opmath=False, out=False,
-   derivative={"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)})
+op(
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "IndexPut" if False else "InplaceIndexPut",
+    prepare=_put_prepare,
+    meta=_put_meta,
+    inplace=True,
+    opmath=False,
+    out=False,
+    derivative={"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)},
+)
 
 
 # ------------------------------------------------------------------------------------------------ take, gather, index_select and friends
 def _check_index(name, index, allow_int32=True):
     if index.dtype is not dt.int64 and not (allow_int32 and index.dtype is dt.int32):
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index, but got {index.dtype}" if name in ("gather", "scatter") else
-                           f"{name}(): Expected dtype int32 or int64 for index")
+        raise RuntimeError(
+            f"{name}(): Expected dtype int64 for index, but got {index.dtype}"
+            if name in ("gather", "scatter")
+            else f"{name}(): Expected dtype int32 or int64 for index"
+        )
 
 
 def _select_prepare(self, dim, index):
     _check_index("index_select", index)
     if len(index._shape) > 1:
-        raise IndexError(f"index_select(): Index is supposed to be a vector, but got dim: {len(index._shape)} with type: {dt.scalar_name(index.dtype)} and size: {list(index._shape)}")
+        raise IndexError(
+            f"index_select(): Index is supposed to be a vector, but got dim: {len(index._shape)} with type: {dt.scalar_name(index.dtype)} "
+            f"and size: {list(index._shape)}"
+        )
     return self, wrap_dim(dim, len(self._shape)), index
 
 
 def _select_meta(self, dim, index):
     n = numel(index._shape)
-    return ((*self._shape[:dim], n, *self._shape[dim + 1:]) if self._shape else ()), self.dtype
+    return ((*self._shape[:dim], n, *self._shape[dim + 1 :]) if self._shape else ()), self.dtype
 
 
-op("index_select(Tensor self, int dim, Tensor index) -> Tensor", "IndexSelect", prepare=_select_prepare, meta=_select_meta, opmath=False,
-   derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_add(dim, index, g))
+op(
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    "IndexSelect",
+    prepare=_select_prepare,
+    meta=_select_meta,
+    opmath=False,
+    derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_add(dim, index, g),
+)
 
 
 def _gather_prepare(self, dim, index, sparse_grad):
@@ -339,15 +377,22 @@ def _gather_prepare(self, dim, index, sparse_grad):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for d in range(len(index._shape)):
         if d != dim and len(self._shape) and index._shape[d] > self._shape[d]:
-            raise RuntimeError(f"Size does not match at dimension {d} expected index {list(index._shape)} to be no larger than self "
-                               f"{list(self._shape)} apart from dimension {dim}")
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(index._shape)} to be no larger than self "
+                f"{list(self._shape)} apart from dimension {dim}"
+            )
     return self, dim, index, sparse_grad
 
 
-op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "GatherD", prepare=_gather_prepare,
-   meta=lambda self, dim, index, sparse_grad: (index._shape, self.dtype), opmath=False,
-   call=lambda p, self, dim, index, sparse_grad: p(self, dim, index),
-   derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).scatter_add(dim, index, g))
+op(
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    "GatherD",
+    prepare=_gather_prepare,
+    meta=lambda self, dim, index, sparse_grad: (index._shape, self.dtype),
+    opmath=False,
+    call=lambda p, self, dim, index, sparse_grad: p(self, dim, index),
+    derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).scatter_add(dim, index, g),
+)
 
 
 @composite("take(Tensor self, Tensor index) -> Tensor")
@@ -368,8 +413,10 @@ def take_along_dim(self, indices, dim):
     if dim is None:
         return self.reshape((-1,)).gather(0, indices.reshape((-1,)))
     if len(self._shape) != len(indices._shape):
-        raise RuntimeError(f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {len(self._shape)} dimensions "
-                           f"for input, and {len(indices._shape)} dimensions for indices")
+        raise RuntimeError(
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {len(self._shape)} dimensions "
+            f"for input, and {len(indices._shape)} dimensions for indices"
+        )
     d = wrap_dim(dim, len(self._shape))
     a, b = list(self._shape), list(indices._shape)
     joint = list(broadcast_shapes([1 if i == d else s for i, s in enumerate(a)], [1 if i == d else s for i, s in enumerate(b)]))
@@ -379,8 +426,15 @@ def take_along_dim(self, indices, dim):
 
 
 def _scatter_like(name, prim, derivative, reduce=False, src="Tensor src", extra=""):
-    return op(f"{name}(Tensor self, int dim, Tensor index, {src}{extra}) -> Tensor", prim, prepare=_scatter_prepare, meta=lambda self, *a: (self._shape, self.dtype),
-              derivative=derivative, inplace=True, opmath=False)
+    return op(
+        f"{name}(Tensor self, int dim, Tensor index, {src}{extra}) -> Tensor",
+        prim,
+        prepare=_scatter_prepare,
+        meta=lambda self, *a: (self._shape, self.dtype),
+        derivative=derivative,
+        inplace=True,
+        opmath=False,
+    )
 
 
 def _scatter_prepare(self, dim, index, src, *rest):
@@ -392,12 +446,17 @@ def _scatter_prepare(self, dim, index, src, *rest):
             raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
         if numel(index._shape):
             if max(len(index._shape), 1) != max(len(self._shape), 1) or max(len(src._shape), 1) != max(len(index._shape), 1):
-                raise RuntimeError("Index tensor must have the same number of dimensions as " + ("self" if max(len(index._shape), 1) != max(len(self._shape), 1) else "src")
-                                   + " tensor")
+                raise RuntimeError(
+                    "Index tensor must have the same number of dimensions as "
+                    + ("self" if max(len(index._shape), 1) != max(len(self._shape), 1) else "src")
+                    + " tensor"
+                )
             for d in range(len(index._shape)):
                 if d != dim and self._shape and index._shape[d] > self._shape[d] or src._shape and index._shape[d] > src._shape[d]:
-                    raise RuntimeError(f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no "
-                                       f"larger size than src {list(src._shape)}")
+                    raise RuntimeError(
+                        f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no "
+                        f"larger size than src {list(src._shape)}"
+                    )
     elif numel(index._shape):
         if max(len(index._shape), 1) != max(len(self._shape), 1):
             raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
@@ -424,7 +483,9 @@ def _src_grad(g, dim, index, src_shape):
     return out
 
 
-_scatter_like("scatter.src", "Scatter", {"self": lambda g, dim, index: _hole(g, dim, index), "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)})
+_scatter_like(
+    "scatter.src", "Scatter", {"self": lambda g, dim, index: _hole(g, dim, index), "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)}
+)
 _scatter_like("scatter.value", "ScatterValue", {"self": lambda g, dim, index: _hole(g, dim, index)}, src="Scalar value")
 _scatter_like("scatter_add", "ScatterAddExt", {"self": lambda g: g, "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)})
 
@@ -442,15 +503,22 @@ def scatter_with_reduce(self, dim, index, src, reduce):
 def _along_prepare(self, dim, index, source, *rest):
     dim = wrap_dim(dim, len(self._shape))
     if index.dtype not in (dt.int32, dt.int64):
-        raise RuntimeError("index_add_(): Expected dtype int32/int64 for index" if rest else "index_copy_(): Expected a long tensor for index, but got "
-                           + dt.scalar_name(index.dtype))
+        raise RuntimeError(
+            "index_add_(): Expected dtype int32/int64 for index"
+            if rest
+            else "index_copy_(): Expected a long tensor for index, but got " + dt.scalar_name(index.dtype)
+        )
     if len(index._shape) > 1:
-        raise IndexError("index_add_(): Index is supposed to be a vector" if rest else
-                         f"index_copy_(): Index should have dimension 1 or 0 (got {len(index._shape)})")
+        raise IndexError(
+            "index_add_(): Index is supposed to be a vector" if rest else f"index_copy_(): Index should have dimension 1 or 0 (got {len(index._shape)})"
+        )
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"index_add_(): self ({dt.scalar_name(self.dtype)}) and source ({dt.scalar_name(source.dtype)}) must have the same scalar type"
-                           if rest else f"index_copy_(): self and source expected to have the same dtype, but got (self) {dt.scalar_name(self.dtype)} and (source) "
-                           f"{dt.scalar_name(source.dtype)}")
+        raise RuntimeError(
+            f"index_add_(): self ({dt.scalar_name(self.dtype)}) and source ({dt.scalar_name(source.dtype)}) must have the same scalar type"
+            if rest
+            else f"index_copy_(): self and source expected to have the same dtype, but got (self) {dt.scalar_name(self.dtype)} and (source) "
+            f"{dt.scalar_name(source.dtype)}"
+        )
     n = numel(index._shape)
     have = source._shape[dim] if source._shape else 1
     if n != have:
@@ -459,8 +527,10 @@ def _along_prepare(self, dim, index, source, *rest):
         a = [s for i, s in enumerate(self._shape) if i != dim]
         b = [s for i, s in enumerate(source._shape) if i != dim]
         if a != b:
-            raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "
-                               f"source.shape = {list(source._shape)}")
+            raise RuntimeError(
+                f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "
+                f"source.shape = {list(source._shape)}"
+            )
     return self, dim, index, source, *rest
 
 
@@ -469,13 +539,24 @@ def _along(g, dim, index, shape):
     return r if r._shape == tuple(shape) else r.reshape(shape)
 
 
-op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "IndexAddExt", prepare=_along_prepare,
-   meta=lambda self, *a: (self._shape, self.dtype), inplace=True,
-   call=lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha),
-   derivative={"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha})
-op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "InplaceIndexCopy", prepare=_along_prepare,
-   meta=lambda self, *a: (self._shape, self.dtype), inplace=True, opmath=False,
-   derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape)})
+op(
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    "IndexAddExt",
+    prepare=_along_prepare,
+    meta=lambda self, *a: (self._shape, self.dtype),
+    inplace=True,
+    call=lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha),
+    derivative={"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha},
+)
+op(
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    "InplaceIndexCopy",
+    prepare=_along_prepare,
+    meta=lambda self, *a: (self._shape, self.dtype),
+    inplace=True,
+    opmath=False,
+    derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape)},
+)
 
 
 def _fill_prepare(self, dim, index, value):
@@ -492,17 +573,24 @@ def _fill_prepare(self, dim, index, value):
     return self, dim, index, value
 
 
-op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", prepare=_fill_prepare,
-   meta=lambda self, *a: (self._shape, self.dtype), inplace=True, opmath=False,
-   derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()})
+op(
+    "index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor",
+    "InplaceIndexFillTensor",
+    prepare=_fill_prepare,
+    meta=lambda self, *a: (self._shape, self.dtype),
+    inplace=True,
+    opmath=False,
+    derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()},
+)
 
 _nonzero = op("_nonzero(Tensor self) -> Tensor", "NonZero", meta=lambda self: _nonzero_meta(self), function=False, method=False, opmath=False)
 
 
 def _nonzero_meta(self):
     if self.device.type == "meta":
-        raise NotImplementedError("nonzero: the shape of the result depends on values, which a tensor on device meta does not have (dtype "
-                                  f"{self.dtype}, shape {list(self._shape)})")
+        raise NotImplementedError(
+            f"nonzero: the shape of the result depends on values, which a tensor on device meta does not have (dtype {self.dtype}, shape {list(self._shape)})"
+        )
     return None, dt.int64  # the kernel knows the shape
 
 

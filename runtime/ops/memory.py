@@ -1,10 +1,12 @@
 """Copies and conversions: to, clone, contiguous, copy_, fill_, set_, resize_."""
+
 import warnings
 
 from .. import autograd
 from ..autograd import MODE, check_inplace, rebase
 from ..backend import get as backend
-from ..device import CPU, META, FORMATS, channels_last, channels_last_3d, contiguous_format, device as Device, preserve_format, usable
+from ..device import CPU, FORMATS, META, channels_last, channels_last_3d, contiguous_format, preserve_format, usable
+from ..device import device as Device
 from ..op import composite, op, resize, write
 from ..storage import TypedStorage, UntypedStorage
 from ..tensor import alias, empty, is_dense, meta_tensor, strided_view
@@ -34,6 +36,7 @@ def preserved_strides(t):
     if is_dense(t._shape, t._stride):
         return t._stride
     from ..op import memory_order, strides_in_order
+
     order = memory_order(t._shape, [t])
     return None if order is None else strides_in_order(t._shape, order)
 
@@ -59,8 +62,10 @@ def _copied(self, dtype, device, fmt):
     if device is META:
         return meta_tensor(self._shape, dtype, stride)
     if self.device is META:
-        raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
-                                  "when moving module from meta to a different device.")
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+            "when moving module from meta to a different device."
+        )
     if stride is None:
         if device is self.device:
             b = backend(device.type)
@@ -73,8 +78,12 @@ def _copied(self, dtype, device, fmt):
     return t
 
 
-_to_copy = op("_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
-              derivative=lambda g, self_dtype, node: _grad_to(g, node._in_meta[0]), method=False, memory=True)
+_to_copy = op(
+    "_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
+    derivative=lambda g, self_dtype, node: _grad_to(g, node._in_meta[0]),
+    method=False,
+    memory=True,
+)
 
 
 def _grad_to(g, meta):
@@ -168,8 +177,12 @@ def _to(self, *args, **kwargs):
             return self
         return T._to_copy(self, dtype)
     dtype, device, copy, fmt = parse_to(args, kwargs)
-    if (not copy and (dtype is None or dtype is self.dtype) and (device is None or device is self.device)
-            and (fmt is None or fmt is preserve_format or self.is_contiguous(fmt))):
+    if (
+        not copy
+        and (dtype is None or dtype is self.dtype)
+        and (device is None or device is self.device)
+        and (fmt is None or fmt is preserve_format or self.is_contiguous(fmt))
+    ):
         return self
     return T._to_copy(self, dtype, device, fmt)
 
@@ -185,6 +198,7 @@ def _overridable(f):
         if (STATE.active and LOCAL.modes) or (self.__class__ not in plain and not LOCAL.subclass_off and overloaded((self,))):
             return handle_torch_function(method, (self,), self, *args, **kwargs)
         return f(self, *args, **kwargs)
+
     method.__name__, method.__qualname__, method.__doc__, method.__module__ = f.__name__, "Tensor." + f.__name__, f.__doc__, "torch"
     return method
 
@@ -193,11 +207,25 @@ Tensor.to = _overridable(_to)
 
 
 def _conversions():
-    names = {"float": dt.float32, "double": dt.float64, "half": dt.float16, "bfloat16": dt.bfloat16, "long": dt.int64, "int": dt.int32,
-             "short": dt.int16, "char": dt.int8, "byte": dt.uint8, "bool": dt.bool_, "cfloat": dt.complex64, "cdouble": dt.complex128}
+    names = {
+        "float": dt.float32,
+        "double": dt.float64,
+        "half": dt.float16,
+        "bfloat16": dt.bfloat16,
+        "long": dt.int64,
+        "int": dt.int32,
+        "short": dt.int16,
+        "char": dt.int8,
+        "byte": dt.uint8,
+        "bool": dt.bool_,
+        "cfloat": dt.complex64,
+        "cdouble": dt.complex128,
+    }
     for name, d in names.items():
+
         def f(self, memory_format=preserve_format, _d=d):
             return self if self.dtype is _d else T._to_copy(self, _d, None, memory_format)
+
         f.__name__ = name
         setattr(Tensor, name, _overridable(f))
 
@@ -242,7 +270,9 @@ def type_as(self, other):
 
 
 # ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
-_copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "src": lambda g: g}, function=False, method=False, memory=True)
+_copy = op(
+    "_copy(Tensor self, Tensor src) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "src": lambda g: g}, function=False, method=False, memory=True
+)
 
 
 def copy_(self, src, non_blocking=False):
@@ -257,11 +287,13 @@ def copy_(self, src, non_blocking=False):
         try:
             src_view = src.expand(self._shape)
         except RuntimeError:
-            raise RuntimeError(f"The size of tensor a ({self._shape[-1] if self._shape else 1}) must match the size of tensor b "
-                               f"({src._shape[-1] if src._shape else 1}) at non-singleton dimension {max(len(self._shape) - 1, 0)}"
-                               if len(src._shape) <= len(self._shape) else
-                               f"expand: the number of sizes provided ({len(self._shape)}) must be greater or equal to the number of dimensions in "
-                               f"the tensor ({len(src._shape)})") from None
+            raise RuntimeError(
+                f"The size of tensor a ({self._shape[-1] if self._shape else 1}) must match the size of tensor b "
+                f"({src._shape[-1] if src._shape else 1}) at non-singleton dimension {max(len(self._shape) - 1, 0)}"
+                if len(src._shape) <= len(self._shape)
+                else f"expand: the number of sizes provided ({len(self._shape)}) must be greater or equal to the number of dimensions in "
+                f"the tensor ({len(src._shape)})"
+            ) from None
     else:
         src_view = src
     if src.device is META and self.device is not META:
@@ -277,8 +309,13 @@ def copy_(self, src, non_blocking=False):
 
 
 Tensor.copy_ = _overridable(copy_)
-_fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()},
-           function=False, method=False, memory=True)
+_fill = op(
+    "_fill(Tensor self, Tensor|Scalar value) -> Tensor",
+    derivative={"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()},
+    function=False,
+    method=False,
+    memory=True,
+)
 
 
 def fill_(self, value):
@@ -349,8 +386,10 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     need = 0 if 0 in size else (storage_offset + sum((s - 1) * t for s, t in zip(size, stride)) + 1) * self.dtype.itemsize
     if need > st.nbytes():
         if st._bytes is not None and not st._bytes.flags.owndata:
-            raise RuntimeError(f"Trying to resize storage that is not resizable: setStorage: sizes {list(size)}, strides {list(stride)}, storage "
-                               f"offset {storage_offset} requiring a storage size of {need} are out of bounds for storage of size {st.nbytes()}")
+            raise RuntimeError(
+                f"Trying to resize storage that is not resizable: setStorage: sizes {list(size)}, strides {list(stride)}, storage "
+                f"offset {storage_offset} requiring a storage size of {need} are out of bounds for storage of size {st.nbytes()}"
+            )
         st.resize_(need)
     self._ms = self._np = None
     self._storage, self._offset, self._shape = st, storage_offset, size

@@ -1,4 +1,5 @@
 """Operators that only change the geometry: no kernel, no copy."""
+
 from ..autograd import FunctionNode  # noqa: F401  (documented here: views differentiate by formulas over dispatched operators)
 from ..op import composite, op, view
 from ..tensor import strided_view
@@ -26,8 +27,9 @@ def infer_size(size, n):
             if s != -1:
                 known *= s
         if known == 0 and n == 0:
-            raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be "
-                               "any value and is ambiguous")
+            raise RuntimeError(
+                f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be any value and is ambiguous"
+            )
         if known == 0 or n % known:
             raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {n}")
         size = tuple(n // known if s == -1 else s for s in size)
@@ -70,8 +72,10 @@ def _view_geometry(self, size):
         return size, None, self._offset
     st = view_strides(shape, self._stride, size)
     if st is None:
-        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
-                           "subspaces). Use .reshape(...) instead.")
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+            "subspaces). Use .reshape(...) instead."
+        )
     return size, _norm(size, st), self._offset
 
 
@@ -95,11 +99,11 @@ def _view_dtype(self, dtype):
     else:
         k = b // a
         if self._shape[-1] % k:
-            raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got "
-                               f"{self._shape[-1]}")
+            raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {self._shape[-1]}")
         if self._offset % k:
-            raise RuntimeError(f"self.storage_offset() must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but "
-                               f"got {self._offset}")
+            raise RuntimeError(
+                f"self.storage_offset() must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {self._offset}"
+            )
         for i, s in enumerate(st[:-1]):
             if s % k:
                 raise RuntimeError(f"self.stride({i}) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {s}")
@@ -107,8 +111,7 @@ def _view_dtype(self, dtype):
     return shape, _norm(shape, st), off, dtype
 
 
-view("Tensor.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_dtype,
-     derivative=None)
+view("Tensor.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_dtype, derivative=None)
 
 
 @composite("reshape(Tensor self, int[] shape) -> Tensor", varargs="shape")
@@ -140,7 +143,7 @@ def flatten(self, start_dim, end_dim):
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if a == b:
         return self
-    return self.reshape((*self._shape[:a], numel(self._shape[a:b + 1]), *self._shape[b + 1:]))
+    return self.reshape((*self._shape[:a], numel(self._shape[a : b + 1]), *self._shape[b + 1 :]))
 
 
 @composite("unflatten(Tensor self, int dim, int[] sizes) -> Tensor")
@@ -153,7 +156,7 @@ def unflatten(self, dim, sizes):
         sizes = infer_size(tuple(sizes), n)
     except RuntimeError:
         raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor") from None
-    return self.view((*self._shape[:d], *sizes, *self._shape[d + 1:]))
+    return self.view((*self._shape[:d], *sizes, *self._shape[d + 1 :]))
 
 
 @composite("ravel(Tensor self) -> Tensor")
@@ -174,15 +177,22 @@ def _transpose_geometry(self, dim0, dim1):
     return shape, _norm(shape, st), self._offset
 
 
-view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", _transpose_geometry, derivative=lambda g, dim0, dim1: T.transpose(g, dim0, dim1),
-     alias=("swapaxes", "swapdims"), inplace=False)
+view(
+    "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+    _transpose_geometry,
+    derivative=lambda g, dim0, dim1: T.transpose(g, dim0, dim1),
+    alias=("swapaxes", "swapdims"),
+    inplace=False,
+)
 
 
 def _permute_geometry(self, dims):
     n = len(self._shape)
     if len(dims) != n:
-        raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-                           f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}")
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {n} is not equal to len(dims) = {len(dims)}"
+        )
     order = [wrap_dim(d, n) for d in dims]
     if len(set(order)) != n:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
@@ -206,8 +216,10 @@ view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", _permute_geometry, deri
 def movedim(self, source, destination):
     n = len(self._shape)
     if len(source) != len(destination):
-        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as "
-                           f"destination ({list(destination)} dims)")
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as "
+            f"destination ({list(destination)} dims)"
+        )
     src, dst = [wrap_dim(d, n) for d in source], [wrap_dim(d, n) for d in destination]
     for what, given, ds in (("source", source, src), ("destination", destination, dst)):
         if len(set(ds)) != len(ds):
@@ -232,8 +244,7 @@ def t(self):
 @composite("adjoint(Tensor self) -> Tensor")
 def adjoint(self):
     if len(self._shape) < 2:
-        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got "
-                           f"{len(self._shape)}-D tensor.")
+        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {len(self._shape)}-D tensor.")
     return self.transpose(-2, -1).conj() if self.dtype.is_complex else self.transpose(-2, -1)
 
 
@@ -294,8 +305,11 @@ def _unsqueeze_to(g, shape):
     return T.reshape(g, shape)
 
 
-view("squeeze(Tensor(a) self) -> Tensor(a)", lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}),
-     derivative=lambda g, self_shape: _unsqueeze_to(g, self_shape))
+view(
+    "squeeze(Tensor(a) self) -> Tensor(a)",
+    lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}),
+    derivative=lambda g, self_shape: _unsqueeze_to(g, self_shape),
+)
 view("squeeze.dim(Tensor(a) self, int[1] dim) -> Tensor(a)", _squeeze_dims, derivative=lambda g, self_shape: _unsqueeze_to(g, self_shape))
 
 
@@ -303,8 +317,10 @@ view("squeeze.dim(Tensor(a) self, int[1] dim) -> Tensor(a)", _squeeze_dims, deri
 def _expand_geometry(self, size, implicit=False):
     shape, n, k = self._shape, len(self._shape), len(size)
     if k < n:
-        raise RuntimeError(f"expand({_tensor_name(self)}{list(shape)}, size={list(size)}): the number of sizes provided ({k}) must be greater or equal "
-                           f"to the number of dimensions in the tensor ({n})")
+        raise RuntimeError(
+            f"expand({_tensor_name(self)}{list(shape)}, size={list(size)}): the number of sizes provided ({k}) must be greater or equal "
+            f"to the number of dimensions in the tensor ({n})"
+        )
     st, off = _strides(self), k - n
     out, ost = [0] * k, [0] * k
     for i in range(k - 1, -1, -1):
@@ -320,8 +336,10 @@ def _expand_geometry(self, size, implicit=False):
         elif have == 1:
             out[i], ost[i] = want, 0
         else:
-            raise RuntimeError(f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {i}.  "
-                               f"Target sizes: {list(size)}.  Tensor sizes: {list(shape)}")
+            raise RuntimeError(
+                f"The expanded size of the tensor ({want}) must match the existing size ({have}) at non-singleton dimension {i}.  "
+                f"Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
         if out[i] < 0:
             raise RuntimeError(f"invalid expanded size {want}")
     out = tuple(out)
@@ -332,8 +350,12 @@ def _tensor_name(t):
     return f"torch.{dt.LEGACY.get(t.dtype, 'Float')}Tensor{{"[:-1]
 
 
-view("Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", _expand_geometry, derivative=lambda g, self_shape: M.sum_to_size(g, self_shape)
-     if g._shape != self_shape else g, varargs="size")
+view(
+    "Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
+    _expand_geometry,
+    derivative=lambda g, self_shape: M.sum_to_size(g, self_shape) if g._shape != self_shape else g,
+    varargs="size",
+)
 
 
 @composite("Tensor.expand_as(Tensor self, Tensor other) -> Tensor")
@@ -356,12 +378,15 @@ def _select_geometry(self, dim, index):
     if not -size <= index < size:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {d}")
     st = _strides(self)
-    shape = (*self._shape[:d], *self._shape[d + 1:])
-    return shape, _norm(shape, (*st[:d], *st[d + 1:])), self._offset + (index + size if index < 0 else index) * st[d]
+    shape = (*self._shape[:d], *self._shape[d + 1 :])
+    return shape, _norm(shape, (*st[:d], *st[d + 1 :])), self._offset + (index + size if index < 0 else index) * st[d]
 
 
-view("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", _select_geometry,
-     derivative=lambda g, self_shape, dim, index: T.select_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, index))
+view(
+    "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
+    _select_geometry,
+    derivative=lambda g, self_shape, dim, index: T.select_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, index),
+)
 
 
 def slice_bounds(size, start, end, step):
@@ -382,16 +407,20 @@ def _slice_geometry(self, dim, start, end, step):
     if step == 1 and a == 0 and b == self._shape[d]:
         return self._shape, self._stride, self._offset
     st = _strides(self)
-    shape = (*self._shape[:d], (b - a + step - 1) // step, *self._shape[d + 1:])
+    shape = (*self._shape[:d], (b - a + step - 1) // step, *self._shape[d + 1 :])
     offset = self._offset + a * st[d]
     if step != 1:
-        st = (*st[:d], st[d] * step, *st[d + 1:])
+        st = (*st[:d], st[d] * step, *st[d + 1 :])
     return shape, _norm(shape, st), offset
 
 
-view("_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", _slice_geometry,
-     derivative=lambda g, self_shape, dim, start, end, step: T.slice_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, start, end, step),
-     function=True, method=True)
+view(
+    "_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
+    _slice_geometry,
+    derivative=lambda g, self_shape, dim, start, end, step: T.slice_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, start, end, step),
+    function=True,
+    method=True,
+)
 
 
 @composite("narrow(Tensor self, int dim, int start, int length) -> Tensor")
@@ -424,8 +453,8 @@ def _unbind_geometry(self, dim):
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, len(self._shape))
     st = _strides(self)
-    shape = (*self._shape[:d], *self._shape[d + 1:])
-    rest = _norm(shape, (*st[:d], *st[d + 1:]))
+    shape = (*self._shape[:d], *self._shape[d + 1 :])
+    rest = _norm(shape, (*st[:d], *st[d + 1 :]))
     return [(shape, rest, self._offset + i * st[d]) for i in range(self._shape[d])]
 
 
@@ -441,14 +470,18 @@ def _split_geometry(self, split_sizes, dim):
     d = wrap_dim(dim, len(self._shape))
     st, out, start = _strides(self), [], 0
     for n in split_sizes:
-        shape = (*self._shape[:d], n, *self._shape[d + 1:])
+        shape = (*self._shape[:d], n, *self._shape[d + 1 :])
         out.append((shape, _norm(shape, st), self._offset + start * st[d]))
         start += n
     return out
 
 
-view("_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", _split_geometry,
-     derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False)
+view(
+    "_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+    _split_geometry,
+    derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim),
+    method=False,
+)
 
 
 @composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
@@ -457,8 +490,9 @@ def split_with_sizes(self, split_sizes, dim):
     if any(s < 0 for s in split_sizes):
         raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}")
     if sum(split_sizes) != n:
-        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got "
-                           f"split_sizes={list(split_sizes)}")
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got split_sizes={list(split_sizes)}"
+        )
     return T._split_with_sizes(self, split_sizes, dim)
 
 
@@ -517,12 +551,17 @@ def _named_split(name, dim_of, least):
     def f(self, indices_or_sections):
         n = len(self._shape)
         if n < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {n} dimensions!")
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {n} dimensions!"
+            )
         d = dim_of(n)
         if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or self._shape[d] % indices_or_sections):
-            raise RuntimeError(f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {self._shape[d]} is not divisible by "
-                               f"the split_size {indices_or_sections}!")
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {self._shape[d]} is not divisible by "
+                f"the split_size {indices_or_sections}!"
+            )
         return T.tensor_split(self, indices_or_sections, d)
+
     return f
 
 
@@ -546,9 +585,12 @@ def _diagonal_geometry(self, offset, dim1, dim2):
     return shape, _norm(shape, (*[st[i] for i in keep], st[a] + st[b])), off
 
 
-view("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", _diagonal_geometry,
-     derivative=lambda g, self_shape, offset, dim1, dim2: T.diagonal_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, offset, dim1, dim2),
-     alias=("linalg._diagonal",))
+view(
+    "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+    _diagonal_geometry,
+    derivative=lambda g, self_shape, offset, dim1, dim2: T.diagonal_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, offset, dim1, dim2),
+    alias=("linalg._diagonal",),
+)
 
 
 @composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")
@@ -569,12 +611,15 @@ def _unfold_geometry(self, dimension, size, step):
     st = _strides(self)
     if not n:
         return (size,), _norm((size,), (1,)), self._offset
-    shape = (*self._shape[:d], (have - size) // step + 1, *self._shape[d + 1:], size)
-    return shape, _norm(shape, (*st[:d], st[d] * step, *st[d + 1:], st[d])), self._offset
+    shape = (*self._shape[:d], (have - size) // step + 1, *self._shape[d + 1 :], size)
+    return shape, _norm(shape, (*st[:d], st[d] * step, *st[d + 1 :], st[d])), self._offset
 
 
-view("Tensor.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", _unfold_geometry,
-     derivative=lambda g, self_shape, dimension, size, step: unfold_backward(g, self_shape, dimension, size, step))
+view(
+    "Tensor.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    _unfold_geometry,
+    derivative=lambda g, self_shape, dimension, size, step: unfold_backward(g, self_shape, dimension, size, step),
+)
 
 
 def unfold_backward(g, shape, dimension, size, step):
@@ -585,7 +630,7 @@ def unfold_backward(g, shape, dimension, size, step):
     n = shape[d]
     index = (T.arange(0, g._shape[d], device=g.device).unsqueeze(1) * step + T.arange(0, size, device=g.device)).reshape((-1,))
     g = g.movedim(-1, d + 1).flatten(d, d + 1)
-    return T.zeros((*shape[:d], n, *shape[d + 1:]), dtype=g.dtype, device=g.device).index_add(d, index, g)
+    return T.zeros((*shape[:d], n, *shape[d + 1 :]), dtype=g.dtype, device=g.device).index_add(d, index, g)
 
 
 # ------------------------------------------------------------------------------------------------ as_strided
@@ -604,14 +649,20 @@ def _as_strided_geometry(self, size, stride, storage_offset=None):
         need = (off + sum((s - 1) * st for s, st in zip(size, stride)) + 1) * self.dtype.itemsize
         have = self._get_storage().nbytes()
         if need > have:
-            raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {off}, and itemsize {self.dtype.itemsize} "
-                               f"requiring a storage size of {need} are out of bounds for storage of size {have}")
+            raise RuntimeError(
+                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {off}, and itemsize {self.dtype.itemsize} "
+                f"requiring a storage size of {need} are out of bounds for storage of size {have}"
+            )
     return size, _norm(size, stride), off
 
 
-view("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", _as_strided_geometry,
-     derivative=lambda g, self, size, stride, storage_offset: as_strided_backward(
-         g, self._shape, self.stride(), self._offset, size, stride, self._offset if storage_offset is None else storage_offset))
+view(
+    "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
+    _as_strided_geometry,
+    derivative=lambda g, self, size, stride, storage_offset: as_strided_backward(
+        g, self._shape, self.stride(), self._offset, size, stride, self._offset if storage_offset is None else storage_offset
+    ),
+)
 
 
 def _storage_extent(shape, stride):
@@ -695,7 +746,9 @@ def _view_as_real(self):
 
 def _view_as_complex(self):
     if self.dtype not in (dt.float16, dt.float32, dt.float64):
-        raise RuntimeError(f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {dt.scalar_name(self.dtype)}")
+        raise RuntimeError(
+            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {dt.scalar_name(self.dtype)}"
+        )
     st = _strides(self)
     if not self._shape:
         raise RuntimeError("Input tensor must have one or more dimensions")
@@ -731,8 +784,10 @@ def inplace_view(self, out):
 
 def _geometry_methods():
     for name in ("transpose", "squeeze", "unsqueeze", "t", "swapaxes", "swapdims", "as_strided"):
+
         def f(self, *args, _n=name, **kw):
             return inplace_view(self, getattr(T, _n)(self, *args, **kw))
+
         f.__name__ = f.__qualname__ = name + "_"
         setattr(Tensor, name + "_", f)
 

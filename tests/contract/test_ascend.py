@@ -3,6 +3,7 @@
 import time
 
 import torch
+
 from mindtorch_proxy.backends.ascend import bindings, table
 
 # operators whose primitive has no Ascend kernel and for which nothing stands in yet: a list that may only shrink

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from mindtorch_proxy.runtime import ops
 from mindtorch_proxy.runtime.op import _TENSOR_ONLY, REGISTRY
 
@@ -75,8 +76,11 @@ def test_every_operator_has_a_schema_and_a_meta_kernel():
 
 def test_every_primitive_operator_of_pytorch_that_is_differentiable_is_here(oracle_python, python):
     """PyTorch's own list, from the real torch's wheel."""
-    text = python("-c", "import os, torchgen; print(open(os.path.join(os.path.dirname(torchgen.__file__), 'packaged/autograd/derivatives.yaml')).read())",
-                  executable=oracle_python)
+    text = python(
+        "-c",
+        "import os, torchgen; print(open(os.path.join(os.path.dirname(torchgen.__file__), 'packaged/autograd/derivatives.yaml')).read())",
+        executable=oracle_python,
+    )
     known, name, formulas_ = {}, None, False
     for line in text.splitlines():
         if m := re.match(r"- name: (\w+?)(?:\.(\w+))?\(", line):
@@ -84,10 +88,23 @@ def test_every_primitive_operator_of_pytorch_that_is_differentiable_is_here(orac
                 known[name] = known.get(name, False) or formulas_
             name, formulas_ = m.group(1), False
         elif m := re.match(r"  (\w+(?:, \w+)*): (.*)", line):
-            if m.group(1) not in ("result", "output_differentiability", "dispatch") and m.group(2) != "non_differentiable" and "not_implemented" not in m.group(2):
+            if (
+                m.group(1) not in ("result", "output_differentiability", "dispatch")
+                and m.group(2) != "non_differentiable"
+                and "not_implemented" not in m.group(2)
+            ):
                 formulas_ = True
-    missing = [o.full for o in declared() if o.fn is None and o.derivative is None and not o.options.get("memory") and o.namespace == "torch"
-               and not o.key.startswith("_") and known.get(o.name) and not o.options.get("integral")]
+    missing = [
+        o.full
+        for o in declared()
+        if o.fn is None
+        and o.derivative is None
+        and not o.options.get("memory")
+        and o.namespace == "torch"
+        and not o.key.startswith("_")
+        and known.get(o.name)
+        and not o.options.get("integral")
+    ]
     assert not missing, f"without a derivative here, differentiable in PyTorch: {missing}"
 
 
@@ -104,8 +121,12 @@ def test_nothing_but_the_door_imports_mindspore():
 
 
 def test_the_product_names_no_library_it_serves():
-    bad = [str(p) for room in ("mindtorch_proxy", "runtime", "backends", "stubs") for p in (ROOT / room).rglob("*.py")
-           if re.search(r"^\s*(import|from) (transformers|safetensors|accelerate|peft|diffusers)\b", p.read_text(), re.M)]
+    bad = [
+        str(p)
+        for room in ("mindtorch_proxy", "runtime", "backends", "stubs")
+        for p in (ROOT / room).rglob("*.py")
+        if re.search(r"^\s*(import|from) (transformers|safetensors|accelerate|peft|diffusers)\b", p.read_text(), re.M)
+    ]
     assert not bad
 
 

@@ -3,14 +3,39 @@
 
 def case_strides_of_views(torch):
     x = torch.arange(24.0).reshape(2, 3, 4)
-    return [x.transpose(0, 1), x.permute(2, 0, 1), x[:, 1], x[..., ::2], x[:, None], x.expand(5, 2, 3, 4), x.diagonal(0, 1, 2), x.unfold(2, 2, 1), x.T if False else x.mT,
-            x.unsqueeze(-1), x.flatten(1), x.view(6, 4), x[1:, 1:, 1:], x.narrow(1, 1, 2), *x.split(2, 2), *x.chunk(3, 1), *x.unbind(1)]
+    return [
+        x.transpose(0, 1),
+        x.permute(2, 0, 1),
+        x[:, 1],
+        x[..., ::2],
+        x[:, None],
+        x.expand(5, 2, 3, 4),
+        x.diagonal(0, 1, 2),
+        x.unfold(2, 2, 1),
+        x.T if False else x.mT,
+        x.unsqueeze(-1),
+        x.flatten(1),
+        x.view(6, 4),
+        x[1:, 1:, 1:],
+        x.narrow(1, 1, 2),
+        *x.split(2, 2),
+        *x.chunk(3, 1),
+        *x.unbind(1),
+    ]
 
 
 def case_strides_of_elementwise(torch):
     x = torch.arange(24.0).reshape(2, 3, 4)
     y = x.permute(2, 0, 1)
-    return [y + 1, y * y, y + torch.ones(3), x.transpose(1, 2) + x.transpose(1, 2), y[::2].exp(), torch.ones(3, 1).expand(3, 4) + 1, x.transpose(0, 2) + x.permute(2, 1, 0)]
+    return [
+        y + 1,
+        y * y,
+        y + torch.ones(3),
+        x.transpose(1, 2) + x.transpose(1, 2),
+        y[::2].exp(),
+        torch.ones(3, 1).expand(3, 4) + 1,
+        x.transpose(0, 2) + x.permute(2, 1, 0),
+    ]
 
 
 def case_views_write_through(torch):
@@ -26,8 +51,26 @@ def case_views_write_through(torch):
 def case_index_forms(torch):
     x = torch.arange(60.0).reshape(3, 4, 5)
     i, m = torch.tensor([2, 0]), x > 30
-    return [x[1], x[-1, 2], x[i], x[:, i], x[i, :, i], x[..., i], x[None, i, 1:], x[m], x[m[:, :, 0]], x[[0, 2]], x[[0, 1], [1, 2]], x[torch.tensor([[0, 1], [2, 0]])],
-            x[:, torch.tensor([True, False, True, False])], x[i[:, None], i], x[1, i], x[True], x[torch.tensor(1)], x[0, :, torch.tensor([1, 1])]]
+    return [
+        x[1],
+        x[-1, 2],
+        x[i],
+        x[:, i],
+        x[i, :, i],
+        x[..., i],
+        x[None, i, 1:],
+        x[m],
+        x[m[:, :, 0]],
+        x[[0, 2]],
+        x[[0, 1], [1, 2]],
+        x[torch.tensor([[0, 1], [2, 0]])],
+        x[:, torch.tensor([True, False, True, False])],
+        x[i[:, None], i],
+        x[1, i],
+        x[True],
+        x[torch.tensor(1)],
+        x[0, :, torch.tensor([1, 1])],
+    ]
 
 
 def case_index_assignment(torch):
@@ -43,8 +86,16 @@ def case_index_assignment(torch):
 
 def case_index_errors(torch):
     x, out = torch.zeros(3, 4), []
-    for f in (lambda: x[3], lambda: x[0, 0, 0], lambda: x[torch.tensor([5])], lambda: x[1.5], lambda: x[torch.zeros(2, dtype=torch.bool)], lambda: x.select(2, 0),
-              lambda: x[::-1], lambda: torch.zeros(())[0]):
+    for f in (
+        lambda: x[3],
+        lambda: x[0, 0, 0],
+        lambda: x[torch.tensor([5])],
+        lambda: x[1.5],
+        lambda: x[torch.zeros(2, dtype=torch.bool)],
+        lambda: x.select(2, 0),
+        lambda: x[::-1],
+        lambda: torch.zeros(())[0],
+    ):
         try:
             f()
             out.append("no error")
@@ -67,8 +118,8 @@ def case_backward_of_views_and_inplace(torch):
 def case_double_backward(torch):
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = (x.exp() * x.sin() / (1 + x * x)).sum()
-    g, = torch.autograd.grad(y, x, create_graph=True)
-    h, = torch.autograd.grad((g * g).sum(), x)
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad((g * g).sum(), x)
     return [g, h]
 
 
@@ -81,6 +132,7 @@ def case_autograd_errors(torch):
             out.append("no error")
         except Exception as e:
             out.append([type(e).__name__, str(e)[:40]])
+
     x = torch.ones(3, requires_grad=True)
     y = x.exp()
     attempt(lambda: y.backward())
@@ -122,8 +174,9 @@ def case_custom_function(torch):
 
         @staticmethod
         def backward(ctx, g, h):
-            y, = ctx.saved_tensors
+            (y,) = ctx.saved_tensors
             return g * y + h, None
+
     x = torch.tensor([0.5, 1.0], requires_grad=True)
     a, b = F.apply(x, 3)
     (a.sum() + b).backward()
@@ -132,6 +185,7 @@ def case_custom_function(torch):
 
 def case_checkpoint_and_saved_hooks(torch):
     from torch.utils.checkpoint import checkpoint
+
     out = []
     for reentrant in (True, False):
         x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -149,15 +203,42 @@ def case_checkpoint_and_saved_hooks(torch):
 def case_promotion(torch):
     i, f, b = torch.tensor([1, 2]), torch.tensor([1.5, 2.5]), torch.tensor([True, False])
     d = torch.tensor(2.0, dtype=torch.float64)
-    return [i + f, i + 1.5, b + 1, b + True, i / 2, i // 2, f * d, i * d, b * d, i.to(torch.int8) + 200, f.to(torch.bfloat16) * 1.1, i + 1j, f.half() + f, i ** 2, 2 ** f]
+    return [
+        i + f,
+        i + 1.5,
+        b + 1,
+        b + True,
+        i / 2,
+        i // 2,
+        f * d,
+        i * d,
+        b * d,
+        i.to(torch.int8) + 200,
+        f.to(torch.bfloat16) * 1.1,
+        i + 1j,
+        f.half() + f,
+        i**2,
+        2**f,
+    ]
 
 
 def case_shape_errors(torch):
     out = []
-    for f in (lambda: torch.ones(2, 3) + torch.ones(4), lambda: torch.ones(2, 3).view(5), lambda: torch.ones(2, 3).t().view(6), lambda: torch.ones(2, 3) @ torch.ones(2, 3),
-              lambda: torch.ones(2).expand(3, 3), lambda: torch.cat([torch.ones(2, 2), torch.ones(3, 3)]), lambda: torch.ones(3).add_(torch.ones(2, 3)),
-              lambda: torch.ones(2, dtype=torch.int64).add_(1.5), lambda: torch.add(torch.ones(2), "a"), lambda: torch.zeros(2, device="cuda"), lambda: torch.device("foo"),
-              lambda: torch.ones(2).squeeze(3), lambda: torch.tensor([[1, 2], [3]])):
+    for f in (
+        lambda: torch.ones(2, 3) + torch.ones(4),
+        lambda: torch.ones(2, 3).view(5),
+        lambda: torch.ones(2, 3).t().view(6),
+        lambda: torch.ones(2, 3) @ torch.ones(2, 3),
+        lambda: torch.ones(2).expand(3, 3),
+        lambda: torch.cat([torch.ones(2, 2), torch.ones(3, 3)]),
+        lambda: torch.ones(3).add_(torch.ones(2, 3)),
+        lambda: torch.ones(2, dtype=torch.int64).add_(1.5),
+        lambda: torch.add(torch.ones(2), "a"),
+        lambda: torch.zeros(2, device="cuda"),
+        lambda: torch.device("foo"),
+        lambda: torch.ones(2).squeeze(3),
+        lambda: torch.tensor([[1, 2], [3]]),
+    ):
         try:
             f()
             out.append("no error")
@@ -168,10 +249,26 @@ def case_shape_errors(torch):
 
 def case_random_stream(torch):
     g = torch.Generator().manual_seed(7)
-    return [torch.rand(3), torch.randint(0, 100, (5,)), torch.randperm(7), torch.rand(2, 2, generator=g), torch.bernoulli(torch.full((6,), 0.3)), torch.empty(4).uniform_(-1, 1),
-            torch.nn.functional.dropout(torch.ones(8), 0.5)]
+    return [
+        torch.rand(3),
+        torch.randint(0, 100, (5,)),
+        torch.randperm(7),
+        torch.rand(2, 2, generator=g),
+        torch.bernoulli(torch.full((6,), 0.3)),
+        torch.empty(4).uniform_(-1, 1),
+        torch.nn.functional.dropout(torch.ones(8), 0.5),
+    ]
 
 
 def case_printing(torch):
-    return [repr(torch.tensor([1.0, 2.5])), repr(torch.zeros(2, 2, dtype=torch.int64)), repr(torch.ones(2, requires_grad=True) * 2), repr(torch.empty(0)), repr(torch.tensor(True)),
-            repr(torch.ones(3, device="meta")), str(torch.Size([1, 2])), repr(torch.tensor([1e-8, 1e8])), repr(torch.tensor([1 + 2j]))]
+    return [
+        repr(torch.tensor([1.0, 2.5])),
+        repr(torch.zeros(2, 2, dtype=torch.int64)),
+        repr(torch.ones(2, requires_grad=True) * 2),
+        repr(torch.empty(0)),
+        repr(torch.tensor(True)),
+        repr(torch.ones(3, device="meta")),
+        str(torch.Size([1, 2])),
+        repr(torch.tensor([1e-8, 1e8])),
+        repr(torch.tensor([1 + 2j])),
+    ]

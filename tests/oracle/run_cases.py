@@ -3,6 +3,7 @@
     python run_cases.py OUT.pickle CASES.py...      (real torch)      python -m mindtorch_proxy run_cases.py ...      (ours)
 A case is a function case_*(torch) that returns tensors, numbers, strings, or lists and dicts of them; an exception is a result too.
 """
+
 import importlib.util
 import pickle
 import sys
@@ -15,7 +16,14 @@ def plain(torch, x):
     if isinstance(x, torch.Tensor):
         t = x.detach()
         values = t.to(torch.float32) if t.dtype is torch.bfloat16 else t
-        return ("tensor", str(t.dtype), tuple(t.shape), tuple(t.stride()), bool(x.requires_grad), np.array(values.cpu().numpy()) if t.device.type == "cpu" else None)
+        return (
+            "tensor",
+            str(t.dtype),
+            tuple(t.shape),
+            tuple(t.stride()),
+            bool(x.requires_grad),
+            np.array(values.cpu().numpy()) if t.device.type == "cpu" else None,
+        )
     if isinstance(x, dict):
         return {k: plain(torch, v) for k, v in x.items()}
     if isinstance(x, torch.Size):
@@ -29,6 +37,7 @@ def plain(torch, x):
 
 def main(out, *files):
     import torch
+
     results = {}
     for path in files:
         spec = importlib.util.spec_from_file_location("cases", path)

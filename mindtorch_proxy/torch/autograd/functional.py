@@ -1,4 +1,5 @@
 """torch.autograd.functional: Jacobians, Hessians and products with them, by (double) backward."""
+
 import torch
 
 from mindtorch_proxy.runtime.autograd import enable_grad, grad
@@ -47,8 +48,17 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     else:
         v = _tuple(v, "v", "vjp")[1]
     with enable_grad():
-        gs = grad([o for o in outputs if o.requires_grad], inputs, [x for o, x in zip(outputs, v) if o.requires_grad], create_graph=create_graph,
-                  allow_unused=True) if any(o.requires_grad for o in outputs) else (None,) * len(inputs)
+        gs = (
+            grad(
+                [o for o in outputs if o.requires_grad],
+                inputs,
+                [x for o, x in zip(outputs, v) if o.requires_grad],
+                create_graph=create_graph,
+                allow_unused=True,
+            )
+            if any(o.requires_grad for o in outputs)
+            else (None,) * len(inputs)
+        )
     return _pack(out_tuple, outputs, create_graph), _pack(is_tuple, _zeros(gs, inputs, strict, "an input"), create_graph)
 
 
@@ -77,7 +87,11 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         for o in outputs:
             cols = [[] for _ in inputs]
             for j in range(o.numel()):
-                gs = grad(o.reshape(-1)[j], inputs, retain_graph=True, create_graph=create_graph, allow_unused=True) if o.requires_grad else (None,) * len(inputs)
+                gs = (
+                    grad(o.reshape(-1)[j], inputs, retain_graph=True, create_graph=create_graph, allow_unused=True)
+                    if o.requires_grad
+                    else (None,) * len(inputs)
+                )
                 for c, g in zip(cols, _zeros(gs, inputs, strict, "an input")):
                     c.append(g)
             rows.append(tuple(torch.stack(c).view(o.shape + i.shape) if c else torch.zeros(o.shape + i.shape) for c, i in zip(cols, inputs)))
@@ -91,6 +105,7 @@ def _scalar(func, fn):
         if not isinstance(out, torch.Tensor) or out.numel() != 1:
             raise RuntimeError(f"The Tensor returned by the function given to {fn} should contain a single element")
         return out.squeeze()
+
     return wrapped
 
 
@@ -103,6 +118,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         inp = tuple(t.view_as(t) for t in inp)
         j = jacobian(f, inp, create_graph=True, strict=strict)
         return j
+
     res = jacobian(jac, inputs if is_tuple else (inputs,), create_graph=create_graph, strict=strict)
     return res if is_tuple else res[0][0]
 

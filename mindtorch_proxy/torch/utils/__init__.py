@@ -1,4 +1,5 @@
 """torch.utils."""
+
 import copyreg as _copyreg
 import weakref as _weakref
 
@@ -9,6 +10,7 @@ _LAZY = ("backcompat", "benchmark", "checkpoint", "collect_env", "data", "determ
 
 def __getattr__(name):
     import importlib
+
     if name in _LAZY:
         return importlib.import_module("torch.utils." + name)
     raise AttributeError(f"module 'torch.utils' has no attribute '{name}'")
@@ -25,7 +27,9 @@ def swap_tensors(t1, t2):
     """Exchange what two tensors are: class, memory, autograd state and attributes."""
     for t in (t1, t2):
         if _weakref.getweakrefs(t):
-            raise RuntimeError("Cannot swap t1 because it has weakref associated with it" if t is t1 else "Cannot swap t2 because it has weakref associated with it")
+            raise RuntimeError(
+                "Cannot swap t1 because it has weakref associated with it" if t is t1 else "Cannot swap t2 because it has weakref associated with it"
+            )
     t1.__class__, t2.__class__ = t2.__class__, t1.__class__
     slots = _copyreg._slotnames(type(t1)) or []
     for name in {*slots, *_copyreg._slotnames(type(t2))} - {"__weakref__", "__dict__"}:

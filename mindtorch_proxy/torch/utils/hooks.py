@@ -1,4 +1,5 @@
 """torch.utils.hooks."""
+
 import warnings
 
 import torch
@@ -16,8 +17,10 @@ def unserializable_hook(f):
 def warn_if_has_hooks(tensor):
     for h in (tensor._backward_hooks or {}).values():
         if not hasattr(h, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {h!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
-                          "@torch.utils.hooks.unserializable_hook to suppress this warning")
+            warnings.warn(
+                f"backward hook {h!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
+                "@torch.utils.hooks.unserializable_hook to suppress this warning"
+            )
 
 
 class BackwardHook:
@@ -43,6 +46,7 @@ class BackwardHook:
         if not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors)):
             return args, index
         from torch.nn.modules._functions import BackwardHookFunction
+
         new = BackwardHookFunction.apply(*tensors)
         new = (new,) if isinstance(new, torch.Tensor) else new
         node = next((t.grad_fn for t in new if t.grad_fn is not None), None)
@@ -70,11 +74,13 @@ class BackwardHook:
                         continue
                     r = (r,) if isinstance(r, torch.Tensor) else tuple(r)
                     if len(r) != len(res):
-                        raise RuntimeError("Backward hook returned an invalid number of grad_input, got {}, but expected {}".format(len(r), len(res)))
+                        raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(r)}, but expected {len(res)}")
                     res = r
                 self.grad_outputs = None
                 return tuple(res[i] for i in self.input_index)
+
             node.register_hook(hook)
+
         res, self.input_index = self._apply(on_node, args)
         return res
 
@@ -97,9 +103,13 @@ class BackwardHook:
                     for h in self.user_hooks:
                         r = h(self.module, res, self.grad_outputs)
                         if r is not None and not (isinstance(r, tuple) and all(x is None for x in r)):
-                            raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or None for all gradients.")
+                            raise RuntimeError(
+                                "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+                            )
                     self.grad_outputs = None
                 return tuple(local[i] for i in self.output_index)
+
             node.register_prehook(hook)
+
         res, self.output_index = self._apply(on_node, items)
         return type(args)(res) if is_tuple and not hasattr(args, "_fields") else type(args)(*res) if is_tuple else res[0]
