@@ -338,7 +338,8 @@ class AccumulateGrad(Node):
                 # a gradient nobody else holds is taken as it is: three references are this frame's and the call's
                 fresh = sys.getrefcount(g) <= 2 and g._storage is None and g._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 if not fresh:
-                    g = g.detach().clone(memory_format=PRESERVE)
+                    g = g.detach()
+                    g = g.contiguous() if v._stride is None and g._stride is not None else g.clone(memory_format=PRESERVE)
             v._grad = g
         elif MODE.grad:
             v._grad = old + g

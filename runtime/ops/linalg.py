@@ -249,7 +249,9 @@ def renorm(self, p, dim, maxnorm):
 @composite("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor")
 def norm_except_dim(v, pow, dim):
     n = len(v._shape)
-    return LINALG.vector_norm(v, pow) if dim == -1 else LINALG.vector_norm(v, pow, [i for i in range(n) if i != dim % n], True)
+    if dim == -1:
+        return LINALG.vector_norm(v, pow)
+    return LINALG.vector_norm(v.transpose(0, dim), pow, list(range(1, n)), True).transpose(0, dim)
 
 
 @composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
