@@ -2,6 +2,7 @@
 
 import importlib as _importlib
 import math as _math
+import threading as _threading
 
 from mindtorch_proxy.runtime import dtypes as _dt, device as _device, op as _op, overrides as _overrides, tensor as _tensor
 from mindtorch_proxy.runtime import autograd as _autograd, ops as _ops, operators as _operators, report as _report, storage as _storage
@@ -41,6 +42,9 @@ _SUBMODULES = frozenset(
 )
 
 
+_lock = _threading.RLock()
+
+
 def __getattr__(name):
     if name[:2] != "__":
         f = _op.function("torch", name)
@@ -49,7 +53,9 @@ def __getattr__(name):
             return f
         if name in _SUBMODULES:
             try:
-                return _importlib.import_module("torch." + name)
+                # one thread at a time: packages import their children, and two orders of CPython's module locks would deadlock
+                with _lock:
+                    return _importlib.import_module("torch." + name)
             except ModuleNotFoundError as err:
                 if err.name != "torch." + name:
                     raise

