@@ -375,7 +375,7 @@ def _gather_prepare(self, dim, index, sparse_grad):
     a, b = max(len(self._shape), 1), max(len(index._shape), 1)
     if numel(index._shape) and a != b:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    for d in range(len(index._shape)):
+    for d in range(len(index._shape) if numel(index._shape) else 0):
         if d != dim and len(self._shape) and index._shape[d] > self._shape[d]:
             raise RuntimeError(
                 f"Size does not match at dimension {d} expected index {list(index._shape)} to be no larger than self "

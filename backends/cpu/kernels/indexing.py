@@ -102,18 +102,24 @@ WHY = "copies and converts the whole tensor to change a few elements; writing th
 
 @inplace("scatter.src")
 def scatter_src_(x, dim, index, src):
+    if not index.size:
+        return
     x, at, index = _at(x, dim, index)
     x[at] = _crop(src, index)
 
 
 @inplace("scatter.value")
 def scatter_value_(x, dim, index, value):
+    if not index.size:
+        return
     x, at, index = _at(x, dim, index)
     x[at] = value
 
 
 @inplace("scatter_add")
 def scatter_add_(x, dim, index, src):
+    if not index.size:
+        return
     x, at, index = _at(x, dim, index)
     np.add.at(x, tuple(np.broadcast_arrays(*at)), _crop(src, index)) if x.dtype != bool else np.logical_or.at(x, at, _crop(src, index))
 
