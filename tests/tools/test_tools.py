@@ -1,0 +1,75 @@
+"""The probe of primitives, and what it and the kernel table have written."""
+
+import importlib.util
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mindtorch_proxy.runtime import pyboost
+
+ROOT = Path(__file__).resolve().parents[2]
+MEASURED = sorted((ROOT / "tools").glob("probe-*.tsv"))
+
+
+def tool(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def probe():
+    return tool("probe")
+
+
+def test_docs_kernels_is_up_to_date():
+    wrong = tool("kernel_table").differences()
+    if wrong is None:
+        pytest.skip(f"docs/kernels.md was written with another MindSpore than {pyboost.version()}")
+    assert not wrong, "run `python tools/kernel_table.py`:\n" + "\n".join(wrong[:20])
+
+
+def test_references_are_sound(probe):
+    """Every recipe's arguments can be made, and its reference computes numbers of them."""
+    np = probe.np
+    for name, several in probe.recipes().items():
+        for _, arguments, init, reference in several:
+            code = "i" if any(word in reference for word in ("&", "|", "^", "~", "shift", "np.gcd", "np.lcm")) else "d"
+            probe.evaluate(arguments + ",", probe.Samples(code))
+            probe.evaluate(f"({init},)" if init else "()", {})
+            if "out[" not in reference:
+                want = probe.evaluate(reference, probe.Samples(code, wide=True))
+                assert all(np.asarray(w).dtype.kind in "biufc" for w in (want if isinstance(want, tuple) else (want,))), name
+
+
+def test_differences_are_seen(probe):
+    np = probe.np
+    one = np.array([1, np.nan, np.inf], np.float32)
+    assert probe.difference(one, one.astype(np.float64), "f") == ""
+    assert "nan" in probe.difference(np.ones(3, np.float32), one, "f")
+    assert "shape" in probe.difference(one, one[:2], "f")
+    assert probe.difference(np.array([1 + 1e-7]), np.ones(1), "d"), "a double kernel that computes in float32"
+    assert probe.difference(np.array([2**53], np.int64), np.array([2**53 + 1]), "l")
+
+
+def test_a_crash_and_a_hang_are_told(probe):
+    def crash(emit):
+        emit(ran=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert probe.forked(crash) == {"ran": True, "error": "killed by SIGTERM"}
+    assert probe.forked(lambda emit: time.sleep(30), limit=0.2) == {"error": "killed by SIGKILL"}
+    assert probe.forked(lambda emit: 1 / 0)["error"].startswith("ZeroDivisionError")
+
+
+def test_probing(python):
+    lines = python(ROOT / "tools" / "probe.py", "Abs", "Maximum", "AcosExt", executable=sys.executable).splitlines()
+    head, *rows = (line.split("\t") for line in lines)
+    rows = {r[0]: dict(zip(head, r)) for r in rows}
+    assert set("fdli") <= set(rows["Abs"]["dtypes"]) and float(rows["Abs"]["us"]) > 0 and rows["Abs"]["wrong"] == rows["Abs"]["edges"] == ""
+    assert set("fd") <= set(rows["Maximum"]["edges"]), "ignores NaN"
+    assert rows["AcosExt"]["state"] == "unregistered"

@@ -1,0 +1,98 @@
+"""Writes docs/kernels.md from the live registry: what runs each operator on the CPU and on Ascend, and why.
+
+    python tools/kernel_table.py            writes the file
+    python tools/kernel_table.py --check    tells what differs from it and exits 1
+"""
+import sys
+from collections import Counter
+from pathlib import Path
+
+from mindtorch_proxy import install
+
+install()
+import torch  # noqa: E402, F401
+
+from mindtorch_proxy.backends.ascend import bindings  # noqa: E402
+from mindtorch_proxy.backends.cpu import table  # noqa: E402
+from mindtorch_proxy.runtime import pyboost  # noqa: E402
+from mindtorch_proxy.runtime.op import _TENSOR_ONLY, REGISTRY  # noqa: E402
+
+PATH = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
+HEAD = """# Kernels
+
+Written by `python tools/kernel_table.py` with MindSpore {version}; do not edit. `tools/kernel_table.py --check` compares.
+
+CPU kernels in the order of preference, with the dtypes they take; other dtypes go through a wider one. "from n" is the size from which
+a kernel goes first. Letters: {letters}.
+
+A composite or NumPy kernel, or another primitive than the declared one, gives its reason. Ascend has the declared primitive unless it
+says otherwise. Views, factories and functions over other operators need no kernel and are not listed.
+
+{summary}
+
+| operator | primitive | CPU | Ascend |
+|---|---|---|---|
+"""
+
+
+def operators():
+    """Every operator that has a kernel of its own."""
+    found = {o for space in (*REGISTRY.values(), _TENSOR_ONLY) for group in space.values() for o in group}
+    return sorted((o for o in found if o.fn is None and o.geometry is None and not o.options.get("memory")), key=lambda o: o.full)
+
+
+def letters(dtypes):
+    s = "".join(c for c in table.CODES if dtypes is None or table.CODES[c] in dtypes)
+    return "all" if s == table.ALL else s
+
+
+def cpu(op, kernels):
+    """The kernels of an operator, one line each; a size limit with the kernel that it prefers."""
+    lines = {}
+    for k in kernels:
+        what = (k.kind, k.primitive if k.primitive != op.prim else None, letters(k.dtypes), k.why)
+        lines.setdefault(what, []).append(k.above)
+    cells = []
+    for (kind, primitive, dtypes, why), sizes in lines.items():
+        size = "".join(f", from {n}" if 0 not in sizes else f", first from {n}" for n in sizes if n)
+        cells.append(f"**{kind}** {primitive + ' ' if primitive else ''}({dtypes}{size}){': ' + why if why else ''}")
+    return "<br>".join(cells).replace("|", "\\|") or "none"
+
+
+def rows():
+    """(lines of the table, how many operators each kind serves first)."""
+    ascend = {name: (kind, note) for name, _, kind, note in bindings.table()}
+    lines, first = [], Counter()
+    for op in operators():
+        kernels = table.kernels(op)
+        bar = table._without.get(op.full) if op.prim else None
+        refused = f"**not {op.prim}** ({letters(bar[1])}): {bar[0]}<br>" if bar and bar[0] not in [k.why for k in kernels] else ""
+        first[next((k.kind for k in kernels if not k.above), "none")] += 1
+        kind, note = ascend[op.full]
+        other = "" if kind == "pyboost" and not note else f"**{kind}** {note}".strip()
+        lines.append(f"| `{op.full}` | {op.prim or ''} | {refused}{cpu(op, kernels)} | {other} |")
+    return lines, first
+
+
+def text():
+    lines, first = rows()
+    total = sum(first.values())
+    summary = f"{total} operators; first choice on the CPU: " + ", ".join(f"{k} {n}" for k, n in first.most_common()) + "."
+    names = ", ".join(f"{c} {d.name}" for c, d in table.CODES.items())
+    return HEAD.format(version=pyboost.version(), letters=names, summary=summary) + "\n".join(lines) + "\n"
+
+
+def differences():
+    """Lines that the file has too many (-) or lacks (+), whatever their order; None where it was written with another MindSpore."""
+    have, want = PATH.read_text(), text()
+    if f"MindSpore {pyboost.version()};" not in have:
+        return None
+    have, want = Counter(have.splitlines()), Counter(want.splitlines())
+    return sorted("- " + line for line in (have - want).elements()) + sorted("+ " + line for line in (want - have).elements())
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        print(*(wrong := differences() or ()), sep="\n")
+        sys.exit(bool(wrong))
+    PATH.write_text(text())
