@@ -60,7 +60,7 @@ def main():
         prim = pyboost.primitive_class(name)()
         prim.set_device("CPU")
         return lambda: prim(*args)
-    views = {"transpose": (lambda: a.transpose(0, 1), view("Transpose" if pyboost.version() >= "2.8" else "Transpose", x, (1, 0))),
+    views = {"transpose": (lambda: a.transpose(0, 1), view("Transpose", x, (1, 0))),
              "reshape": (lambda: a.reshape(4, 3), view("Reshape", x, (4, 3))), "a[0]": (lambda: a[0], view("SelectExtView", x, 0, 0)),
              "unsqueeze": (lambda: a.unsqueeze(0), view("ExpandDims", x, 0))}
     print(f"{'view':12s} {'bare us':>8s} {'ours':>8s} {'ratio':>6s}")

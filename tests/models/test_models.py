@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from mindtorch_proxy.activate import child_environment
 
 HERE = Path(__file__).resolve().parent
