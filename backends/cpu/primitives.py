@@ -1,56 +1,56 @@
-"""Which dtypes each MindSpore primitive takes on CPU and gets right (measured by tools/probe.py; letters as in table.CODES).
+"""Which dtypes each MindSpore primitive takes on CPU and gets right (letters as in table.CODES).
 
-PyBoost's bfloat16 is left out where 2.7.2 lacks it.
+Written by `python tools/probe.py --table tools/probe-2.7.2.tsv tools/probe-2.10.0.tsv`.
 """
-_PYBOOST = """
-Abs:efdaBsilF AdaptiveMaxPool2D:efd AdaptiveMaxPool2DGrad:efd Add:ezfdaBsilF AddExt:ezfdaBsilbF Any:ezfaBsilbF AnyExt:aBb
-ArgMaxWithValue:efdaBsil ArgMinWithValue:efdaBsil AsStrided:ezfdaBsilbF Atanh:efdF BCEWithLogitsLoss:ezf BatchMatMul:efdaBsil
-BatchMatMulExt:efdaBsilF BinaryCrossEntropy:ef BinaryCrossEntropyGrad:efd BitwiseAndTensor:aBsilb BroadcastTo:ezfdaBsilbF
-BroadcastToView:ezfdaBsilbF Cast:ezfdaBsilbF Cdist:fd Ceil:efd Chunk:ezfdaBsilbF ChunkView:ezfdaBsilbF ClampScalar:efdaBsil
-ClampTensor:efdaBsil Concat:ezfdaBsilbF Contiguous:ezfdaBsilbF Copy:ezfdaBsilbF Cos:efdF Cosh:efdF Cross:efdaBsilF Cummax:efdaBsil
-Dense:efdaBsilF DiagonalView:ezfdaBsilbF Div:ezfdaBsilbF DivMod:ezfdaBsilbF DivMods:ezfdaBsilbF Divs:ezfdaBsilbF Empty:ezfdaBsilbF
-EmptyLike:ezfdaBsilbF EqScalar:efdaBsilbF Equal:efdaBsilbF Erf:efd Erfc:efd Erfinv:efd Exp:efdF ExpandAs:ezfdaBsilbF
-ExpandDims:ezfdaBsilbF ExpandDimsView:ezfdaBsilbF Expm1:efdF Eye:efdaBsilbF FlattenExt:ezfdaBsilbF Floor:efd FloorDiv:ezfdaBsil GLU:efd
-GatherD:efdaBsilbF GatherDGradV2:efdF GatherNdExt:efdaBsilbF Gcd:sil GeLU:efd GeLUGrad:efd GetData:ezfdaBsilbF GluGrad:efd
-Greater:efdaBsilb GreaterEqual:efdaBsilb GridSampler2D:efd GridSampler2DGrad:efd GridSampler3D:efd GridSampler3DGrad:efd GroupNorm:efd
-GroupNormGrad:efd HShrink:ef HShrinkGrad:ef HSigmoid:efd HSigmoidGrad:efd HSwish:efd HSwishGrad:efd ImagView:F InplaceCopy:ezfdaBsilbF
-IsClose:efdaBsilb IsFinite:efdaBsilb IsInf:efd LeftShift:aBsil Lerp:ef Less:efdaBsilb LessEqual:efdaBsilb Log:efdF Log1p:efdF
-LogSoftmax:efd LogSoftmaxGrad:efd LogicalAnd:ezfdaBsilbF LogicalNot:efdaBsilbF LogicalOr:ezfdaBsilbF LogicalXor:ezfdaBsilbF
-MaskedFill:efdaBsilbF MaskedScatter:efdaBsilb MaskedSelect:efdaBsilbF MaskedSelectGrad:efdF MatMul:efdaBsilF MatMulExt:efdaBsilF
-Max:efdaBsil MaxDim:efdaBsil Maximum:efdaBsilb MeanExt:ezfdaBsilbF Meshgrid:ezfdaBsilbF Min:efdaBsil MinDim:efdaBsil Minimum:efdaBsil
-Mul:ezfdaBsilbF Muls:ezfdaBsilbF NLLLoss:efd NLLLossGrad:efd NanToNum:ef Narrow:ezfdaBsilbF NarrowView:ezfdaBsilbF Neg:ezfdaBsilF
-NewEmpty:ezfdaBsilbF NewOnes:ezfdaBsilbF NewZeros:ezfdaBsilbF NonZero:efdaBsilbF NotEqual:efdaBsilbF Ones:ezfdaBsilbF PReLU:ef
-PReLUGrad:efd PixelShuffle:ezfdaBsilbF Polar:fd Pow:efdaBsilF PowScalarTensor:efdaBsilb PowTensorScalar:efdaBsilb ProdExt:fdaBsilbF
-ReLU:efdaBsil RealView:ezfdaBsilbF Reciprocal:efdaBsilbF ReduceAll:ezfdaBsilb ReduceAny:aBb ReduceMax:efdaBsil ReduceMin:efdaBsil
-ReluGrad:efd Reshape:ezfdaBsilbF ReverseV2:efdaBsilbF Round:efdil Rsqrt:efdF ScatterValue:efdaBsilb SearchSorted:ezfdaBsilbF
-Select:efdaBsilbF SelectExtView:ezfdaBsilbF SiLU:efdF SiLUGrad:efd Sigmoid:efdF SigmoidGrad:efd Sign:efdil Sin:efdF Sinc:efdaBsilF
-Sinh:efdF Slice:ezfdaBsilbF SliceExt:ezfdaBsilbF SliceExtView:ezfdaBsilbF SmoothL1Loss:efd SmoothL1LossGrad:efd SoftShrink:ef
-SoftShrinkGrad:ef Softmax:efd SoftplusExt:efd Split:ezfdaBsilbF SplitTensor:ezfdaBsilbF SplitTensorView:ezfdaBsilbF
-SplitWithSize:ezfdaBsilbF SplitWithSizeView:ezfdaBsilbF Sqrt:efdaBsilbF Square:efdaBsilF Squeeze:ezfdaBsilbF Sub:efdaBsilF
-SubExt:ezfdaBsilF SumExt:ezfdaBsilbF TExt:ezfdaBsilbF Tan:efdF Tanh:efdF TanhGrad:efdF TensorScatterAdd:efdaBsil Tile:efdaBsilbF
-ToDevice:ezfdaBsilbF ToDtype:ezfdaBsilbF ToOther:ezfdaBsilbF Transpose:ezfdaBsilbF TransposeExtView:ezfdaBsilbF TransposeView:ezfdaBsilbF
-Triu:efdaBsilb Trunc:ezfdaBsil UniqueConsecutive:ezfdaBsilbF UnstackExtView:ezfdaBsilbF UpsampleNearest1D:efdB UpsampleNearest1DGrad:efd
-UpsampleNearest2D:efdB UpsampleNearest2DGrad:efd UpsampleNearest3D:efdB UpsampleNearest3DGrad:efd UpsampleTrilinear3D:efd
-UpsampleTrilinear3DGrad:efd View:ezfdaBsilbF ViewAs:ezfdaBsilbF ViewDtype:ezfdaBsilbF Xlogy:efd Zeros:ezfdaBsilbF
+from ...runtime import pyboost
+
+_MEASURED = """
+ACos:efdFD Abs:efdaBsilbFD Acosh:efdFD AdaptiveAvgPool2D:efd AdaptiveAvgPool3D:efd AdaptiveMaxPool2D:efd Add:ezfdaBsilFDtuv
+AddExt:ezfdaBsilbFDtuv AddN:efdaBsilFDtuv Addcdiv:efd Addcmul:efdaBil Angle:FD Any:aBb AnyExt:aBb ArgMaxWithValue:efdaBsiltuv
+ArgMinWithValue:efdaBsiltuv Argmax:efdaBsiltuv Argmin:efdaBsiltuv Asin:efdFD Asinh:efdFD Atan:efdFD Atan2:efd Atanh:efdFD AvgPool:ef
+AvgPool3D:ef BCEWithLogitsLoss:ezf BatchMatMul:efdaBsiltuv BatchMatMulExt:efdaBsilFDtuv BatchNorm:ef BesselI0:efd BesselI0e:efd BesselI1:efd
+BesselI1e:efd BesselJ0:efd BesselJ1:efd BiasAdd:efdaBsilFDtuv BinaryCrossEntropy:ef BinaryCrossEntropyGrad:ef BitwiseAnd:aBsilbtuv
+BitwiseAndTensor:aBsilbtuv BitwiseOr:aBsilbtuv BitwiseXor:aBsilbtuv BroadcastTo:ezfdaBsilbFDtuv Bucketize:efd Cdist:ef CeLU:ef Ceil:efd
+ChannelShuffle:efdaBsiltuv Cholesky:efd CholeskySolve:fd ClampScalar:efdaBsiluv ClampTensor:efdaBsiluv Col2Im:efdFD Complex:fd ComplexAbs:FD
+Concat:ezfdaBsilbFDtuv Conj:efdaBsilFDtuv Contiguous:ezfdaBsilbFDtuv Conv2D:ef Conv2DBackpropFilter:ef Conv2DBackpropInput:ef Conv3D:ef
+Copy:ezfdaBsilbFDtuv Cos:efdFD Cosh:efdFD Cross:efdaBsilFDtuv CumProd:efdaBsilFDtuv CumSum:efdaBsilFDtuv Cummax:efdaBsiltuv
+Cummin:efdaBsiltuv CumulativeLogsumexp:efd Dense:efdaBsilFD Diag:efdsilFD DiagPart:efdilFD Digamma:ef Div:efdaBsilbFDtuv DivMod:fdaB
+DivNoNan:efdFD Eig:fdFD Elu:efd Equal:efdaBsilbFDtuv Erf:efd Erfc:efd Erfinv:efd Exp:efdFD Expm1:efdFD Eye:efdaBsilbFDtuv FFT:ezfdsilFD
+FillV2:efdaBsilbFDtuv Floor:efd FloorDiv:efdaBsitu FloorMod:efdaBsi Fmax:efdil GLU:efd Gather:efdaBsilbFDtuv GatherD:efdaBsilbFDtuv
+GatherDGradV2:efdaBsilFDtuv GatherNd:efdaBsilbFDtuv GatherNdExt:efdaBsilbFDtuv Gcd:sil GeLU:efd GeLUGrad:ef Ger:ef Greater:efdaBsilbtuv
+GreaterEqual:efdaBsilbtuv GridSampler2D:ef GridSampler3D:efd GroupNorm:efd HShrink:ef HShrinkGrad:ef HSigmoid:efd HSigmoidGrad:efd
+HSwish:efd HSwishGrad:efd Heaviside:efdaBsiltuv Histogram:efi Hypot:fd IFFT:ezfdsilFD IRFFT:ezfdsilFD Identity:efdaBsilbFDtuv Igamma:f
+Igammac:f Im2Col:efdaBsilFD Imag:efdaBsilbFDtuv ImagView:FD IndexAdd:efdaBsi IndexFill:efdaBsiltuv IndexPut:efdaBsilFDtuv Inv:efdFD
+Invert:aBsiltuv IsClose:efdaBsilb IsFinite:efdaBsilbtuv IsInf:efd IsNan:efdaBsilbtuv KLDivLoss:efd L2Normalize:efd LayerNorm:ef Lcm:il
+LeftShift:aBsiltuv Lerp:ef Less:efdaBsilbtuv LessEqual:efdaBsilbtuv Lgamma:efdi Log:efdFD Log1p:efdFD LogMatrixDeterminant:efdFD
+LogSoftmax:ef LogSoftmaxGrad:ef LogicalAnd:efdaBsilbFDtuv LogicalNot:efdaBsilbFDtuv LogicalOr:efdaBsilbFDtuv LogicalXor:efdaBsilbFDtuv
+Logit:efd LpNorm:ef Lstsq:efd MaskedFill:efdaBsilbFDtuv MaskedScatter:efdaBsilb MaskedSelect:efdaBsilbFDtuv MaskedSelectGrad:efdaBsilFDtuv
+MatMul:efdaBsilFD MatMulExt:efdaBsilFD MatrixDeterminant:efdFD MatrixInverse:fdFD MatrixPower:faBsil MatrixSolve:efdFD Max:efdaBsiltuv
+MaxDim:efdaBsiltuv MaxPool:efd MaxPool3DWithArgmax:efdaBsiltuv MaxPoolWithArgmaxV2:efdasil Maximum:efdaBsilbuv MeanExt:efdFD Min:efdaBsiltuv
+MinDim:efdaBsiltuv Minimum:efdaBsiltuv MirrorPad:efdaBsilbFDt Mish:ef Mod:efdaBsi Mul:efdaBsilbFDtuv MulNoNan:efdaBsilFDtuv NLLLoss:ef
+NLLLossGrad:ef NanToNum:ef Neg:efdaBsilFDtuv NextAfter:fd NonZero:efdaBsilbFDtuv NotEqual:efdaBsilbFDtuv OneHot:efil Ones:ezfdaBsilbFDtuv
+OnesLike:efdaBsilbFDtuv PReLU:ef PReLUGrad:ef Pad:efdaBsilbFDtuv PadV3:efdaBsilFDtuv Pdist:efd PixelShuffle:ezfdaBsilbFDtuv Polar:fd
+Pow:efdFD PowScalarTensor:efdaBs PowTensorScalar:efdaBb ProdExt:efdaBsilbFDtuv Qr:fdFD RFFT:ezfdsil ReLU:efdaBsilbtuv ReLU6:ef
+Real:efdasibFDtu RealDiv:efdFD RealView:ezfdaBsilbFDtuv Reciprocal:efdaBsilbFDtuv ReduceAll:ezfdaBsilbFDtuv ReduceAny:aBb
+ReduceMax:efdaBsiltuv ReduceMean:efdFD ReduceMin:efdaBsiltuv ReduceProd:efdaBsilbFDtuv ReduceStd:ef ReduceSum:efdaBsibFDtu
+ReluGrad:efdaBsilbtuv ResizeBilinearV2:ef ResizeLinear1D:efd ReverseV2:efdaBsilbFDtuv RightShift:aBsiltuv Rint:efd Round:efdi Rsqrt:efdFD
+ScatterNd:efdaBsilFDtuv ScatterValue:efdaBsilbtuv SeLU:ef SearchSorted:fdasil Select:efdaBsilbFDtuv SiLU:efd SiLUGrad:efd Sigmoid:efd
+SigmoidCrossEntropyWithLogits:ef SigmoidGrad:efd Sign:efdil Sin:efdFD Sinc:efdaBsilFDtuv Sinh:efdFD Slice:ezfdaBsilbFDtuv SmoothL1Loss:efd
+SmoothL1LossGrad:efd SoftShrink:ef SoftShrinkGrad:ef Softmax:efd Softplus:ef SoftplusGrad:ef Softsign:efd SolveTriangular:efdasilFD
+Sort:efaBsil SparseSoftmaxCrossEntropyWithLogits:ef Sqrt:efdaBsilbFDtuv Square:efdaBsilFDtuv SquaredDifference:efdil Stack:efdaBsilbFDtuv
+StridedSlice:ezfdaBsilbFDtuv Sub:efdaBsilFDt SubExt:ezfdaBsilFDtuv SumExt:efdaBsibFD Svd:fdFD Tan:efdFD Tanh:efdFD TanhGrad:efdFD
+TensorScatterAdd:efdaBsiltuv TensorScatterDiv:efdsiltuv TensorScatterElements:efdaBsilbtuv TensorScatterMax:efdaBsiltuv
+TensorScatterMin:efdaBsiltuv TensorScatterMul:efdaBsiltuv TensorScatterSub:efdaBsiltuv TensorScatterUpdate:efdaBsilbFDtuv
+Tile:efdaBsilbFDtuv TopK:efdaBsiltuv Trace:efdaBsiltuv Transpose:ezfdaBsilbFDtuv Tril:efdaBsilbtuv Triu:efdaBsilbtuv Trunc:efdaBsi
+TruncateDiv:efdaBsitu TruncateMod:efdaBi UniqueConsecutive:ezfdaBsilbFDtuv UnsortedSegmentSum:efdaBsilFDtuv Unstack:ezfdaBsilbFDtuv
+UpsampleNearest1D:efdB UpsampleNearest1DGrad:efd UpsampleNearest2D:efdB UpsampleNearest2DGrad:efd UpsampleNearest3D:efdB
+UpsampleNearest3DGrad:efd UpsampleTrilinear3D:efd Xdivy:efdFD Xlogy:efdFD Zeros:efdaBsilbFDtuv ZerosLike:efdaBsilbFDtuv Zeta:fd
 """
-_LEGACY = """
-ACos:efdF Acosh:efdF AdaptiveAvgPool2D:efd AdaptiveAvgPool3D:efd AdaptiveMaxPool3D:efd AddN:ezfdaBsilbF Addcdiv:efd Addcmul:efdaBil
-AffineGrid:ef Angle:F Argmax:efdaBsil Argmin:efdaBsil Asin:efdF Asinh:efdF Assign:efdaBsilbF AssignAdd:fdaBsilF AssignSub:fdaBsil
-Atan:efdF Atan2:efd AvgPool:efd AvgPool3D:fd BatchNorm:ef BesselI0:efd BesselI0e:efd BesselI1:efd BesselI1e:efd BesselJ0:fd BesselJ1:fd
-BesselY0:fd BiasAdd:efdaBsilF BitwiseAnd:aBsilb BitwiseOr:aBsilb BitwiseXor:aBsilb Bucketize:efdsil CeLU:efd ChannelShuffle:efdaBsil
-Cholesky:fd CholeskySolve:fd Col2Im:efdF Complex:ezfdaBsilbF Conj:efdaBsilF Conv2D:ef Conv2DTranspose:ef Conv3D:ef CumProd:efdaBsilF
-CumSum:efdaBsilF Cummin:efdaBsil CumulativeLogsumexp:efd Diag:efdsilF DiagPart:efdilF Diagonal:ezfdaBsilbF Digamma:efd DivNoNan:efdF
-Elu:efd FFTShift:ezfdaBsilbF FastGeLU:ef FillV2:efdaBsilbF FloorMod:efdaBsil Fmax:efdil Gather:efdaBsilbF GatherNd:efdaBsilbF Ger:efd
-Heaviside:efdaBsil Histogram:ef Hypot:fd Identity:efdaBsilbF Im2Col:efdF IndexAdd:efdaBsi IndexFill:efdaBsil IndexPut:efdaBsilF Inv:efdF
-Invert:aBsil IsNan:efdaBsilb KLDivLoss:efd L2Normalize:fd LayerNorm:efd Lcm:il Lgamma:efdi LogMatrixDeterminant:fdF Logit:efd LpNorm:ef
-Lstsq:fd MatrixDeterminant:fdF MatrixInverse:fdF MatrixPower:fdaBsil MatrixSolve:fdF MaxPool:efd MaxPool3DWithArgmax:efdaBsil
-MaxPoolWithArgmaxV2:efdaBsil MaxUnpool2D:efd MaxUnpool3D:efd Median:fdsil MirrorPad:efdaBsilF Mish:ef Mod:B MulNoNan:efdaBsilF
-NextAfter:fd NthElement:efdaBsil OneHot:efil OnesLike:efdaBsilbF Pad:efdaBsilbF PadV3:efdaBsilF Pdist:fd Qr:fdF ReLU6:ef Real:efdasilbF
-RealDiv:efdF ReduceMean:efdF ReduceProd:efdsilbF ReduceStd:efd ReduceSum:efdaBsilF Renorm:efdF ResizeBilinearV2:efd ResizeLinear1D:efd
-RightShift:aBsil Rint:efd ScatterNd:efdaBsilbF SeLU:efd SigmoidCrossEntropyWithLogits:efd Softplus:efd Softsign:efd Sort:efdaBsil
-SparseSoftmaxCrossEntropyWithLogits:ef SquaredDifference:efdil Stack:efdaBsilbF StridedSlice:ezfdaBsilbF Svd:fd TensorScatterDiv:efd
-TensorScatterElements:efdaBsilb TensorScatterMax:efdaBsil TensorScatterMin:efdaBsil TensorScatterMul:efdaBsil TensorScatterSub:efdaBsil
-TensorScatterUpdate:efdaBsilbF TopK:efdaBsil Trace:efdaBsil Tril:efdaBsilb TruncateDiv:efdaBsil TruncateMod:efdaBi
-UnsortedSegmentSum:efdaBsilF Unstack:ezfdaBsilbF Xdivy:efdF ZerosLike:ezfdaBsilbF Zeta:fd
+# where 2.10.0 differs
+_CHANGES = """
+Div:ezfdaBsilbFDtuv DivMod:ezfdaBst Divs:ezfdaBsilbFDtuv Eig:dFD EqScalar:efdaBsilbFDtuv FloorDiv:ezfdaBsitu Mul:ezfdaBsilbFDtuv
+Muls:ezfdaBsilFDtuv Neg:ezfdaBsilFDtuv SoftplusExt:efd Trunc:ezfdaBsilbtuv Zeros:ezfdaBsilbFDtuv ZerosLike:ezfdaBsilbFDtuv
 """
-DTYPES = dict(e.split(":") for e in (_LEGACY + _PYBOOST).split())
+DTYPES = dict(e.split(":") for e in _MEASURED.split())
+if tuple(map(int, pyboost.version().split(".")[:2])) >= (2, 10):
+    DTYPES.update(e.split(":") for e in _CHANGES.split())

@@ -34,6 +34,21 @@ def test_docs_kernels_is_up_to_date():
     assert not wrong, "run `python tools/kernel_table.py`:\n" + "\n".join(wrong[:20])
 
 
+def version(path):
+    return tuple(map(int, path.stem.partition("-")[2].split(".")))
+
+
+def test_primitives_are_what_was_measured(probe):
+    assert probe.table(*MEASURED) == (ROOT / "backends" / "cpu" / "primitives.py").read_text()
+
+
+def test_the_installed_version_chooses_its_dtypes(probe):
+    from mindtorch_proxy.backends.cpu.primitives import DTYPES
+    installed = tuple(map(int, pyboost.version().split(".")[:2]))
+    path = [p for p in MEASURED if version(p)[:2] <= installed][-1]
+    assert probe.read(path) == {name: codes for name, codes in DTYPES.items() if codes}
+
+
 def test_references_are_sound(probe):
     """Every recipe's arguments can be made, and its reference computes numbers of them."""
     np = probe.np
