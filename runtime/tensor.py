@@ -1,10 +1,13 @@
 """The Tensor class: memory, metadata and what is not an operator. Operators are attached by runtime/op.py."""
+from numbers import Integral
+
 import numpy as np
 
 from . import dtypes as dt
 from . import pyboost
 from .backend import get as backend
 from .device import CPU, META, Size, channels_last, channels_last_3d, contiguous_format, strided
+from .device import device as _device
 from .storage import TypedStorage, UntypedStorage
 
 
@@ -76,7 +79,7 @@ class Tensor(metaclass=TensorMeta):
     __array_priority__ = 1000
 
     def __new__(cls, *args, device=None):
-        t = _legacy_new(args, device)
+        t = legacy_new(args, device=device)
         return t if cls is Tensor else t.as_subclass(cls)
 
     def __init__(self, *args, **kw):
@@ -569,18 +572,36 @@ def alias(self, cls=Tensor):
     return t
 
 
-def _legacy_new(args, device):
+def legacy_new(args, dtype=None, home=CPU, device=None):
+    """torch.Tensor(...), torch.FloatTensor(...), t.new(...): sizes, a sequence, a storage or a tensor. dtype None: any tensor, else the default."""
     from .op import REGISTRY_FN
-    if not args:
-        return REGISTRY_FN("empty")((0,), device=device)
-    if len(args) == 1 and not isinstance(args[0], int):
-        a = args[0]
-        if isinstance(a, Tensor):
-            return alias(a)
-        if isinstance(a, Size):
-            return REGISTRY_FN("empty")(tuple(a), device=device)
-        return REGISTRY_FN("tensor")(a, dtype=dt.get_default_dtype(), device=device)
-    return REGISTRY_FN("empty")(tuple(args), device=device)
+    from .ops.creation import FUNCTIONS
+
+    if device is not None and _device(device).type != home.type:
+        raise RuntimeError(f"legacy constructor expects device type: {home.type} but device type: {_device(device).type} was passed")
+    options = {"dtype": dtype or dt.get_default_dtype(), "device": home}
+    if len(args) == 1 and (isinstance(x := args[0], bool) or not isinstance(x, Integral)):
+        kind = type(x)
+        if isinstance(x, Tensor):
+            if device is not None:
+                raise RuntimeError("Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  "
+                                   "Use torch.tensor(...) or torch.as_tensor(...) instead.")
+            if dtype not in (None, x.dtype) or x.device.type != home.type:
+                raise TypeError(f"expected a tensor of {options['dtype']} on {home.type} (got {x.dtype} on {x.device.type})")
+            return x.view_as(x)
+        if isinstance(x, (UntypedStorage, TypedStorage)):
+            if isinstance(x, TypedStorage) and x.dtype is not options["dtype"]:
+                raise RuntimeError(f"Expected a Storage of type {options['dtype']} or an UntypedStorage, but got type {x.dtype} for argument 1 'storage'")
+            return REGISTRY_FN("empty")((0,), **options).set_(x)
+        if not isinstance(x, Size):
+            if isinstance(x, str):
+                raise TypeError("new(): invalid data type 'str'")
+            if isinstance(x, dict) or not hasattr(x, "__len__"):
+                name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+                raise TypeError(f"new(): data must be a sequence (got {name})")
+            return FUNCTIONS["tensor"](x, **options)
+        args = x
+    return REGISTRY_FN("empty")(tuple(args) or (0,), **options)
 
 
 def empty(shape, dtype, device=CPU):

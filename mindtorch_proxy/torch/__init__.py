@@ -116,22 +116,8 @@ class _LegacyMeta(type):
 def _legacy_tensor(name):
     """torch.FloatTensor and the like: constructors of tensors of one dtype."""
 
-    def new(cls, *args, **options):
-        from mindtorch_proxy.runtime.op import REGISTRY_FN
-
-        d = cls.dtype
-        if len(args) == 1 and not isinstance(args[0], int):
-            a = args[0]
-            if isinstance(a, Tensor):
-                if a.dtype is not d:
-                    raise TypeError(f"expected {d} (got {a.dtype})")
-                return a.detach()
-            if isinstance(a, Size):
-                return REGISTRY_FN("empty")(tuple(a), dtype=d)
-            if isinstance(a, UntypedStorage):
-                return REGISTRY_FN("empty")((0,), dtype=d).set_(a)
-            return tensor(a, dtype=d)  # noqa: F821
-        return REGISTRY_FN("empty")(tuple(args) or (0,), dtype=d)
+    def new(cls, *args, device=None):
+        return _tensor.legacy_new(args, cls.dtype, device=device)
 
     return _LegacyMeta(name, (), {"__new__": new, "dtype": _LEGACY_TENSORS[name], "is_cuda": False, "__module__": "torch", "layout": _device.strided})
 

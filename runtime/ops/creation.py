@@ -5,7 +5,7 @@ import numpy as np
 from ..device import CPU, META, channels_last, channels_last_3d, contiguous_format, get_default_device, preserve_format, strided, usable
 from ..op import composite, op
 from ..storage import UntypedStorage
-from ..tensor import alias, from_array, meta_tensor
+from ..tensor import alias, from_array, legacy_new, meta_tensor
 from ..tensor import empty as _empty
 from .common import T, Tensor, dt, numel
 from .memory import _strided_empty, format_strides, preserved_strides
@@ -406,8 +406,7 @@ Tensor.new_tensor = new_tensor
 
 
 def new(self, *args, device=None):
-    t = Tensor(*args, device=device)
-    return t.to(self.dtype)
+    return legacy_new(args, self.dtype, self.device, device)
 
 
 Tensor.new = new
