@@ -12,7 +12,13 @@ import pytest
 from mindtorch_proxy.runtime import pyboost
 
 ROOT = Path(__file__).resolve().parents[2]
-MEASURED = sorted((ROOT / "tools").glob("probe-*.tsv"))
+
+
+def version(path):
+    return tuple(map(int, path.stem.partition("-")[2].split(".")))
+
+
+MEASURED = sorted((ROOT / "tools").glob("probe-*.tsv"), key=version)
 
 
 def tool(name):
@@ -32,10 +38,6 @@ def test_docs_kernels_is_up_to_date():
     if wrong is None:
         pytest.skip(f"docs/kernels.md was written with another MindSpore than {pyboost.version()}")
     assert not wrong, "run `python tools/kernel_table.py`:\n" + "\n".join(wrong[:20])
-
-
-def version(path):
-    return tuple(map(int, path.stem.partition("-")[2].split(".")))
 
 
 def test_primitives_are_what_was_measured(probe):
