@@ -116,7 +116,7 @@ class _LegacyMeta(type):
 def _legacy_tensor(name):
     """torch.FloatTensor and the like: constructors of tensors of one dtype."""
 
-    def new(cls, *args, device=None):
+    def new(cls, *args, device=None):  # noqa: F811
         return _tensor.legacy_new(args, cls.dtype, device=device)
 
     return _LegacyMeta(name, (), {"__new__": new, "dtype": _LEGACY_TENSORS[name], "is_cuda": False, "__module__": "torch", "layout": _device.strided})

@@ -2,8 +2,8 @@
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.ops.resample import UPSAMPLE
-from ..table import legacy, numpy, without
+from ....runtime.ops.resample import UPSAMPLE, _sample
+from ..table import composite, legacy, numpy, without
 from .conv import windows
 
 
@@ -146,3 +146,6 @@ def _col2im(prim, x, size, kernel, dilation, padding, stride):
 
 
 legacy("_C._nn.col2im", "Col2Im", "Col2ImExt has no CPU kernel", fn=_col2im, dtypes="f")
+
+
+composite("_C.grid_sampler_2d", "GridSampler2D computes float64 in float32", dtypes="d")(_sample)
