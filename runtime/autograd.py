@@ -8,7 +8,7 @@ import warnings
 import weakref
 
 from . import dtypes as dt
-from .tensor import Tensor, alias, numel
+from .tensor import Tensor, alias, numel, wrap
 
 
 class _Mode(threading.local):
@@ -22,7 +22,7 @@ class _Mode(threading.local):
 
 
 MODE = _Mode()
-_seq = itertools.count()
+next_sequence = itertools.count().__next__
 
 
 class _SetGrad(contextlib.ContextDecorator):
@@ -169,7 +169,7 @@ class Node:
     __module__ = "torch.autograd.graph"
 
     def __init__(self):
-        self._seq = next(_seq)
+        self._seq = next_sequence()
         self._pre_hooks = self._post_hooks = self._tensor_hooks = None
         self._edges = self._in_meta = self._out_meta = ()
 
@@ -258,7 +258,7 @@ class Saved:
         hooks = MODE.saved_hooks
         self.output_of = self.unpack = None
         if node is not None:
-            t, self.output_of, self.nr = alias(t), weakref.ref(node), nr
+            t, self.output_of, self.nr = _shadow(t), weakref.ref(node), nr
         if hooks:
             pack, self.unpack = hooks[-1]
             # what comes back is another tensor: it takes this one's place in the graph
@@ -289,13 +289,9 @@ class Saved:
             raise RuntimeError(FREED)
         vc = t._vc
         if (0 if vc is None else vc[0]) != self.version:
-            fn = t._grad_fn if self.output_of is None else self.output_of()
-            where = f", which is output {self.nr if self.output_of else t._output_nr} of {fn.name()}," if fn is not None else ""
-            raise RuntimeError(
-                f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {vc[0]}; expected version "
-                f"{self.version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-                f"torch.autograd.set_detect_anomaly(True).")
+            if self.output_of is None:
+                raise modified(t, self.version, t._grad_fn, t._output_nr)
+            raise modified(t, self.version, self.output_of(), self.nr)
         if self.output_of is not None and MODE.grad:
             node = self.output_of()
             t = alias(t)
@@ -304,6 +300,26 @@ class Saved:
 
     def release(self):
         self.tensor = self.packed = None
+
+
+def _shadow(t):
+    """The same memory and version counter in a tensor that does not keep the node of t alive."""
+    s = wrap(t._ms, t._shape, t.dtype, t.device)
+    s._np, s._storage, s._stride, s._offset = t._np, t._storage, t._stride, t._offset
+    if t._vc is None:
+        t._vc = [0]
+    s._vc = t._vc
+    return s
+
+
+def modified(t, version, fn, nr):
+    """The error for a saved tensor that an in-place operation has changed since."""
+    where = "" if fn is None else f", which is output {nr} of {fn.name()},"
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; expected version "
+        f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        f"torch.autograd.set_detect_anomaly(True).")
 
 
 FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
@@ -384,23 +400,30 @@ def edge(t):
 
 class OpNode(Node):
     """The node of a declared operator. Subclassed for each operator by op.py, which sets `op`."""
-    __slots__ = ("saved", "outs", "needs")
+    # saved: the arguments that formulas read; versions: theirs then, None for what is no tensor or checks itself (Saved)
+    __slots__ = ("saved", "versions", "outs", "needs")
     op = None
 
     def run(self, grads):
-        if self.saved is None:
+        args = self.saved
+        if args is None:
             raise RuntimeError(FREED)
-        args = [s.get() if s.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in s] if s.__class__ is _SavedList else s
-                for s in self.saved]
+        unpack = False
+        for a, version in zip(args, self.versions):
+            if version is None:
+                unpack = unpack or a.__class__ is Saved or a.__class__ is _SavedList
+            elif a._version != version:
+                raise modified(a, version, a._grad_fn, a._output_nr)
+        if unpack:
+            args = [a.get() if a.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in a] if a.__class__ is _SavedList else a
+                    for a in args]
         outs = self.outs and [s.get() if s is not None else None for s in self.outs]
-        return self.op.backward(self, grads, args, outs)
+        return self.op.formulas.backward(self, grads, args, outs)
 
     def release(self):
-        saved = self.saved
-        if saved is not None:
-            for s in saved:
-                if s.__class__ is Saved:
-                    s.release()
+        for a in self.saved or ():
+            if a.__class__ is Saved:
+                a.release()
         self.saved = self.outs = None
 
     def __getattr__(self, name):

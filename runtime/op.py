@@ -10,7 +10,7 @@ import traceback
 from collections import namedtuple
 
 from . import dtypes as dt
-from .autograd import MODE, TASK, OpNode, Saved, accumulator, check_inplace, edge, fit, meta_of, note_view, rebase, save_list
+from .autograd import MODE, TASK, OpNode, Saved, accumulator, check_inplace, edge, fit, meta_of, next_sequence, note_view, rebase, save_list
 from .backend import get as backend
 from .device import CPU, META
 from .overrides import STATE as OVERRIDES
@@ -47,7 +47,6 @@ class Op:
         self.operands = [i for i in self.tensor_args if not schema.args[i].list]
         self.attrs = [] if options.get("alpha") else [i for i in range(len(schema.args)) if i not in self.tensor_args]
         self._call = self._formulas = None
-        self.plans = {}
         self.impls = {}
         # general operators with one result whose first tensor argument chooses the kernel: kernels by dtype
         self.quick = {}
@@ -68,177 +67,164 @@ class Op:
     @property
     def formulas(self):
         if self._formulas is None:
-            self._formulas = _compile_formulas(self)
+            self._formulas = _Formulas(self)
         return self._formulas
 
     def record(self, out, args):
         """Make the node of this call and hang it on its outputs."""
-        f = self.formulas
-        node = f.node_class()
-        edges, metas, key = [], [], []
-        for i, is_list in f.diff:
-            a = args[i]
-            if is_list:
-                es = [edge(t) if t is not None else None for t in a]
-                edges += es
-                metas += [meta_of(t) if t is not None else None for t in a]
-                key.append(any(e is not None for e in es))
-            elif a.__class__ in _NUMBERS or a is None:
-                edges.append(None)
-                metas.append(None)
-                key.append(False)
-            else:
-                # inlined edge(): this is the hottest place of the tape
-                if a._requires_grad:
-                    fn = a._grad_fn if a._view is None else a._get_grad_fn()
-                    edges.append((fn, a._output_nr) if fn is not None else (accumulator(a), 0))
-                    key.append(True)
-                else:
-                    edges.append(None)
-                    key.append(False)
-                metas.append((a._shape, a.dtype, a.device))
-        key = tuple(key)
-        plan = self.plans.get(key)
-        if plan is None:
-            plan = self.plans[key] = f.plan(key)
-        node._edges, node._in_meta, node.needs = tuple(edges), tuple(metas), key
-        save, save_outs = plan
-        node.saved = [
-            a if not s else Saved(a) if s == 1 and a.__class__ not in _NUMBERS and a is not None else save_list(a) if s == 2 else None if s == 3 else a
-            for s, a in zip(save, args)
-        ]
-        if MODE.anomaly:
-            node.trace = "".join(traceback.format_stack()[:-3])
-        if out.__class__ is tuple or out.__class__ is list:
-            node._out_meta = [(t._shape, t.dtype, t.device) for t in out]
-            node.outs = [Saved(t, node, k) if k in save_outs else None for k, t in enumerate(out)] if save_outs else None
-            for k, t in enumerate(out):
-                if t.dtype.category >= 2 and k not in f.non_diff:
-                    t._requires_grad, t._grad_fn, t._output_nr = True, node, k
-        else:
-            node._out_meta = ((out._shape, out.dtype, out.device),)
-            node.outs = [Saved(out, node, 0)] if save_outs else None
-            if out.dtype.category >= 2:
-                out._requires_grad = True
-                out._grad_fn = node
-        return node
-
-    def backward(self, node, grads, args, outs):
-        f = self.formulas
-        result = [None] * len(node._edges)
-        needs = node.needs
-        for targets, fn, getters in f.steps:
-            if not any(needs[t] for t in targets):
-                continue
-            vals = [get(node, grads, args, outs) for get in getters]
-            r = fn(*vals)
-            if len(targets) == 1:
-                t = targets[0]
-                if f.diff[t][1]:
-                    for k, g in enumerate(r):
-                        result[f.start(t, node) + k] = g
-                else:
-                    result[f.start(t, node)] = r
-            else:
-                for t, g in zip(targets, r):
-                    if needs[t]:
-                        result[f.start(t, node)] = g
-        return tuple(result)
+        self.record = self.formulas.record
+        return self.record(out, args)
 
 
 _NUMBERS = frozenset((int, float, bool, complex, type(None)))
 
 
 class _Formulas:
-    """Compiled derivative: which arguments are differentiable, what each formula reads, what must be saved."""
+    """A compiled derivative.
+
+    record(out, args) makes the node: edges, what the formulas in need will read, nothing else. backward(node, grads, args, outs)
+    gives a gradient for each edge. Both are written out for the operator, since they run at every step of every program.
+    """
 
     def __init__(self, op):
-        self.op = op
         schema, d = op.schema, op.derivative
-        index = {a.name: i for i, a in enumerate(schema.args)}
         if callable(d):
             d = {schema.args[op.tensor_args[0]].name: d}
         entries = [((k,) if isinstance(k, str) else tuple(k), fn) for k, fn in d.items() if fn is not None]
-        names = [n for ks, _ in entries for n in ks]
-        order = sorted(set(names), key=index.__getitem__)
-        self.diff = [(index[n], schema.args[index[n]].list) for n in order]
-        self.non_diff = frozenset(op.options.get("non_differentiable", ()))
-        self.steps, self.reads = [], []
-        for ks, fn in entries:
-            targets = [order.index(k) for k in ks]
-            params = list(inspect.signature(fn).parameters)
-            getters, reads, outs = [], set(), set()
-            for p in params:
-                getters.append(_getter(p, index, order, schema, reads, outs, self, ks))
-            self.steps.append((targets, fn, getters))
-            self.reads.append((targets, reads, outs))
+        index = {a.name: i for i, a in enumerate(schema.args)}
+        order = sorted({n for names, _ in entries for n in names}, key=index.__getitem__)
         label = "".join(w.title() for w in op.name.split("_")) + "Backward0"
         self.node_class = type(label, (OpNode,), {"op": op, "__slots__": (), "__module__": "torch.autograd.graph"})
-        self.has_list = any(l for _, l in self.diff)
+        self.diff = [index[n] for n in order]
+        self.list_at = next((k for k, i in enumerate(self.diff) if schema.args[i].list), None)
+        steps = []  # (positions among the differentiable, formula, expressions of its parameters)
+        self.reads = []  # (positions, arguments read, outputs read)
+        for names, fn in entries:
+            targets, reads, outs = [order.index(n) for n in names], set(), set()
+            found = [self._expression(p, index, order, schema, targets, reads, outs) for p in inspect.signature(fn).parameters]
+            steps.append((targets, fn, found))
+            self.reads.append((targets, reads, outs))
+        self.backward = self._backward(steps)
+        self.record = self._recorder(op)
 
-    def start(self, t, node):
-        if not self.has_list:
-            return t
-        n = 0
-        for k in range(t):
-            i, is_list = self.diff[k]
-            n += len(node._edges) - (len(self.diff) - 1) if is_list else 1
-        return n
+    def _slot(self, k):
+        """Where the gradient of the k-th differentiable argument stands among the edges."""
+        return str(k) if self.list_at is None or k <= self.list_at else f"{k - 1} + _n"
 
-    def plan(self, key):
-        reads, outs = set(), set()
-        for targets, r, o in self.reads:
-            if any(key[t] for t in targets):
-                reads |= r
-                outs |= o
-        save = []
-        for i, a in enumerate(self.op.schema.args):
-            if not a.is_tensor:
-                save.append(0)
-            elif i in reads:
-                save.append(2 if a.list else 1)
-            else:
-                save.append(3)
-        return tuple(save), outs
-
-
-def _getter(p, index, order, schema, reads, outs, f, ks):
-    if p == "g":
-        return lambda node, gs, args, out: _grad(node, gs, 0)
-    if p == "gs":
-        return lambda node, gs, args, out: gs
-    if p == "needs":
-        at = [order.index(k) for k in ks]
-        return lambda node, gs, args, out: [node.needs[t] for t in at]
-    if p == "node":
-        return lambda node, gs, args, out: node
-    if p in index:
-        i = index[p]
-        if schema.args[i].is_tensor:
-            reads.add(i)
-        return lambda node, gs, args, out: args[i]
-    if p in ("out", "result"):
-        outs.add(0)
-        return lambda node, gs, args, out: out[0]
-    if p[:3] == "out" and p[3:].isdigit():
-        k = int(p[3:])
-        outs.add(k)
-        return lambda node, gs, args, out: out[k]
-    if p[0] == "g" and p[1:].isdigit():
-        k = int(p[1:])
-        return lambda node, gs, args, out: _grad(node, gs, k)
-    for suffix, k in (("_shape", 0), ("_dtype", 1)):
-        if p.endswith(suffix) and p[: -len(suffix)] in index:
+    def _expression(self, p, index, order, schema, targets, reads, outs):
+        """What a formula's parameter reads, as source; notes the arguments and outputs that must be saved for it."""
+        known = {"gs": "gs", "node": "node", "needs": f"[needs[t] for t in {targets}]", "g": "_grad(node, gs, 0)"}
+        if p in known:
+            return known[p]
+        if p in index:
+            if schema.args[index[p]].is_tensor:
+                reads.add(index[p])
+            return f"args[{index[p]}]"
+        k = 0 if p in ("out", "result") else int(p[3:]) if p[:3] == "out" and p[3:].isdigit() else None
+        if k is not None:
+            outs.add(k)
+            return f"outs[{k}]"
+        if p[0] == "g" and p[1:].isdigit():
+            return f"_grad(node, gs, {p[1:]})"
+        for suffix, k in (("_shape", 0), ("_dtype", 1)):
             name = p[: -len(suffix)]
-            t = order.index(name) if name in order else None
-            if t is None:
-                i = index[name]
-                reads.add(i)
-                return (lambda node, gs, args, out: args[i]._shape) if k == 0 else (lambda node, gs, args, out: args[i].dtype)
-            if schema.args[index[name]].list:
-                return lambda node, gs, args, out: [m[k] for m in node._in_meta[f.start(t, node) : f.start(t, node) + len(node._in_meta) - len(f.diff) + 1]]
-            return lambda node, gs, args, out: node._in_meta[f.start(t, node)][k]
-    raise TypeError(f"{schema.text}: a derivative names '{p}', which is neither an argument, nor g, out, needs")
+            if p.endswith(suffix) and name in index:
+                if name not in order:
+                    reads.add(index[name])
+                    return f"args[{index[name]}].{('_shape', 'dtype')[k]}"
+                at = order.index(name)
+                if at == self.list_at:
+                    return f"[m[{k}] for m in node._in_meta[{at}:{at} + _n]]"
+                return f"node._in_meta[{self._slot(at)}][{k}]"
+        raise TypeError(f"{schema.text}: a derivative names '{p}', which is neither an argument, nor g, out, needs")
+
+    def _backward(self, steps):
+        env, body = {"_grad": _grad}, ["needs = node.needs", "result = [None] * len(node._edges)"]
+        if self.list_at is not None:
+            body.append(f"_n = len(result) - {len(self.diff) - 1}")
+        for s, (targets, fn, found) in enumerate(steps):
+            env[f"_f{s}"] = fn
+            call = f"_f{s}({', '.join(found)})"
+            if len(targets) > 1:
+                body.append(f"if {' or '.join(f'needs[{t}]' for t in targets)}:\n        r = {call}")
+                body += [f"    if needs[{t}]: result[{self._slot(t)}] = r[{k}]" for k, t in enumerate(targets)]
+            elif targets[0] == self.list_at:
+                body.append(f"if needs[{targets[0]}]: r = {call}; result[{targets[0]}:{targets[0]} + len(r)] = r")
+            else:
+                body.append(f"if needs[{targets[0]}]: result[{self._slot(targets[0])}] = {call}")
+        return _compile("backward(node, gs, args, outs)", [*body, "return tuple(result)"], env)
+
+    def _recorder(self, op):
+        args = op.schema.args
+        env = {"_mode": MODE, "_new": object.__new__, "_class": self.node_class, "_seq": next_sequence, "_numbers": _NUMBERS, "_accumulator": accumulator,
+               "_edge": edge, "_meta": meta_of, "_saved": Saved, "_list": save_list, "_pack": _pack, "_stack": traceback.format_stack,
+               "_defaults": tuple(a.default for a in args)}
+        body = [f"if len(args) < {len(args)}: args += _defaults[len(args):]", "node = _new(_class)", "node._pre_hooks = node._post_hooks = node._tensor_hooks = None", "node._seq = _seq()",
+                f"{''.join(f'a{i}, ' for i in range(len(args)))} = args"]
+        edges, metas, needs = [], [], [f"n{k}" for k in range(len(self.diff))]
+        for k, i in enumerate(self.diff):
+            if k == self.list_at:
+                body += [f"e{k} = [None if t is None else _edge(t) for t in a{i}]", f"m{k} = [None if t is None else _meta(t) for t in a{i}]",
+                         f"n{k} = any(e is not None for e in e{k})"]
+                edges.append(f"*e{k}")
+                metas.append(f"*m{k}")
+                continue
+            edges.append(f"e{k}")
+            metas.append(f"m{k}")
+            number = f"if a{i}.__class__ in _numbers: e{k} = m{k} = None; n{k} = False\n    el" if args[i].type != "Tensor" else ""
+            body += [f"{number}if a{i}._requires_grad:\n"
+                     f"        fn = a{i}._grad_fn if a{i}._view is None else a{i}._get_grad_fn()\n"
+                     f"        e{k} = (_accumulator(a{i}), 0) if fn is None else (fn, a{i}._output_nr)\n"
+                     f"        m{k} = (a{i}._shape, a{i}.dtype, a{i}.device); n{k} = True\n"
+                     f"    else: e{k} = None; m{k} = (a{i}._shape, a{i}.dtype, a{i}.device); n{k} = False"]
+        saved, versions = [], []
+        for i, a in enumerate(args):
+            when = self._when(lambda reads, outs: i in reads)
+            if not a.is_tensor:
+                saved.append(f"a{i}")
+                versions.append("None")
+            elif a.list:
+                saved.append(f"_list(a{i}) if {when} else None")
+                versions.append("None")
+            else:
+                number = f" or a{i}.__class__ in _numbers" if a.type != "Tensor" else ""
+                saved.append(f"a{i} if {when} else None")
+                versions.append(f"None if not ({when}){number} else 0 if a{i}._vc is None else a{i}._vc[0]" if when != "False" else "None")
+        body += [f"node._edges = ({''.join(e + ', ' for e in edges)})", f"node._in_meta = ({''.join(m + ', ' for m in metas)})",
+                 f"node.needs = ({''.join(n + ', ' for n in needs)})", f"node.saved = ({''.join(s + ', ' for s in saved)})",
+                 f"node.versions = ({''.join(v + ', ' for v in versions)})", "if _mode.saved_hooks: _pack(node)",
+                 "if _mode.anomaly: node.trace = ''.join(_stack()[:-3])"]
+        kept = sorted(set().union(*(outs for _, _, outs in self.reads)))
+        when = {k: self._when(lambda reads, outs: k in outs) for k in kept}
+        need_any = " or ".join(dict.fromkeys(when.values()))
+        if "[]" in op.schema.returns or op.schema.returns.startswith("("):
+            skip = tuple(op.options.get("non_differentiable", ()))
+            body.append("node._out_meta = [(t._shape, t.dtype, t.device) for t in out]")
+            outs = ", ".join(f"_saved(out[{k}], node, {k}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
+            body.append(f"node.outs = [{outs}] if {need_any} else None" if kept else "node.outs = None")
+            body.append("for k, t in enumerate(out):\n"
+                        f"        if t.dtype.category >= 2 and k not in {skip}: t._requires_grad = True; t._grad_fn = node; t._output_nr = k")
+        else:
+            body.append("node._out_meta = ((out._shape, out.dtype, out.device),)")
+            body.append(f"node.outs = [_saved(out, node, 0)] if {need_any} else None" if kept else "node.outs = None")
+            body.append("if out.dtype.category >= 2: out._requires_grad = True; out._grad_fn = node")
+        return _compile("record(out, args)", [*body, "return node"], env)
+
+    def _when(self, wanted):
+        """The condition, over what needs a gradient, under which something is read."""
+        targets = {t for ts, reads, outs in self.reads if wanted(reads, outs) for t in ts}
+        return " or ".join(f"n{t}" for t in sorted(targets)) or "False"
+
+
+def _compile(head, body, env):
+    exec(compile(f"def {head}:\n    " + "\n    ".join(body), f"<{head}>", "exec"), env)
+    return env[head.split("(")[0]]
+
+
+def _pack(node):
+    """Under saved_tensors_hooks: hand what was saved to them."""
+    node.saved = tuple(Saved(a) if v is not None else a for a, v in zip(node.saved, node.versions))
+    node.versions = (None,) * len(node.saved)
 
 
 def _grad(node, gs, k):
@@ -251,10 +237,6 @@ def _grad(node, gs, k):
 
 def zeros_like_meta(shape, dtype, device):
     return REGISTRY_FN("zeros")(shape, dtype=dtype, device=device)
-
-
-def _compile_formulas(op):
-    return _Formulas(op)
 
 
 # ------------------------------------------------------------------------------------------------ declaring
