@@ -4,11 +4,13 @@ MindSpore is loaded by the first kernel. Its traps on CPU are cured here: kernel
 (two Python threads inside kernels crash the process), fork handlers are registered, oneDNN is kept off the AVX-512
 convolution path that falls back to a reference loop, and every primitive carries its target explicitly.
 """
+import ast
 import ctypes
 import os
 import threading
 from functools import partial
-from inspect import signature
+from inspect import getsource, signature
+from textwrap import dedent
 
 import numpy as np
 
@@ -78,9 +80,6 @@ def ms_dtype(d):
     return getattr(_ms or mindspore(), "bool_" if d.name == "bool" else d.name)
 
 
-_PLUMBING = {"jit_context", "compiled", "default_output", "run_op"}
-
-
 def primitive_class(name, legacy=False):
     """The Python class of a primitive: PyBoost's, else the legacy one; None if there is neither."""
     ms = mindspore()
@@ -125,11 +124,9 @@ def _build(name, init, target, legacy, attrs):
         return partial(_needs_init, name)
     prim = cls(*init, **attrs)
     prim.set_device(target) if hasattr(prim, "set_device") else prim.add_prim_attr("primitive_target", target)
-    code = getattr(cls.__call__, "__code__", None)
-    if code is not None and not init and not attrs:
-        direct = [n for n in code.co_names if n not in _PLUMBING]
-        if len(direct) == 1 and direct[0].startswith("pyboost_"):
-            return _direct(prim, getattr(c, direct[0]), cls.__call__.__defaults__ or (), code.co_argcount - 1)
+    direct = _direct(prim, cls, c)
+    if direct is not None:
+        return direct
 
     def call(*args):
         with LOCK:
@@ -141,15 +138,34 @@ def _needs_init(name, *args):
     raise TypeError(f"{name} needs constructor arguments: call .of(...) first")
 
 
-def _direct(prim, fn, defaults, arity):
-    lock = LOCK
-    first = arity - len(defaults)
+def _direct(prim, cls, c):
+    """The generated __call__ of a primitive without its detours: one call of `pyboost_*` with the arguments and the constructor's attributes.
 
-    def call(*args):
-        n = len(args)
-        with lock:
-            return fn(prim, [*args] if n == arity else [*args, *defaults[n - first:]])
-    return call
+    None where the class does anything else. Each microsecond here is a twentieth of a small operator.
+    """
+    code = getattr(cls.__call__, "__code__", None)
+    if code is None or sum(n.startswith("pyboost_") for n in code.co_names) != 1:
+        return None
+    function = ast.parse(dedent(getsource(cls.__call__))).body[0]
+    calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id.startswith("pyboost_")]
+    if len(calls) != 1 or len(calls[0].args) != 2 or not isinstance(calls[0].args[1], ast.List) or function.args.vararg:
+        return None
+    env = {n: cls.__call__.__globals__[n] for n in code.co_names if n in cls.__call__.__globals__}
+    env |= {"_fn": getattr(c, calls[0].func.id), "_prim": prim, "_lock": LOCK}
+    for n in ast.walk(calls[0]):
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self":
+            env["_" + n.attr] = getattr(prim, n.attr)
+    values = ast.unparse(_Constants().visit(calls[0].args[1]))
+    params = ast.unparse(ast.arguments(**{**vars(function.args), "args": function.args.args[1:]}))
+    exec(f"def call({params}):\n    with _lock:\n        return _fn(_prim, {values})", env)
+    return env["call"]
+
+
+class _Constants(ast.NodeTransformer):
+    """self.attr, fixed when the primitive is made, becomes a global."""
+
+    def visit_Attribute(self, node):
+        return ast.Name("_" + node.attr, ast.Load()) if isinstance(node.value, ast.Name) and node.value.id == "self" else self.generic_visit(node)
 
 
 def transpose_kernel():
