@@ -13,7 +13,7 @@ import torch
 from mindtorch_proxy.runtime import pyboost
 
 
-def measure(pairs, rounds, calls=300):
+def measure(pairs, rounds, calls=30):
     best = [[float("inf")] * len(p) for p in pairs]
     for _ in range(rounds):
         for i, p in enumerate(pairs):
@@ -28,7 +28,7 @@ def measure(pairs, rounds, calls=300):
 
 def main():
     ap = argparse.ArgumentParser()
-    ap.add_argument("--rounds", type=int, default=9)
+    ap.add_argument("--rounds", type=int, default=90)
     opt = ap.parse_args()
     a, b = torch.rand(3, 4) + 0.5, torch.rand(3, 4) + 0.5
     ag, bg = a.clone().requires_grad_(), b.clone().requires_grad_()

@@ -331,6 +331,11 @@ def requires_grad(o, args):
 
 def common_device(o, args):
     """The device of the call; 0-d CPU tensors may meet any device, others must agree."""
+    for i in o.tensor_args:
+        if getattr(args[i], "device", None) is not CPU:
+            break
+    else:
+        return CPU
     device = None
     zero = None
     for i in o.tensor_args:
@@ -356,7 +361,7 @@ def common_device(o, args):
 def _make_general(o):
     prepare, meta, tensor_args = o.prepare, o.meta, o.tensor_args
     single = len(tensor_args) == 1 and not o.schema.args[tensor_args[0]].list
-    first = tensor_args[0] if single else None
+    first, quick = o.first, o.quick
     differentiable = o.derivative is not None
     device_arg = next((i for i, a in enumerate(o.schema.args) if a.base == "Device"), None)
 
@@ -373,8 +378,15 @@ def _make_general(o):
         if device is META:
             out = tuple(meta_tensor(*s) for s in spec) if spec.__class__ is list else meta_tensor(*spec)
         else:
-            out = backend(device.type).run(o, spec, args)
-        if differentiable and MODE.grad and requires_grad(o, args):
+            # a kernel used before takes the call, or leaves it to the backend by answering None
+            kernel = quick.get(args[first].dtype) if quick and device is CPU and args[first] is not None else None
+            out = None if kernel is None else kernel(spec, args)
+            if out is None:
+                out = backend(device.type).run(o, spec, args)
+        if single:
+            if differentiable and args[first]._requires_grad and MODE.grad:
+                o.record(out, args)
+        elif differentiable and MODE.grad and requires_grad(o, args):
             o.record(out, args)
         return out
 

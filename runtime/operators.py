@@ -44,6 +44,8 @@ def _make(dunder, name, reflected):
         numbers, takes, over = (plain, Tensor, STATE) if name == "matmul" else (plain.with_numbers, (Tensor, int, float, complex), STATE)
 
         def operator(self, other):
+            if quick and self.__class__ is Tensor and other.__class__ is Tensor and not over.active:
+                return run(self, other)
             if quick and not over.active and self.__class__ in plain and other.__class__ in numbers and other is not None:
                 return run(self, other)
             try:

@@ -4,6 +4,7 @@ MindSpore is loaded by the first kernel. Its traps on CPU are cured here: kernel
 (two Python threads inside kernels crash the process), fork handlers are registered, oneDNN is kept off the AVX-512
 convolution path that falls back to a reference loop, and every primitive carries its target explicitly.
 """
+import _thread
 import ast
 import ctypes
 import os
@@ -16,7 +17,7 @@ import numpy as np
 
 LOCK = threading.RLock()
 _cache = {}
-_ms = None
+_ms = _from_numpy = _data_ptr = None
 
 
 def mindspore():
@@ -52,7 +53,15 @@ def version():
 
 def tensor_from_array(array):
     """A MindSpore tensor over the memory of a contiguous, aligned NumPy array."""
-    return (_ms or mindspore()).Tensor.from_numpy(array)
+    return (_from_numpy or _functions()[0])(array)
+
+
+def _functions():
+    """The C functions below Tensor.from_numpy and Tensor._data_ptr: on 2.7.2 and 2.10 the methods only check and hand on."""
+    global _from_numpy, _data_ptr
+    base = getattr(mindspore().common.tensor, "TensorPy_", None) or mindspore().Tensor
+    _from_numpy, _data_ptr = base.from_numpy, base._data_ptr
+    return _from_numpy, _data_ptr
 
 
 _buffers: dict = {}
@@ -70,7 +79,7 @@ def array_of(ms, shape, np_dtype):
     if t is None:
         # one ctypes type for each power of two: they are never freed
         t = _buffers[k] = ctypes.c_char * (1 << k)
-    b = t.from_address(ms._data_ptr())
+    b = t.from_address((_data_ptr or _functions()[1])(ms))
     b._owner = ms
     return np.ndarray(shape, np_dtype, b)
 
@@ -151,13 +160,15 @@ def _direct(prim, cls, c):
     if len(calls) != 1 or len(calls[0].args) != 2 or not isinstance(calls[0].args[1], ast.List) or function.args.vararg:
         return None
     env = {n: cls.__call__.__globals__[n] for n in code.co_names if n in cls.__call__.__globals__}
-    env |= {"_fn": getattr(c, calls[0].func.id), "_prim": prim, "_lock": LOCK}
+    env |= {"_fn": getattr(c, calls[0].func.id), "_prim": prim, "_lock": LOCK, "_threads": _thread._count}
     for n in ast.walk(calls[0]):
         if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "self":
             env["_" + n.attr] = getattr(prim, n.attr)
     values = ast.unparse(_Constants().visit(calls[0].args[1]))
-    params = ast.unparse(ast.arguments(**{**vars(function.args), "args": function.args.args[1:]}))
-    exec(f"def call({params}):\n    with _lock:\n        return _fn(_prim, {values})", env)
+    # without other threads there is nobody to lock out: only a running thread starts another
+    exec(f"def call({', '.join(a.arg for a in function.args.args[1:])}):\n    if not _threads():\n        return _fn(_prim, {values})\n"
+         f"    with _lock:\n        return _fn(_prim, {values})", env)
+    env["call"].__defaults__ = cls.__call__.__defaults__
     return env["call"]
 
 

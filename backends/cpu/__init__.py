@@ -7,21 +7,23 @@ from ...runtime.device import CPU
 from ...runtime.autograd import MODE
 from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
 from . import table
+from .quiet import quiet
 
 # elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower than equal shapes
 EXPAND_FROM = 2048
 
 
 class Impl:
-    """A kernel chosen for one operator and dtype."""
+    """A kernel chosen for one operator and dtype; limit: elements from which another one is better."""
 
-    __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why", "role")
+    __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why", "role", "convert")
 
     def __init__(self, op, dtype, kernel, compute):
         self.op, self.dtype, self.kind, self.compute, self.calls = op, dtype, kernel.kind, compute, 0
         self.primitive, self.limit, self.out, self.why = kernel.primitive, None, None, kernel.why
         self.fn, self.role = kernel.bind(op), table.ROLES.get(op.full, "compute")
         self.native_broadcast = kernel.broadcasts
+        self.convert = None if kernel.tensors or kernel.kind == "composite" else Tensor._array if kernel.kind == "numpy" else Tensor._mstensor
         CPU_BACKEND.impls.append(self)
 
     @classmethod
@@ -35,7 +37,7 @@ class Impl:
         def fn(m):
             shape = m._shape
             r = prim(pyboost.tensor_from_array(pyboost.array_of(m, shape, _F32).astype(_F64)))
-            with np.errstate(over="ignore"):
+            with quiet():
                 return pyboost.tensor_from_array(pyboost.array_of(r, shape, _F64).astype(_F32))
 
         self.fn = fn
@@ -80,7 +82,7 @@ class Cpu(backend.Backend):
         key = (value, value.__class__, dtype) if value else (str(value), dtype)
         t = self._scalars.get(key)
         if t is None:
-            with np.errstate(all="ignore"):
+            with quiet():
                 a = _number(value, dtype)
             t = pyboost.tensor_from_array(a)
             if value == value:
@@ -108,7 +110,7 @@ class Cpu(backend.Backend):
         keep = op.options.get("keep")
         kind = impl.kind
         if kind == "numpy":
-            with np.errstate(all="ignore"):
+            with quiet():
                 r = impl.fn(*[_operand_array(t, work if keep is None or i not in keep else t.dtype) for i, t in enumerate(operands)], *attrs)
             if r.__class__ is not np.ndarray:
                 r = np.asarray(r)
@@ -178,10 +180,6 @@ class Cpu(backend.Backend):
 
     # ---------------------------------------------------------------- everything else
     def run(self, op, spec, args):
-        if op.quick:
-            impl = op.quick.get(getattr(args[op.first], "dtype", None))
-            if impl is not None and spec[0] is not None and 0 not in spec[0]:
-                return self._run_quick(impl, spec, args)
         multi = spec.__class__ is list
         if (all(s[0] is not None and 0 in s[0] for s in spec) and spec if multi else spec[0] is not None and 0 in spec[0]) and not op.options.get("empty_ok"):
             out = tuple(from_array(np.empty(s[0], s[1].np), s[1]) for s in spec) if multi else from_array(np.empty(spec[0], spec[1].np), spec[1])
@@ -210,7 +208,7 @@ class Cpu(backend.Backend):
             finally:
                 MODE.grad = prev
         else:
-            convert = self._array_of if kind == "numpy" else self._ms_of
+            convert = self._array_of if kind == "numpy" else self._ms_of if impl.convert is not None else self._tensor_of
             conv = list(args)
             for i in op.tensor_args:
                 a = args[i]
@@ -221,39 +219,63 @@ class Cpu(backend.Backend):
                 elif isinstance(a, Tensor):
                     conv[i] = convert(a, work if low is not None and a.dtype is key else None)
             if kind == "numpy":
-                with np.errstate(all="ignore"):
+                with quiet():
                     r = impl.fn(*conv)
             else:
                 r = impl.fn(*conv)
         if multi:
             return tuple(self._finish(x, s) for x, s in zip(r, spec))
-        if low is None and switch is None and op.first is not None and args[op.first] is not None and kind != "numpy":
-            op.quick[key] = impl
+        if low is None and not large and op.first is not None and args[op.first] is not None:
+            impl.limit = switch
+            op.quick[key] = self._quick(impl)
         return self._finish(r, spec)
 
-    def _run_quick(self, impl, spec, args):
-        """A kernel chosen before, no dtype to change, one result."""
-        impl.calls += 1
-        if impl.kind == "composite":
-            prev, MODE.grad = MODE.grad, False
-            try:
-                r = impl.fn(*args)
-            finally:
-                MODE.grad = prev
-            return r if r.__class__ is Tensor and r.dtype is spec[1] else self._finish(r, spec)
-        r = impl.fn(*[a if not t or a is None else a._mstensor() for t, a in zip(impl.op.is_tensor, args)])
-        if r.__class__ is Tensor or r.__class__ is np.ndarray:
-            return self._finish(r, spec)
-        if r.__class__ is np.ndarray:
-            return self._finish(r, spec)
-        if impl.out is not spec[1]:
-            if _ms_out(r) is not spec[1]:
-                return self._finish(r, spec)
-            impl.out = spec[1]
-        shape = spec[0]
-        if r._shape != shape:
-            return self._finish(r, spec)
-        return wrap(r, shape, spec[1])
+    def _quick(self, impl):
+        """The short way of a kernel chosen before, with no dtype to change and one result; None where it does not apply."""
+        fn, kind, convert, limit, finish, size, op = impl.fn, impl.kind, impl.convert, impl.limit, self._finish, self._size, impl.op
+        is_tensor = op.is_tensor
+        # one tensor argument, the first: nearly all operators
+        one = op.tensor_args == [0]
+
+        def kernel(spec, args):
+            shape, dtype = spec[0], spec[1]
+            if shape is None or 0 in shape or limit is not None and size(op, args, spec) >= limit:
+                return None
+            impl.calls += 1
+            if convert is None:
+                r = fn(*args)
+            elif one:
+                r = fn(convert(args[0]), *args[1:])
+            else:
+                r = fn(*[a if not t or a is None else convert(a) for t, a in zip(is_tensor, args)])
+            c = r.__class__
+            if c is Tensor or getattr(r, "_shape", None) != shape:  # a NumPy array, or a scalar of its own
+                return finish(r, spec)
+            if impl.out is not dtype:
+                impl.out = _ms_out(r)
+                if impl.out is not dtype:
+                    return finish(r, spec)
+            return wrap(r, shape, dtype)
+
+        if kind == "composite":
+            def kernel(spec, args):  # noqa: F811
+                shape = spec[0]
+                if shape is None or 0 in shape or limit is not None and size(op, args, spec) >= limit:
+                    return None
+                impl.calls += 1
+                prev, MODE.grad = MODE.grad, False
+                try:
+                    r = fn(*args)
+                finally:
+                    MODE.grad = prev
+                return r if r.__class__ is Tensor and r.dtype is spec[1] else finish(r, spec)
+        elif kind == "numpy":
+            run = kernel
+
+            def kernel(spec, args):
+                with quiet():
+                    return run(spec, args)
+        return kernel
 
     def _key_dtype(self, op, spec, args):
         k = op.options.get("key")
@@ -270,14 +292,16 @@ class Cpu(backend.Backend):
         return spec[0][1] if spec.__class__ is list else spec[1]
 
     def _size(self, op, args, spec):
-        n = 0
+        n = numel((spec[0][0] if spec else ()) if spec.__class__ is list else spec[0] or ())
         for i in op.tensor_args:
             a = args[i]
-            for t in a if a.__class__ in (list, tuple) else (a,):
-                if isinstance(t, Tensor):
+            for t in a if a.__class__ is list or a.__class__ is tuple else (a,):
+                if t is not None:
                     n = max(n, numel(t._shape))
-        shape = (spec[0][0] if spec else ()) if spec.__class__ is list else spec[0]
-        return max(n, numel(shape or ()))
+        return n
+
+    def _tensor_of(self, t, dtype):
+        return t if dtype is None else self.cast(t, dtype)
 
     def _array_of(self, t, dtype):
         a = t._array()
@@ -387,9 +411,9 @@ def _astype(a, dtype):
     if a.dtype.kind == "c" and dtype.category != dt.COMPLEX:
         a = a.real if dtype.category != dt.BOOL else a != 0
     if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
-        with np.errstate(all="ignore"):
+        with quiet():
             return a.astype(np.float32 if a.dtype.kind == "V" else a.dtype).astype(np.int64).astype(dtype.np)
-    with np.errstate(all="ignore"):
+    with quiet():
         if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
             return a.astype(np.float32) != 0
         return a.astype(dtype.np)

@@ -1,5 +1,6 @@
 """The table of what stands in for a primitive on CPU: kind, reason, dtypes, and the size from which it pays."""
 from collections import Counter
+from functools import partial
 
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
@@ -25,12 +26,13 @@ class Kernel:
 
     kind: pyboost, legacy, composite or numpy. fn: for pyboost and legacy a primitive's name, or a function (prim, *args) where `primitive`
     names it. dtypes: codes it takes. why: the reason a later kind stands in. above: elements from which it is preferred, or 0.
+    tensors: fn takes the runtime's tensors, because it looks at strides, or at values on the host, before it calls the primitive.
     """
-    __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts")
+    __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors")
 
-    def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None):
+    def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False):
         self.kind, self.fn, self.primitive, self.why, self.above, self.broadcasts = kind, fn, primitive, why, above, broadcasts
-        self.init, self.attrs = init, attrs or {}
+        self.init, self.attrs, self.tensors = init, attrs or {}, tensors
         codes = dtypes if dtypes is not None else DTYPES.get(primitive, "") if kind in ("pyboost", "legacy") else ALL
         self.dtypes = frozenset(CODES[c] for c in codes)
 
@@ -43,7 +45,7 @@ class Kernel:
             mapping = self.fn or (op.prim_call if self.kind == "pyboost" and op.prim == self.primitive else None)
             if mapping is None:
                 return prim
-            return lambda *args: mapping(prim, *args)
+            return partial(mapping, prim)
         return self.fn
 
 
@@ -52,9 +54,9 @@ def _add(names, kernel):
         _entries.setdefault(n, []).append(kernel)
 
 
-def pyboost_(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True):
+def pyboost_(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, tensors=False):
     """Another PyBoost primitive, or other arguments, than the operator declares."""
-    _add(names, Kernel("pyboost", fn, primitive, dtypes, why, above, broadcasts))
+    _add(names, Kernel("pyboost", fn, primitive, dtypes, why, above, broadcasts, tensors=tensors))
 
 
 def legacy(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, init=(), **attrs):

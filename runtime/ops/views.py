@@ -33,9 +33,13 @@ def infer_size(size, n):
         if known == 0 or n % known:
             raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {n}")
         size = tuple(n // known if s == -1 else s for s in size)
-    elif any(s < 0 for s in size):
-        raise RuntimeError(f"invalid shape dimension {min(size)}")
-    if numel(size) != n:
+        return size
+    count = 1
+    for s in size:
+        if s < 0:
+            raise RuntimeError(f"invalid shape dimension {min(size)}")
+        count *= s
+    if count != n:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {n}")
     return size
 
@@ -79,7 +83,7 @@ def _view_geometry(self, size):
     return size, _norm(size, st), self._offset
 
 
-view("Tensor.view(Tensor(a) self, int[] size) -> Tensor(a)", _view_geometry, derivative=lambda g, self_shape: T.reshape(g, self_shape), varargs="size")
+_view = view("Tensor.view(Tensor(a) self, int[] size) -> Tensor(a)", _view_geometry, derivative=lambda g, self_shape: T.reshape(g, self_shape), varargs="size")
 
 
 def _view_dtype(self, dtype):
@@ -117,10 +121,9 @@ view("Tensor.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_d
 @composite("reshape(Tensor self, int[] shape) -> Tensor", varargs="shape")
 def reshape(self, shape):
     """A view where one exists, else a copy."""
-    size = infer_size(shape, numel(self._shape))
-    if self._stride is not None and view_strides(self._shape, self._stride, size) is None:
+    if self._stride is not None and view_strides(self._shape, self._stride, infer_size(shape, numel(self._shape))) is None:
         self = self.contiguous()
-    return self.view(size)
+    return _view.call(self, shape)
 
 
 @composite("Tensor.view_as(Tensor self, Tensor other) -> Tensor")

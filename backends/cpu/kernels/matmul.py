@@ -24,7 +24,7 @@ def _variants(name):
     def run(prim, a, b, ta, tb):
         f = made.get((ta, tb))
         if f is None:
-            f = made[ta, tb] = pyboost.primitive(name, ta, tb)
+            f = made[ta, tb] = prim.of(ta, tb)
         return f(a, b)
     return run
 
@@ -35,7 +35,8 @@ add_row = op("_add_row(Tensor self, Tensor row) -> Tensor", "Add", meta=lambda r
 numpy("_add_row", "no kernel for complex128", np.add, dtypes="D")
 legacy("_add_row", "BiasAdd", "Add's broadcasting loop takes 45 times as long from 16k elements on", above=16384)
 WHY = "the transpose flags are constructor arguments"
-pyboost_("_mm_flags", "MatMul", WHY, fn=_variants("MatMul"))
+_matmul = _variants("MatMul")
+pyboost_("_mm_flags", "MatMul", WHY, fn=_matmul)
 # BatchMatMul conjugates a complex operand that it transposes: _layout never asks for that
 pyboost_("_bmm_flags", "BatchMatMul", WHY, fn=_variants("BatchMatMul"), dtypes="efdaBsilF")
 numpy("_mm_flags _bmm_flags", "no kernel for complex128", lambda a, b, ta, tb: np.matmul(a, b), dtypes="D")
@@ -79,7 +80,19 @@ without("linalg.cross", CROSS)
 INIT = "p is a constructor argument"
 without("_cdist _pdist", INIT)
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
-composite("mm bmm", FLAGGED)(product)
+composite("bmm", FLAGGED)(product)
+numpy("mm", "MatMul lacks complex128", np.matmul, dtypes="D")
+
+
+def _mm(prim, a, b):
+    if not a._shape[1]:
+        return np.zeros((a._shape[0], b._shape[1]), a.dtype.np)
+    (a, ta), (b, tb) = (a, False) if a._stride is None else _layout(a), (b, False) if b._stride is None else _layout(b)
+    return _matmul(prim, a._mstensor(), b._mstensor(), ta, tb)
+
+
+without("mm", FLAGGED)
+pyboost_("mm", "MatMul", FLAGGED, _mm, tensors=True)
 
 
 @composite("_mm", FLAGGED)

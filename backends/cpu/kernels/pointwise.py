@@ -111,7 +111,10 @@ def _right_shift(a, b):
 # ------------------------------------------------------------------------------------------------ NaN, zeros, infinities
 def _div(prim, a, b):
     """Div takes -0 for 0 and gives -inf for NaN / 0: elsewhere it is right."""
-    if CPU_BACKEND.numbers.get(id(b)) or _alias(b).all():
+    if CPU_BACKEND.numbers.get(id(b)):
+        return prim(a, b)
+    divisors = _alias(b)
+    if np.count_nonzero(divisors) == divisors.size:
         return prim(a, b)
     return _prim("Select")(_prim("Equal")(b, CPU_BACKEND.scalar(0, _ms_out(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b))
 

@@ -15,8 +15,11 @@ def either(names, why, fn):
 def guarded(name, primitive, why, fn, dtypes, call=lambda prim, x, *args: prim(x, *args)):
     """The primitive for small tensors that hold something, `fn` for all else."""
     without(name, why)
-    pyboost_(name, primitive, why, lambda prim, x, *args: call(prim, x, *args) if x.shape and 0 not in x.shape else fn(x.asnumpy(), *args),
-             dtypes)
+
+    def kernel(prim, x, *args):
+        shape = x._shape
+        return call(prim, x, *args) if shape and 0 not in shape else fn(x.asnumpy(), *args)
+    pyboost_(name, primitive, why, kernel, dtypes)
     either(name, why, fn)
 
 
