@@ -46,6 +46,7 @@ class Impl:
 
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+_PLAIN = frozenset((int, float, bool, complex, type(None)))  # what may stand where a tensor might
 
 
 class Cpu(backend.Backend):
@@ -247,7 +248,7 @@ class Cpu(backend.Backend):
             elif one:
                 r = fn(convert(args[0]), *args[1:])
             else:
-                r = fn(*[a if not t or a is None else convert(a) for t, a in zip(is_tensor, args)])
+                r = fn(*[a if not t or a.__class__ in _PLAIN else convert(a) for t, a in zip(is_tensor, args)])
             c = r.__class__
             if c is Tensor or getattr(r, "_shape", None) != shape:  # a NumPy array, or a scalar of its own
                 return finish(r, spec)
@@ -296,7 +297,7 @@ class Cpu(backend.Backend):
         for i in op.tensor_args:
             a = args[i]
             for t in a if a.__class__ is list or a.__class__ is tuple else (a,):
-                if t is not None:
+                if t.__class__ not in _PLAIN:
                     n = max(n, numel(t._shape))
         return n
 
