@@ -1,6 +1,7 @@
 """Storages: memory without shape. On CPU the truth is bytes that NumPy and MindSpore both see."""
 import mmap
 import os
+import sys
 
 import numpy as np
 
@@ -70,6 +71,30 @@ class UntypedStorage:
             m = mmap.mmap(f.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
         return cls._from_array(np.frombuffer(m, dtype=np.uint8))
 
+    @classmethod
+    def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0, dtype=None):
+        """A copy of `count` elements of a buffer behind `offset` bytes, in this machine's byte order."""
+        if dtype is None:
+            raise RuntimeError("argument 'dtype' cannot be None")
+        data, size = np.frombuffer(buffer, np.uint8), dtype.itemsize
+        if byte_order is None and size > 1:
+            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+        if byte_order not in (None, "big", "little", "native"):
+            raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+        rest = data.size - offset
+        if offset < 0 or rest < 0:
+            raise ValueError(f"offset must be non-negative and no greater than buffer length ({offset}), but got {data.size}")
+        if count < 0 and rest % size:
+            raise ValueError(f"buffer size ({data.size}) must be a multiple of element size ({size})")
+        if (count if count >= 0 else rest // size) * size > rest:
+            raise ValueError(f"buffer has only {rest} elements after offset {offset}, but specified a size of {count}")
+        self = cls._from_array(data[offset:offset + (count * size if count >= 0 else rest)].copy())
+        if dtype is dt.bool_:
+            self._bytes[:] = self._bytes != 0
+        if byte_order not in (None, "native", sys.byteorder):
+            self.byteswap(dtype)
+        return self
+
     def _array(self):
         if self._bytes is None:
             raise NotImplementedError(f"Cannot access data of a storage on {self.device}")
@@ -137,8 +162,8 @@ class UntypedStorage:
         return self
 
     def byteswap(self, dtype):
-        a = self._array()
-        a[:] = a.view(f"u{dtype.itemsize}").byteswap().view(np.uint8)
+        a, size = self._array(), dtype.itemsize // (2 if dtype.is_complex else 1)
+        a[:] = a.view(f"u{size}").byteswap().view(np.uint8)
 
     def __getitem__(self, i):
         if isinstance(i, slice):
@@ -197,6 +222,12 @@ class TypedStorage:
             else:
                 wrap_storage = UntypedStorage._from_array(np.array(n, dtype=self.dtype.np).view(np.uint8).reshape(-1))
         self._untyped_storage = wrap_storage
+
+    @classmethod
+    def from_buffer(cls, *args, **kwargs):
+        """A storage of this class's dtype with a copy of a buffer's elements."""
+        d = kwargs.pop("dtype", None) or cls._class_dtype or dt.get_default_dtype()
+        return TypedStorage(wrap_storage=UntypedStorage.from_buffer(*args, dtype=d, **kwargs), dtype=d)
 
     def untyped(self):
         return self._untyped_storage

@@ -27,6 +27,7 @@ globals().update(_dt.ALL)
 globals().update(_dt.ALIASES)
 globals().update(_device.LAYOUTS)
 globals().update(_device.FORMATS)
+legacy_contiguous_format = _device.contiguous_format
 globals().update(_device.QSCHEMES)
 globals().update(_storage.LEGACY_STORAGES)
 globals().update(_creation)

@@ -57,6 +57,19 @@ def test_deepcopy_keeps_shared_storages_shared():
     assert pair[0].tolist() == [0, 1, 0, 0, 4, 5] and x.tolist() == [0, 1, 2, 3, 4, 5]
 
 
+def test_storages_copy_a_buffer():
+    buffer = bytearray(range(8))
+    storage = torch.ByteStorage.from_buffer(buffer, count=3, offset=2)
+    storage[0] = 9
+    assert torch.ByteTensor(storage).tolist() == [9, 3, 4] and buffer[2] == 2
+    assert torch.ShortStorage.from_buffer(buffer, "big", 2, 3).tolist() == [0x0304, 0x0506]
+    assert torch.BoolStorage.from_buffer(b"\0\2", "native").tolist() == [False, True]
+    for error, args in [(RuntimeError, (buffer,)), (ValueError, (buffer, "middle")), (ValueError, (buffer, "native", -1, 3)),
+                        (ValueError, (buffer, "native", 9)), (ValueError, (buffer, "native", 1, 9)), (TypeError, (3, "native"))]:
+        with pytest.raises(error):
+            torch.ShortStorage.from_buffer(*args)
+
+
 def test_set_and_storage_pointers():
     x = torch.arange(6.0)
     y = torch.empty(0).set_(x.untyped_storage(), 2, (2, 2), (2, 1))
