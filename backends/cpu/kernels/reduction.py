@@ -1,6 +1,7 @@
 """Reductions: primitives for small tensors, NumPy where their one-thread loops fall behind or ignore NaN."""
 import numpy as np
 
+from ..arrays import total_last
 from ..table import legacy, numpy, pyboost_, without
 
 SMALL = 2048  # elements from which NumPy wins by 3 and more
@@ -25,7 +26,10 @@ def guarded(name, primitive, why, fn, dtypes, call=lambda prim, x, *args: prim(x
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
 def _add(x, dims, **kw):
-    """np.add.reduce; columns dimension by dimension and in blocks, so that float errors grow with the block and not with the column."""
+    """np.add.reduce; large rows by BLAS in a third of the time; columns dimension by dimension and in blocks, so that float errors grow
+    with the block and not with the column."""
+    if x.size > 16384 and x.dtype.char in "fd" and dims and dims == (*range(dims[0], x.ndim),) and x.flags.c_contiguous:
+        return total_last(x.reshape(*x.shape[:dims[0]], -1))
     if x.dtype.kind not in "fc" or not dims or dims[-1] == x.ndim - 1:
         return np.add.reduce(x, dims, **kw)
     for d in reversed(dims):
@@ -135,7 +139,17 @@ def _scan(ufunc):
     wide = {"f": np.float64, "F": np.complex128}
 
     def fn(x, dim, dtype):
-        return ufunc.accumulate(x, dim, dtype=wide.get(x.dtype.char)) if x.ndim else x
+        if not x.ndim:
+            return x
+        if x.dtype.char != "f" or x.size < 65536:
+            return ufunc.accumulate(x, dim, dtype=wide.get(x.dtype.char))
+        # in blocks that stay in the cache in double precision too
+        rows = np.ascontiguousarray(np.moveaxis(x, dim, -1)).reshape(-1, x.shape[dim])
+        out, step = np.empty_like(rows), max(16384 // x.shape[dim], 1)
+        for i in range(0, len(rows), step):
+            block = rows[i:i + step].astype(np.float64)
+            out[i:i + step] = ufunc.accumulate(block, -1, out=block)
+        return np.ascontiguousarray(np.moveaxis(out.reshape(*x.shape[:dim], *x.shape[dim + 1:], x.shape[dim]), -1, dim))
     return fn
 
 
