@@ -358,7 +358,9 @@ class AccumulateGrad(Node):
                     g = g.contiguous() if v._stride is None and g._stride is not None else g.clone(memory_format=PRESERVE)
             v._grad = g
         elif MODE.grad:
-            v._grad = old + g
+            v._grad = _add(old, g)
+        elif old.is_sparse and not g.is_sparse:
+            v._grad = g + old
         else:
             old.add_(g)
         hooks = v.__dict__.get("_post_accumulate_grad_hooks")
@@ -570,7 +572,9 @@ def rebase(self, node, nr=0):
 
 # ------------------------------------------------------------------------------------------------ engine
 def _add(a, b):
-    return b if a is None else a if b is None else a + b
+    if a is None or b is None:
+        return b if a is None else a
+    return b + a if a.is_sparse else a + b
 
 
 class _Task(threading.local):
@@ -731,7 +735,7 @@ def _run_node(n, gs, captures, captured, needed, keep_graph, accumulate, buffers
             buffers[e[0]] = {e[1]: g}
         else:
             old = b.get(e[1])
-            b[e[1]] = g if old is None else old + g
+            b[e[1]] = g if old is None else _add(old, g)
         g = None
 
 

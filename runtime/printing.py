@@ -137,20 +137,33 @@ def _is(cls, name):
     return cls.__name__ == name and cls.__module__ in ("torch", "torch.nn.parameter")
 
 
+def _part(name, tensor, indent):
+    """The indices or the values of a sparse tensor."""
+    size = f", size={tuple(tensor.shape)}" if not tensor.numel() else ""
+    return f"{name}=tensor({_numbers(_values(tensor), indent + len(name) + 8)}{size})"
+
+
 def tensor_str(tensor, *, tensor_contents=None):
     """What repr(tensor) says; `tensor_contents` stands in for the numbers."""
     cls, options = type(tensor), PRINT_OPTS
-    plain = _is(cls, "Tensor") or _is(cls, "Parameter")
+    sparse = _is(cls, "SparseTensor")
+    plain = _is(cls, "Tensor") or _is(cls, "Parameter") or sparse
     text = "tensor(" if plain else cls.__name__ + "("
     indent, default = len(text), dt.get_default_dtype()
     dtype, shape, meta = tensor.dtype, tuple(tensor.shape), tensor.device.type == "meta"
     empty = 0 in shape
     suffixes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
-    if meta or (empty and len(shape) != 1) or not (empty or options.edgeitems):
+    if sparse:
+        suffixes.append(f"size={shape}, nnz={tensor._nnz()}")
+    elif meta or (empty and len(shape) != 1) or not (empty or options.edgeitems):
         suffixes.append(f"size={shape}")
-    implied = () if meta or empty else (dt.complex128 if default is dt.float64 else dt.complex64, dt.int64, dt.bool_)
+    implied = () if meta or empty and not sparse else (dt.complex128 if default is dt.float64 else dt.complex64, dt.int64, dt.bool_)
     if dtype is not default and dtype not in implied:
         suffixes.append(f"dtype={dtype}")
+    if sparse:
+        suffixes.append(f"layout={tensor.layout}")
+        tensor_contents = (",\n" + " " * indent).join(
+            _part(name, part, indent) for name, part in (("indices", tensor._indices()), ("values", tensor._values().detach())))
     if tensor_contents is None:
         tensor_contents = "..." if meta else _numbers(_values(tensor), indent)
     text += tensor_contents
@@ -163,7 +176,7 @@ def tensor_str(tensor, *, tensor_contents=None):
         suffixes.append(f"grad_fn=<{name}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    column = len(text) - text.rfind("\n") + 1
+    column = len(text) - text.rfind("\n") + 1 if not sparse else options.linewidth
     for suffix in suffixes:
         if column + len(suffix) + 2 > options.linewidth:
             text, column = text + ",\n" + " " * indent + suffix, indent + len(suffix)

@@ -649,7 +649,15 @@ def _refuse(name, what):
     return _named("torch._utils")(rebuild)
 
 
-_rebuild_sparse_tensor = _refuse("_rebuild_sparse_tensor", "sparse")
+@_named("torch._utils")
+def _rebuild_sparse_tensor(layout, data):
+    from .device import LAYOUTS
+    from .ops.sparse import sparse_coo_tensor
+    if layout is not LAYOUTS["sparse_coo"]:
+        raise NotImplementedError(f"torch.load: tensors of layout {layout} are not supported")
+    return sparse_coo_tensor(*data[:3], check_invariants=True, is_coalesced=len(data) > 3 and data[3])
+
+
 _rebuild_nested_tensor = _refuse("_rebuild_nested_tensor", "nested")
 _rebuild_qtensor = _refuse("_rebuild_qtensor", "quantized")
 _rebuild_wrapper_subclass = _refuse("_rebuild_wrapper_subclass", "wrapper subclass")

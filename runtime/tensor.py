@@ -224,7 +224,7 @@ class Tensor(metaclass=TensorMeta):
     def is_conj(self):
         return False
 
-    is_neg = is_inference = is_pinned = is_shared = is_coalesced = has_names = lambda self, *a: False
+    is_neg = is_inference = is_pinned = is_shared = has_names = lambda self, *a: False
     is_meta = property(lambda self: self.device is META)
     is_cpu = property(lambda self: self.device is CPU)
     is_npu = property(lambda self: self.device.type == "npu")

@@ -8,6 +8,7 @@ from mindtorch_proxy.runtime.generator import Generator, default_generator  # no
 from mindtorch_proxy.runtime.overrides import (DisableTorchFunction, DisableTorchFunctionSubclass, _disabled_torch_function_impl,  # noqa: F401
                                                has_torch_function as _has_torch_function)
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
+from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
 from mindtorch_proxy.runtime.tensor import Tensor as TensorBase  # noqa: F401
 
 _TensorBase = TensorBase
@@ -101,6 +102,14 @@ class ScriptModule(_TorchScriptOnly):
 
 class ScriptFunction(_TorchScriptOnly):
     """A compiled function: a name for isinstance, never made."""
+
+
+def _check_sparse_tensor_invariants():
+    return _INVARIANTS.checked
+
+
+def _set_check_sparse_tensor_invariants(enabled):
+    _INVARIANTS.checked = bool(enabled)
 
 
 def _jit_clear_class_registry():

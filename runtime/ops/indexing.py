@@ -384,6 +384,14 @@ def _gather_prepare(self, dim, index, sparse_grad):
     return self, dim, index, sparse_grad
 
 
+def _gather_grad(g, self_shape, dim, index, sparse_grad):
+    if sparse_grad:
+        from .sparse import gather_gradient
+
+        return gather_gradient(g, self_shape, dim, index)
+    return T.zeros(self_shape, dtype=g.dtype, device=g.device).scatter_add(dim, index, g)
+
+
 op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     "GatherD",
@@ -391,7 +399,7 @@ op(
     meta=lambda self, dim, index, sparse_grad: (index._shape, self.dtype),
     opmath=False,
     call=lambda p, self, dim, index, sparse_grad: p(self, dim, index),
-    derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).scatter_add(dim, index, g),
+    derivative=_gather_grad,
 )
 
 

@@ -26,7 +26,10 @@ def _embedding_meta(weight, indices, *_):
 
 def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq, sparse):
     if sparse:
-        raise NotImplementedError("embedding: sparse gradients (sparse=True) are not supported; use sparse=False")
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        from .sparse import rows_gradient
+        return rows_gradient(g, weight_shape, indices, padding_idx)
     return _dense_backward.call(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 

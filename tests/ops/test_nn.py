@@ -81,13 +81,6 @@ def test_second_derivatives_of_fused_norms():
             torch.testing.assert_close(a, b.detach())
 
 
-def test_sparse_embedding_gradients_are_refused():
-    weight = torch.randn(3, 2, requires_grad=True)
-    out = F.embedding(torch.tensor([1]), weight, sparse=True)
-    with pytest.raises(NotImplementedError, match="sparse"):
-        out.sum().backward()
-
-
 def test_bytes_are_resampled_with_rounded_weights():
     x = torch.arange(16, dtype=torch.uint8).reshape(1, 1, 4, 4) * 16
     assert F.interpolate(x, size=(3, 3), mode="bilinear").flatten().tolist() == [14, 35, 56, 99, 120, 141, 184, 205, 226]
