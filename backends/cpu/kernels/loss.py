@@ -15,8 +15,7 @@ for _name, (_between, _prim, _, _fn, *_) in POINTWISE.items():
     composite("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")(_composite_of(_between, _fn, None))
 
 
-def _classes(target, ignore, n):
-    t = target.asnumpy()
+def _classes(t, ignore, n):
     bad = (t < 0) | (t >= n)
     if bad.any():
         bad &= t != ignore
@@ -26,7 +25,7 @@ def _classes(target, ignore, n):
 
 
 def _nll(prim, x, target, weight, reduction, ignore):
-    t = _classes(target, ignore, x.shape[1])
+    t = _classes(target.asnumpy(), ignore, x.shape[1])
     if not t.size:
         zero = x.asnumpy().dtype.type(0)
         return zero if reduction != 1 else zero * np.nan, zero
@@ -43,8 +42,30 @@ def _nll_backward(prim, g, x, target, weight, reduction, ignore, total):
 
 
 without("_C._nn.nll_loss _C._nn.nll_loss_backward", "leave values of ignored targets uninitialised, and read beyond the classes")
-pyboost_("_C._nn.nll_loss", "NLLLoss", "targets are checked, ignored ones cleared", fn=_nll, dtypes="fd")
-pyboost_("_C._nn.nll_loss_backward", "NLLLossGrad", "", fn=_nll_backward, dtypes="fd")
+pyboost_("_C._nn.nll_loss", "NLLLoss", "targets are checked, ignored ones cleared", fn=_nll, dtypes="f")
+pyboost_("_C._nn.nll_loss_backward", "NLLLossGrad", "", fn=_nll_backward, dtypes="f")
+
+
+def _targets(x, t, weight, ignore):
+    """(where each row's class stands, its weight, 0 for those ignored)."""
+    kept = _classes(t, ignore, x.shape[1]) != ignore
+    at = np.arange(len(t)), np.where(kept, t, 0)
+    return at, np.where(kept, weight[at[1]], 0)
+
+
+@numpy("_C._nn.nll_loss", "NLLLoss computes float64 in float32", dtypes="d")
+def _np_nll(x, t, weight, reduction, ignore):
+    at, w = _targets(x, t, weight, ignore)
+    out = np.where(w, -x[at] * w, 0)
+    return (out, x.dtype.type(0)) if reduction == 0 else (out.sum() / (w.sum() if reduction == 1 else 1), w.sum())
+
+
+@numpy("_C._nn.nll_loss_backward", "NLLLossGrad computes float64 in float32", dtypes="d")
+def _np_nll_backward(g, x, t, weight, reduction, ignore, total):
+    at, w = _targets(x, t, weight, ignore)
+    grad = np.zeros_like(x)
+    grad[at] = np.where(w, -w * (g / total if reduction == 1 else g), 0)
+    return grad
 
 
 # ------------------------------------------------------------------------------------------------ connectionist temporal classification
