@@ -33,7 +33,7 @@ def work(layers, width, batch, length):
     for name, f in {"forward": forward, "forward+backward": both, "step": step}.items():
         f()
         best = float("inf")
-        for _ in range(5):
+        for _ in range(30):
             start = time.perf_counter()
             f()
             best = min(best, time.perf_counter() - start)

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from statistics import median
 
@@ -126,6 +127,14 @@ class Bench:
             t.grad = None
         self.run(*self.inputs).backward(self.g)
 
+    def values(self, name, backward):
+        """What the case computes, from inputs that both sides draw alike: its result, or the gradients of its inputs."""
+        self.torch.manual_seed(0)
+        self.prepare(name, backward)
+        r = self.once()
+        found = [t.grad for t in self.leaves] if backward else [p for g in self.inputs[0].param_groups for p in g["params"]] if r is None else [r]
+        return [self.torch.as_tensor(t).detach().to(self.torch.float64).numpy() for t in found]
+
     def time(self, name, backward, seconds):
         """The least time of one call within about `seconds`."""
         if self.name != (name, backward):
@@ -142,12 +151,16 @@ class Bench:
 
 
 def serve():
-    """The child: a line `seconds backward name` in, a time out."""
+    """The child: a line `seconds backward name` in, a time out; with a file's name for seconds, values into that."""
     bench = Bench()
     for line in sys.stdin:
         seconds, backward, name = line.rstrip("\n").split(" ", 2)
         try:
-            answer = repr(bench.time(name, backward == "1", float(seconds)))
+            if seconds.endswith(".npz"):
+                import numpy
+                answer = numpy.savez(seconds, *bench.values(name, backward == "1"))
+            else:
+                answer = repr(bench.time(name, backward == "1", float(seconds)))
         except Exception as e:
             answer = f"{type(e).__name__}: {e}".replace("\n", " ")
         print(answer, flush=True)
@@ -157,10 +170,22 @@ class Child:
     def __init__(self, command):
         self.p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def time(self, name, backward, seconds):
+    def ask(self, name, backward, seconds):
         self.p.stdin.write(f"{seconds} {backward:d} {name}\n")
         self.p.stdin.flush()
-        answer = self.p.stdout.readline().strip()
+        return self.p.stdout.readline().strip()
+
+    def values(self, name, backward):
+        import numpy
+        with tempfile.NamedTemporaryFile(suffix=".npz") as f:
+            answer = self.ask(name, backward, f.name)
+            if answer != "None":
+                raise RuntimeError(answer)
+            with numpy.load(f.name) as found:
+                return [found[k] for k in found]
+
+    def time(self, name, backward, seconds):
+        answer = self.ask(name, backward, seconds)
         try:
             return float(answer)
         except ValueError:
@@ -176,6 +201,18 @@ def compare(ours, theirs, name, backward, rounds, seconds):
     return a, b
 
 
+def differ(ours, theirs, name, backward):
+    """The greatest difference from torch in units of float32's tolerance (1e-5 + 1.3e-6 of the value)."""
+    import numpy
+    worst = 0.0
+    for a, b in zip(ours.values(name, backward), theirs.values(name, backward), strict=True):
+        if a.shape != b.shape or (numpy.isnan(a) != numpy.isnan(b)).any():
+            return float("inf")
+        if a.size:
+            worst = max(worst, numpy.nanmax(numpy.abs(a - b) / (1e-5 + 1.3e-6 * numpy.abs(b))))
+    return worst
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--oracle")
@@ -184,6 +221,7 @@ def main():
     ap.add_argument("--rounds", type=int, default=4)
     ap.add_argument("--seconds", type=float, default=0.06)
     ap.add_argument("--tsv")
+    ap.add_argument("--check", action="store_true", help="compare values, not times")
     ap.add_argument("--worker", action="store_true")
     opt = ap.parse_args()
     os.sched_setaffinity(0, {opt.core})
@@ -195,10 +233,17 @@ def main():
     for name in names:
         for backward in (False, True)[:1 + bool(re.search(r"\b[RP]\(", CASES[name][0]))]:
             try:
+                if opt.check:
+                    d = differ(ours, theirs, name, backward)
+                    if d > 1:
+                        print(f"{d:12.2f}  {name}{' +backward' * backward}", flush=True)
+                    continue
                 a, b = compare(ours, theirs, name, backward, opt.rounds, opt.seconds)
                 rows.append((a / b, name + (" +backward" if backward else ""), a * 1e3, b * 1e3))
-            except (RuntimeError, NotImplementedError) as e:
+            except (RuntimeError, NotImplementedError, ValueError) as e:
                 print(f"{name}: {e}")
+    if opt.check:
+        return None
     rows.sort(reverse=True)
     lines = [f"{ratio:8.2f}  {a:9.3f}  {b:9.3f}  {name}" for ratio, name, a, b in rows]
     print("   ratio    ours ms   torch ms  operator", *lines, sep="\n")

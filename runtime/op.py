@@ -49,7 +49,7 @@ class Op:
         self._call = self._formulas = None
         self.impls = {}
         # general operators with one result whose first tensor argument chooses the kernel: kernels by dtype
-        self.quick = {}
+        self.quick, self.large = {}, {}
         self.first = self.tensor_args[0] if self.tensor_args and "key" not in options and not any(schema.args[i].list for i in self.tensor_args) else None
 
     @property
@@ -358,39 +358,62 @@ def common_device(o, args):
     return device or zero or CPU
 
 
+_GENERAL = """
+def call({params}):
+    {prepare}
+    if {on_cpu}:
+        spec = meta({names})
+        # a kernel used before takes the call, or leaves it to the backend by answering None
+        kernel = quick.get({first}.dtype)
+        out = None if kernel is None else kernel(spec, ({names},))
+        if out is None:
+            out = cpu_run(o, spec, ({names},))
+    else:
+        out = elsewhere(o, ({names},))
+    {record}
+    return out
+"""
+
+
 def _make_general(o):
-    prepare, meta, tensor_args = o.prepare, o.meta, o.tensor_args
-    single = len(tensor_args) == 1 and not o.schema.args[tensor_args[0]].list
-    first, quick = o.first, o.quick
+    """prepare, meta, kernel, tape; written out for operators whose tensors are single arguments."""
+    args = o.schema.args
     differentiable = o.derivative is not None
-    device_arg = next((i for i, a in enumerate(o.schema.args) if a.base == "Device"), None)
-
-    def call(*args):
-        if prepare is not None:
-            args = prepare(*args)
-        if single:
-            device = args[first].device
-        elif tensor_args:
-            device = common_device(o, args)
-        else:
-            device = args[device_arg]
-        spec = meta(*args)
-        if device is META:
-            out = tuple(meta_tensor(*s) for s in spec) if spec.__class__ is list else meta_tensor(*spec)
-        else:
-            # a kernel used before takes the call, or leaves it to the backend by answering None
-            kernel = quick.get(args[first].dtype) if quick and device is CPU and args[first] is not None else None
-            out = None if kernel is None else kernel(spec, args)
-            if out is None:
-                out = backend(device.type).run(o, spec, args)
-        if single:
-            if differentiable and args[first]._requires_grad and MODE.grad:
+    if o.first is None:
+        def call(*args):
+            if o.prepare is not None:
+                args = o.prepare(*args)
+            out = _elsewhere(o, args)
+            if differentiable and MODE.grad and requires_grad(o, args):
                 o.record(out, args)
-        elif differentiable and MODE.grad and requires_grad(o, args):
-            o.record(out, args)
-        return out
+            return out
+        return call
+    names = [f"a{i}" for i in range(len(args))]
+    tensors = [names[i] for i in o.tensor_args]
+    sure = [args[i].type == "Tensor" for i in o.tensor_args]
+    grads = " or ".join(f"{t}._requires_grad" if s else f"{t}.__class__ not in numbers and {t}._requires_grad" for t, s in zip(tensors, sure))
+    source = _GENERAL.format(
+        params=", ".join(n if a.required else f"{n}=defaults[{i}]" for i, (n, a) in enumerate(zip(names, args))), names=", ".join(names),
+        prepare=f"{''.join(n + ', ' for n in names)} = prepare({', '.join(names)})" if o.prepare is not None else "pass", first=tensors[0],
+        on_cpu=" and ".join(f"{t}.device is CPU" if s else f"({t}.__class__ in numbers or {t}.device is CPU)" if k else
+                            f"{t}.__class__ not in numbers and {t}.device is CPU" for k, (t, s) in enumerate(zip(tensors, sure))),
+        record=f"if ({grads}) and MODE.grad: o.record(out, ({', '.join(names)},))" if differentiable else "pass")
+    env = {"o": o, "prepare": o.prepare, "meta": o.meta, "quick": o.quick, "CPU": CPU, "numbers": _NUMBERS, "MODE": MODE, "cpu_run": backend("cpu").run,
+           "elsewhere": _elsewhere, "defaults": tuple(a.default for a in args)}
+    exec(compile(source, f"<{o.full}>", "exec"), env)
+    return env["call"]
 
-    return call
+
+def _elsewhere(o, args):
+    """The result of a call whose device is still to be found."""
+    if o.tensor_args:
+        device = common_device(o, args)
+    else:
+        device = args[next(i for i, a in enumerate(o.schema.args) if a.base == "Device")]
+    spec = o.meta(*args)
+    if device is META:
+        return tuple(meta_tensor(*s) for s in spec) if spec.__class__ is list else meta_tensor(*spec)
+    return backend(device.type).run(o, spec, args)
 
 
 def geometry_view(o, args, g):

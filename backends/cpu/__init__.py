@@ -224,33 +224,34 @@ class Cpu(backend.Backend):
                     r = impl.fn(*conv)
             else:
                 r = impl.fn(*conv)
-        if multi:
-            return tuple(self._finish(x, s) for x, s in zip(r, spec))
-        if low is None and not large and op.first is not None and args[op.first] is not None:
-            impl.limit = switch
-            op.quick[key] = self._quick(impl)
-        return self._finish(r, spec)
+        if low is None and op.first is not None and args[op.first] is not None:
+            (op.large if large else op.quick)[key] = self._quick(impl, None if large else switch, multi)
+        return tuple(self._finish(x, s) for x, s in zip(r, spec)) if multi else self._finish(r, spec)
 
-    def _quick(self, impl):
-        """The short way of a kernel chosen before, with no dtype to change and one result; None where it does not apply."""
-        fn, kind, convert, limit, finish, size, op = impl.fn, impl.kind, impl.convert, impl.limit, self._finish, self._size, impl.op
-        is_tensor = op.is_tensor
+    def _quick(self, impl, limit, multi):
+        """The short way of a kernel chosen before, with no dtype to change: kernel(spec, args), None where it does not apply."""
+        fn, kind, convert, finish, size, op = impl.fn, impl.kind, impl.convert, self._finish, self._size, impl.op
+        is_tensor, first, larger = op.is_tensor, op.first, op.large
         # one tensor argument, the first: nearly all operators
         one = op.tensor_args == [0]
 
+        def compute(args):
+            if convert is None:
+                return fn(*args)
+            if one:
+                return fn(convert(args[0]), *args[1:])
+            return fn(*[a if not t or a.__class__ in _PLAIN else convert(a) for t, a in zip(is_tensor, args)])
+
         def kernel(spec, args):
             shape, dtype = spec[0], spec[1]
-            if shape is None or 0 in shape or limit is not None and size(op, args, spec) >= limit:
+            if shape is None or 0 in shape:
                 return None
+            if limit is not None and size(op, args, spec) >= limit:
+                run = larger.get(args[first].dtype)
+                return None if run is None else run(spec, args)
             impl.calls += 1
-            if convert is None:
-                r = fn(*args)
-            elif one:
-                r = fn(convert(args[0]), *args[1:])
-            else:
-                r = fn(*[a if not t or a.__class__ in _PLAIN else convert(a) for t, a in zip(is_tensor, args)])
-            c = r.__class__
-            if c is Tensor or getattr(r, "_shape", None) != shape:  # a NumPy array, or a scalar of its own
+            r = fn(convert(args[0]), *args[1:]) if one and convert is not None else compute(args)
+            if r.__class__ is Tensor or getattr(r, "_shape", None) != shape:  # a NumPy array, or a scalar of its own
                 return finish(r, spec)
             if impl.out is not dtype:
                 impl.out = _ms_out(r)
@@ -258,25 +259,29 @@ class Cpu(backend.Backend):
                     return finish(r, spec)
             return wrap(r, shape, dtype)
 
-        if kind == "composite":
-            def kernel(spec, args):  # noqa: F811
-                shape = spec[0]
-                if shape is None or 0 in shape or limit is not None and size(op, args, spec) >= limit:
+        def other(spec, args):
+            for shape, *_ in spec if multi else (spec,):
+                if shape is None or 0 in shape:
                     return None
-                impl.calls += 1
+            if limit is not None and size(op, args, spec) >= limit:
+                run = larger.get(args[first].dtype)
+                return None if run is None else run(spec, args)
+            impl.calls += 1
+            if kind == "composite":
                 prev, MODE.grad = MODE.grad, False
                 try:
                     r = fn(*args)
                 finally:
                     MODE.grad = prev
-                return r if r.__class__ is Tensor and r.dtype is spec[1] else finish(r, spec)
-        elif kind == "numpy":
-            run = kernel
-
-            def kernel(spec, args):
+                if r.__class__ is Tensor and r.dtype is spec[1]:
+                    return r
+            elif kind == "numpy":
                 with quiet():
-                    return run(spec, args)
-        return kernel
+                    r = compute(args)
+            else:
+                r = compute(args)
+            return tuple(finish(x, s) for x, s in zip(r, spec)) if multi else finish(r, spec)
+        return other if multi or kind in ("composite", "numpy") else kernel
 
     def _key_dtype(self, op, spec, args):
         k = op.options.get("key")
