@@ -17,8 +17,31 @@ def _sort(x, dim, descending, stable):
 def _topk(x, k, dim, largest, sorted):
     if not x.ndim:
         return (x, np.zeros((), np.int64))
+    if dim == x.ndim - 1 and x.size > 16384 and x.dtype.kind == "f" and 0 < k <= x.shape[dim] // 8:
+        rows = x.reshape(-1, x.shape[dim])
+        found = _greatest(rows if largest else -rows, k)
+        if found is not None:
+            values, i = (a.reshape(*x.shape[:-1], k) for a in found)
+            return values if largest else -values, i
     i = np.take(_sort(x, dim, largest, True)[1], range(k), dim)
     return np.take_along_axis(x, i, dim), i
+
+
+def _greatest(rows, k):
+    """The k greatest of each row and where they are, without sorting the rest; None if there is NaN.
+
+    Among the greatest of 2 k pieces of a row the k-th bounds the row's k greatest from below: what reaches it is sorted.
+    """
+    n = rows.shape[1]
+    width = n // (2 * k)
+    whole = n // width * width
+    tops = rows[:, :whole].reshape(len(rows), -1, width).max(-1)
+    if np.isnan(tops).any() or np.isnan(rows[:, whole:]).any():
+        return None
+    at = np.flatnonzero(rows >= np.partition(tops, -k, -1)[:, -k, None])
+    row, values = at // n, rows.reshape(-1)[at]
+    pick = np.lexsort((-values, row))[np.searchsorted(row, np.arange(len(rows)))[:, None] + np.arange(k)]
+    return values[pick], at[pick] - row[pick] * n
 
 
 def _no_nan(a):
@@ -42,6 +65,7 @@ def _topk_primitive(prim, x, k, dim, largest, sorted):
 legacy("_sort", "Sort", "SortExt has no CPU kernel", _sort_primitive, "faBsil")
 numpy("_sort", "Sort lacks the dtype, and rounds float64 to float32", _sort)
 legacy("topk", "TopK", "TopkExt has no CPU kernel", _topk_primitive, "fdaBsil")
+numpy("topk", "TopK is 4 times slower at 1M elements", _topk, above=16384)
 numpy("topk", "TopK lacks the dtype", _topk)
 
 
