@@ -8,6 +8,8 @@ from .common import T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
 
 # ------------------------------------------------------------------------------------------------ shared
 def reduced(shape, dims, keepdim):
+    if len(dims) == len(shape) and not keepdim:
+        return ()
     return tuple([1 if i in dims else s for i, s in enumerate(shape) if keepdim or i not in dims])
 
 
@@ -61,9 +63,10 @@ def _sum_dtype(self, dtype):
 
 
 def _sum_prepare(self, dim, keepdim, dtype):
-    dims = _dims(self, dim)
-    self, dtype = _sum_dtype(self, dtype)
-    return self, dims, keepdim, dtype
+    dims = tuple(range(len(self._shape))) if dim is None else _dims(self, dim)
+    if dtype is not None or self.dtype.category < dt.FLOAT:
+        self, dtype = _sum_dtype(self, dtype)
+    return self, dims, keepdim, dtype or self.dtype
 
 
 def _reduced_meta(self, dim, keepdim, dtype):

@@ -18,6 +18,18 @@ def _s(x, value):
     return CPU_BACKEND.scalar(value, _ms_out(x))
 
 
+_zeros: dict = {}
+
+
+def _zero(x):
+    """0 as a 0-d tensor of x's dtype."""
+    d = x.dtype
+    z = _zeros.get(d)
+    if z is None:
+        z = _zeros[d] = _s(x, 0)
+    return z
+
+
 def _do(name, x, *others):
     """A PyBoost primitive on x and other tensors or numbers."""
     return _prim(name)(x, *[o if hasattr(o, "asnumpy") else _s(x, o) for o in others])
@@ -48,7 +60,7 @@ def _blocks(fn):
 
 
 # Maximum(a, b) returns b unless a is greater: a NaN in b stays, so b must be the tensor that is clamped
-pyboost_("relu", "Maximum", "ReLU turns NaN into 0", lambda p, x: p(_s(x, 0), x), dtypes="fd")
+pyboost_("relu", "Maximum", "ReLU turns NaN into 0", lambda p, x: p(_zero(x), x), dtypes="fd")
 without("relu", "turns NaN into 0", "efd")
 numpy("relu", _slower(7), lambda x: np.maximum(x, 0), dtypes="fd", above=8192)
 without("relu_backward", "takes NaN for negative")
