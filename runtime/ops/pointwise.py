@@ -94,7 +94,7 @@ _div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str roundin
                 inplace=False, derivative={"self": zero, "other": zero})
 
 
-@composite("div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, binary=_div)
+@composite("div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div)
 def div(self, other, rounding_mode=None):
     if rounding_mode is None:
         return _div.call(self, other)
