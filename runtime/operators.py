@@ -28,10 +28,9 @@ def _swapped(name):
 def _direct(public):
     """The recorded call below the public wrapper, where it is one operator."""
     op = public.__globals__.get("_op") if hasattr(public, "__globals__") else None
-    if op is not None:
-        op = op.options.get("operator", op)  # what the public operator does when it is given just two
     if op is None or public.__globals__.get("_run") is None or op.options.get("varargs"):
         return public, False
+    op = op.options.get("operator", op)  # what the public operator does when it is given just two
     two = op.fn is None or op.fn.__code__.co_argcount - len(op.fn.__defaults__ or ()) == 2
     return (op.call, True) if two else (public, False)
 
