@@ -8,6 +8,7 @@ from ...runtime.autograd import MODE
 from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
 from . import table
 from .quiet import quiet
+from .refusals import refuse
 
 # elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower than equal shapes
 EXPAND_FROM = 2048
@@ -96,6 +97,7 @@ class Cpu(backend.Backend):
 
     # ---------------------------------------------------------------- elementwise
     def pointwise(self, op, operands, attrs, compute, out_dtype, shape):
+        refuse(op, compute)
         n = numel(shape)
         if n == 0:
             return from_array(np.empty(shape, out_dtype.np), out_dtype)
@@ -181,11 +183,11 @@ class Cpu(backend.Backend):
 
     # ---------------------------------------------------------------- everything else
     def run(self, op, spec, args):
-        multi = spec.__class__ is list
+        multi, key = spec.__class__ is list, self._key_dtype(op, spec, args)
+        refuse(op, key)
         if (all(s[0] is not None and 0 in s[0] for s in spec) and spec if multi else spec[0] is not None and 0 in spec[0]) and not op.options.get("empty_ok"):
             out = tuple(from_array(np.empty(s[0], s[1].np), s[1]) for s in spec) if multi else from_array(np.empty(spec[0], spec[1].np), spec[1])
             return out
-        key = self._key_dtype(op, spec, args)
         switch = table.switches(op)
         large = switch is not None and self._size(op, args, spec) >= switch
         impl = self.select(op, dt.OPMATH.get(key, key) if op.options.get("opmath", True) else key, large)
@@ -246,7 +248,7 @@ class Cpu(backend.Backend):
             shape, dtype = spec[0], spec[1]
             if shape is None or 0 in shape:
                 return None
-            if limit is not None and size(op, args, spec) >= limit:
+            if limit is not None and (numel(args[0]._shape) if one else size(op, args, spec)) >= limit:
                 run = larger.get(args[first].dtype)
                 return None if run is None else run(spec, args)
             impl.calls += 1
