@@ -4,6 +4,7 @@ from itertools import product
 
 from ..op import composite, op
 from .common import F, T, dt, numel
+from .memory import keep_format
 
 LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -102,7 +103,7 @@ def _max_pool(dims):
 
     def pool(self, kernel, stride, padding, dilation, ceil):
         plain = dims == 1 and not self._requires_grad
-        return o.call(self, *_pool_args(name, dims, kernel, stride, padding, dilation, plain), ceil)
+        return keep_format(o.call(self, *_pool_args(name, dims, kernel, stride, padding, dilation, plain), ceil), self)
 
     @composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, out=False)
     def values(*a):
@@ -149,7 +150,7 @@ def _check_adaptive(fn, x, size, dims, colon=""):
         if "max" in fn:
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {[*x._shape[:-dims], *size]}")
         raise RuntimeError(f"{fn}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, size))}}}")
-    if x.dtype.category != dt.FLOAT:
+    if x.dtype.category != dt.FLOAT and ("max" in fn or max(size) > 1):  # an average of everything is a mean
         raise NotImplementedError(f"\"{fn}\" not implemented for '{dt.scalar_name(x.dtype)}'")
 
 
@@ -167,7 +168,7 @@ def _adaptive_max(dims):
 
     @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
     def either(input, output_size, return_indices):
-        out = o.call(input, _adaptive_size(input, output_size, dims))
+        out = keep_format(o.call(input, _adaptive_size(input, output_size, dims)), input)
         return out if return_indices else out[0]
 
     @composite(f"nn.functional.{name}_with_indices(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
@@ -203,7 +204,8 @@ def _avg_pool(dims):
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, bool ceil_mode=False, bool count_include_pad=True"
 
     def pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor=None):
-        return o.call(self, *_pool_args(name, dims, kernel, stride, padding)[:3], ceil_mode, count_include_pad, divisor)
+        out = o.call(self, *_pool_args(name, dims, kernel, stride, padding)[:3], ceil_mode, count_include_pad, divisor)
+        return out if dims == 3 else keep_format(out, self)
     if dims == 1:
         composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, alias=(f"nn.functional.{name}",))(pool)
     else:
@@ -242,8 +244,10 @@ def _adaptive_avg(dims):
         spatial = input._shape[-dims:]
         if size == spatial:
             return input.clone()
+        if input.dtype in dt.OPMATH:  # one rounding, not one for each dimension
+            return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
         if all(o == 1 for o in size):
-            return input.mean(tuple(range(-dims, 0)), keepdim=True)
+            return keep_format(input.mean(tuple(range(-dims, 0)), keepdim=True), input)
         if 0 not in size and all(n % o == 0 for n, o in zip(spatial, size)):
             return F.__getattr__(f"avg_pool{dims}d")(input, [n // o for n, o in zip(spatial, size)])
         out, n = input, len(input._shape)
@@ -251,7 +255,7 @@ def _adaptive_avg(dims):
             s = out._shape[d]
             parts = [out.narrow(d, i * s // o, -(-(i + 1) * s // o) - i * s // o).mean(d, keepdim=True) for i in range(o)]
             out = out.narrow(d, 0, 0) if not parts else parts[0] if o == 1 else T.cat(parts, d)
-        return out
+        return keep_format(out, input)
     if dims == 1:
         composite(f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
     else:
