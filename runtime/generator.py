@@ -415,10 +415,13 @@ def multinomial(gen, probs, num_samples, replacement=False):
     shape = probs.shape[:-1] + (num_samples,)
     if not rows.size:
         return np.empty(shape, np.int64)
-    _check(bool(((rows >= 0) & (rows < np.inf)).all()), "probability tensor contains either `inf`, `nan` or element < 0")
+    simple = not replacement or num_samples == 1
+    wrong = rows[~((rows >= 0) & (rows < np.inf))]
+    _check(not wrong.size, "probability tensor contains either `inf`, `nan` or element < 0" if simple else "invalid multinomial distribution (encountering "
+           f"probability entry {'= infinity or NaN' if wrong.size and wrong[0] == np.inf else '< 0'})")
     work = F64 if probs.dtype == F64 else F32
     _check(bool((rows.sum(1, dtype=work) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
-    if not replacement or num_samples == 1:  # the largest of p / q with q ~ Exp(1)
+    if simple:  # the largest of p / q with q ~ Exp(1)
         with np.errstate(all="ignore"):
             score = rows / exponential(gen, rows.size, rows.dtype).reshape(rows.shape)
         if num_samples == 1:

@@ -10,6 +10,7 @@ import traceback
 from collections import namedtuple
 
 from . import dtypes as dt
+from . import outs
 from .autograd import MODE, TASK, OpNode, Saved, accumulator, check_inplace, edge, fit, meta_of, next_sequence, note_view, rebase, save_list
 from .backend import get as backend
 from .device import CPU, META
@@ -291,7 +292,8 @@ def is_inplace(o):
 
 
 def has_out(o):
-    return o.options.get("out", o.geometry is None and o.schema.returns.lstrip("(").startswith("Tensor") and "[]" not in o.schema.returns)
+    returns = o.schema.returns
+    return o.options.get("out", o.geometry is None and o.name not in outs.NONE and returns.lstrip("(").startswith("Tensor") and "[]" not in returns)
 
 
 # ------------------------------------------------------------------------------------------------ calls by kind
@@ -692,6 +694,8 @@ def _make_binary(o):
 # ------------------------------------------------------------------------------------------------ in place and out=
 def inplace(o, self, args):
     """Compute, then write into self; returns self."""
+    if self._storage is not None:
+        outs.check_overlap(o, self, args[1:])
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self)
     record = MODE.grad and o.fn is None and o.derivative is not None and requires_grad(o, args)
@@ -773,13 +777,21 @@ def write(dst, src):
         vc[0] += 1
 
 
-def with_out(name, result, out):
+def out_dtype(dtype, out):
+    """The dtype that a function from nothing computes in, given out=."""
+    if dtype is None or dtype is out.dtype:
+        return out.dtype
+    raise RuntimeError(f"dtype {dt.scalar_name(dtype)} does not match dtype of out parameter ({dt.scalar_name(out.dtype)})")
+
+
+def with_out(op, result, out, args=()):
     """Write a result, or a tuple of them, into out=."""
+    name = op if op.__class__ is str else op.name
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
-        outs = [with_out(name, r, x) for r, x in zip(result, out)]
-        return type(result)(*outs) if hasattr(result, "_fields") else tuple(outs)
+        written = [with_out(name + ".dim" if name in ("max", "min") else name, r, x) for r, x in zip(result, out)]
+        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     if isinstance(out, (tuple, list)) and len(out) == 1:
         out = out[0]
     if not isinstance(out, Tensor):
@@ -788,8 +800,10 @@ def with_out(name, result, out):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
     if out.device is not result.device:
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
-    if not dt.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"result type {dt.scalar_name(result.dtype)} can't be cast to the desired output type {dt.scalar_name(out.dtype)}")
+    if out.dtype is not result.dtype:
+        outs.check_dtype(name, result.dtype, out.dtype)
+    if args:
+        outs.check_overlap(op, out, args)
     if out._shape != result._shape:
         if numel(out._shape):
             import warnings
@@ -970,6 +984,7 @@ def _build_one(o, name, ns, kind):
         "_tensors": _tensors,
         "_inplace": inplace,
         "_with_out": with_out,
+        "_out_dtype": out_dtype,
         "_plain_or_none": plain.with_none,
         "_plain_or_number": plain.with_numbers,
         "_np_names": _np_names,
@@ -1037,6 +1052,8 @@ def _build_one(o, name, ns, kind):
     body.append(f"if {cond}:\n        _r = {over}\n        if _r is not _over: return _r\n        _tensors(_op, {tup}, {name!r}, {is_method_})")
     body.append("try:")
     inner = [c for c in convert if "_varargs" not in c]
+    if out and "layout" in names:
+        inner.append("if out is not None: dtype = _out_dtype(dtype, out)")
     if kind in ("inplace", "inplace_function"):
         inner.append(f"return _inplace(_op, {names[0]}, {tup})")
     else:
@@ -1045,7 +1062,7 @@ def _build_one(o, name, ns, kind):
         if _result(o) is not None:
             inner.append("_r = _result(*_r)")
         if out:
-            inner.append("if out is not None: return _with_out(_op.name, _r, out)")
+            inner.append(f"if out is not None: return _with_out(_op, _r, out, {tup})")
         inner.append("return _r")
     body += ["    " + s for s in inner]
     body.append(f"except (TypeError, AttributeError) as _e:\n        _fail(_e, _op, {tup}, {name!r}, {is_method_})\n        raise")

@@ -148,6 +148,9 @@ def type_error(fn_name, args, values, offset=1):
     """PyTorch's TypeError for the first value that does not fit, or None."""
     for i, (arg, v) in enumerate(zip(args, values)):
         if not accepts(arg, v):
+            if arg.list and arg.is_tensor and isinstance(v, (tuple, list)):
+                wrong = next(k for k, e in enumerate(v) if not _is_tensor(e))
+                return TypeError(f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {_type_name(v[wrong])}")
             name = "input" if i == 0 and arg.name == "self" else arg.name
             where = "" if arg.kwonly else f" (position {i + offset})"
             return TypeError(f"{fn_name}(): argument '{name}'{where} must be {spoken(arg)}, not {_type_name(v)}")

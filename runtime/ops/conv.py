@@ -24,6 +24,11 @@ def _check_amounts(dims, **given):
             raise RuntimeError(f"negative {name} is not supported" if "padding" in name else f"non-positive {name} is not supported")
 
 
+def _other_rank(x, w):
+    return RuntimeError(f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got {len(x)}-dimensional input of size "
+                        f"{list(x)} instead")
+
+
 def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     x, w = input._shape, weight._shape
     k = len(w) - 2
@@ -35,8 +40,7 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if len(x) != k + 2:
-        raise RuntimeError(f"Expected {k + 2}-dimensional input for {k + 2}-dimensional weight {list(w)}, but got {len(x)}-dimensional "
-                           f"input of size {list(x)} instead")
+        raise _other_rank(x, w)
     if w[0] < groups:
         raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
                            f"{list(w)} instead")
@@ -136,6 +140,8 @@ def _batched(name, input, dims):
 
 def _same(input, weight, stride, dilation):
     """(input, padding) of padding='same'; an odd total is made even by padding the input's end."""
+    if len(input._shape) != len(weight._shape) > 2:
+        raise _other_rank(input._shape, weight._shape)
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, weight._shape[2:])]
@@ -149,6 +155,8 @@ def _same(input, weight, stride, dilation):
 def _conv(name, dims, input, weight, bias, stride, padding, dilation, groups):
     x, batch = _batched(name, input, dims)
     stride, dilation = _amounts(stride, max(len(weight._shape) - 2, 1)), _amounts(dilation, dims)
+    if dims == 1 and len(weight._shape) > 3:
+        raise _other_rank(x._shape, weight._shape)
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
             raise RuntimeError(f"Invalid padding string: '{padding}'")

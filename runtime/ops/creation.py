@@ -56,6 +56,15 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
 def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, pin_memory):
     from ..op import strides_in_order
 
+    if len(size) != len(physical_layout):
+        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not equal to "
+                           f"len(physical_layout) = {len(physical_layout)}")
+    for i, p in enumerate(physical_layout):
+        if not 0 <= p < len(size):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {p} at index {i}).  NB: negative dims not "
+                               "currently supported; file an issue if you want it.")
+    if len(set(physical_layout)) < len(size):
+        raise RuntimeError("Duplicate dim not allowed")
     d, dev = _options(dtype, layout, device)
     return _flag(_strided_empty(_size(size), strides_in_order(size, list(physical_layout)), d, dev), requires_grad)
 
@@ -433,6 +442,8 @@ def _arange_size(start, end, step, dtype):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype.category <= dt.INT:
         start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
         return max(-((start - end) // step), 0)
     return max(math.ceil((end - start) / step), 0)
 
@@ -457,6 +468,8 @@ def _arange(start, end, step, dtype, device, requires_grad):
 @composite(f"range(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor")
 def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     d = dtype or dt.get_default_dtype()
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
     n = int((end - start) / step) + 1
     return T.arange(0, n, dtype=d, device=device) * step + start
 
@@ -470,20 +483,30 @@ linspace_op = op(
 )
 
 
-@composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, int steps, *, {OPTS}) -> Tensor")
-def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory):
+def _ends(name, start, end, steps):
+    """The ends as numbers."""
+    if steps.__class__ is not int:
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in (start, end, steps))})")
+    wrong = [f"{what} with {len(x._shape)} dimension(s)" for what, x in (("start", start), ("end", end)) if isinstance(x, Tensor) and x._shape]
+    if wrong:
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}.")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start, end = (x.item() if isinstance(x, Tensor) else x for x in (start, end))
+    return [x.item() if isinstance(x, Tensor) else x for x in (start, end)]
+
+
+@composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, *, {OPTS}) -> Tensor")
+def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory):
+    start, end = _ends("linspace", start, end, steps)
     d = dtype or (dt.scalar_dtype(1j) if isinstance(start, complex) or isinstance(end, complex) else dt.get_default_dtype())
     return _flag(linspace_op.call(start, end, steps, d, place(device)), requires_grad)
 
 
-@composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, int steps, float base=10.0, *, {OPTS}) -> Tensor")
+@composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, float base=10.0, *, {OPTS}) -> Tensor")
 def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_memory):
     d = dtype or dt.get_default_dtype()
     wide = dt.float64 if d.category < dt.COMPLEX else dt.complex128
-    start, end = (x.item() if isinstance(x, Tensor) else x for x in (start, end))
+    start, end = _ends("logspace", start, end, steps)
     if d.category == dt.INT:
         start, end = int(start), int(end)
     return _flag(T.pow(base, T.linspace(start, end, steps, dtype=wide, device=device)).to(d), requires_grad)
@@ -502,10 +525,10 @@ def eye(n, m, dtype, layout, device, requires_grad, pin_memory):
 
 @composite("complex(Tensor real, Tensor imag) -> Tensor", method=False)
 def complex_(real, imag):
+    if not {real.dtype, imag.dtype} <= {dt.float16, dt.float32, dt.float64}:
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and {dt.scalar_name(imag.dtype)}")
     if real.dtype is not imag.dtype:
         raise RuntimeError(f"Expected object of scalar type {dt.scalar_name(real.dtype)} but got scalar type {dt.scalar_name(imag.dtype)} for second argument")
-    if real.dtype not in (dt.float16, dt.float32, dt.float64):
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and {dt.scalar_name(imag.dtype)}")
     return T._complex(real, imag)
 
 

@@ -567,7 +567,7 @@ def lu(self, pivot=True, get_infos=False, out=None):
     r = r if get_infos else tuple(r)[:2]
     if out is not None:
         from ..op import with_out
-        return with_out("lu", r, out)
+        return with_out("torch.lu", r, out)
     return r
 
 

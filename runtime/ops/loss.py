@@ -218,6 +218,8 @@ def f_binary_cross_entropy_with_logits(input, target, weight, size_average, redu
 # ------------------------------------------------------------------------------------------------ classes
 def _check_classes(x, target, weight):
     c = x._shape[-1]
+    if weight is not None and weight.dtype is not x.dtype:
+        raise RuntimeError(f"expected scalar type {_spoken(x.dtype)} but found {_spoken(weight.dtype)}")
     if target.dtype not in (dt.int64, dt.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_spoken(target.dtype)}")
     if weight is not None and weight._shape != (c,):

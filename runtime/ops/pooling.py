@@ -19,8 +19,10 @@ def _per_dim(fn, name, v, dims):
 
 
 def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
-    """Checked amounts, one for each dimension. plain: PyTorch's words for max_pool1d without a gradient."""
+    """Checked amounts, one for each dimension. plain: PyTorch's words for max_pool1d with neither gradient nor indices."""
     kernel = _per_dim(fn, "kernel_size", kernel, dims)
+    if not stride and not plain and min(kernel) == 0:
+        raise RuntimeError("stride should not be zero")
     stride = _per_dim(fn, "stride", stride, dims) if stride else kernel
     padding, dilation = _per_dim(fn, "padding", padding, dims), _per_dim(fn, "dilation", dilation, dims)
     prefix = f"{fn}() " if plain else ""
@@ -33,10 +35,12 @@ def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
         if p < 0:
             raise RuntimeError(f"{prefix}padding must be non-negative, but got {p}" if plain else f"pad must be non-negative, but got pad: "
                                                                                                   f"{p}")
-        if p > (d * (k - 1) + 1) // 2:
+        if p > (k // 2 if plain else (d * (k - 1) + 1) // 2):
             raise RuntimeError(f"{prefix}padding should be at most half of kernel size, but got padding={p} and "
                                f"kernel_size={k}" if plain else
                                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+        if p > k // 2:
+            raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got pad = {p}, k = {k}")
     return kernel, stride, padding, dilation
 
 
@@ -101,8 +105,8 @@ def _max_pool(dims):
     MAX_POOL[dims] = o
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, bool ceil_mode=False"
 
-    def pool(self, kernel, stride, padding, dilation, ceil):
-        plain = dims == 1 and not self._requires_grad
+    def pool(self, kernel, stride, padding, dilation, ceil, indices=False):
+        plain = dims == 1 and not indices and not self._requires_grad
         return keep_format(o.call(self, *_pool_args(name, dims, kernel, stride, padding, dilation, plain), ceil), self)
 
     @composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, out=False)
@@ -111,12 +115,12 @@ def _max_pool(dims):
 
     @composite(f"nn.functional.{name}(Tensor input, {args}, bool return_indices=False) -> Any", out=False)
     def either(*a):
-        out = pool(*a[:-1])
+        out = pool(*a)
         return out if a[-1] else out[0]
 
     @composite(f"nn.functional.{name}_with_indices(Tensor input, {args}, bool return_indices=False) -> Any", out=False)
     def both(*a):
-        return pool(*a[:-1])
+        return pool(*a[:-1], True)
     if dims == 1:
         composite(f"{name}_with_indices(Tensor self, {args}) -> (Tensor, Tensor)", method=False, out=False)(pool)
 

@@ -415,8 +415,7 @@ def _copies():
             ("split_with_sizes", "int[] split_sizes, int dim=0", True), ("squeeze", "", False), ("squeeze", "int[1] dim", False),
             ("t", "", False), ("transpose", "int dim0, int dim1", False), ("unbind", "int dim=0", True),
             ("unfold", "int dimension, int size, int step", False), ("unsqueeze", "int dim", False), ("view", "int[] size", False),
-            ("view", "ScalarType dtype", False), ("view_as_complex", "", False), ("view_as_real", "", False),
-            ("narrow", "int dim, int start, int length", False)):
+            ("view", "ScalarType dtype", False), ("view_as_complex", "", False), ("view_as_real", "", False)):
         overload = ".dim" if args == "int[1] dim" else ".dtype" if args == "ScalarType dtype" else ""
 
         def f(self, *rest, _n={"alias": "_alias", "slice": "_slice"}.get(name, name), _a=args, _many=many):
@@ -425,11 +424,20 @@ def _copies():
                 *rest, implicit = rest
             view = getattr(T if _n.startswith("view_as") else M, _n)(self, *rest, **kw)
             return tuple(v.clone(memory_format=contiguous_format) for v in view) if _many else view.clone(memory_format=contiguous_format)
-        composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=name == "narrow",
-                  out=True)(f)
+        composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=False, out=True)(f)
 
 
 _copies()
+
+
+@composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor")
+def narrow_copy(self, dim, start, length):
+    n = len(self._shape)
+    if 0 < n <= dim:
+        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
+    if n and length < 0:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({self._shape[wrap_dim(dim, n)]}).")
+    return self.narrow(dim, start, length).clone(memory_format=contiguous_format)
 
 
 def _unsafe(name, args):
