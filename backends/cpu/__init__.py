@@ -97,7 +97,7 @@ class Cpu(backend.Backend):
 
     # ---------------------------------------------------------------- elementwise
     def pointwise(self, op, operands, attrs, compute, out_dtype, shape):
-        refuse(op, compute)
+        refuse(op, compute, operands)
         n = numel(shape)
         if n == 0:
             return from_array(np.empty(shape, out_dtype.np), out_dtype)
@@ -184,8 +184,9 @@ class Cpu(backend.Backend):
     # ---------------------------------------------------------------- everything else
     def run(self, op, spec, args):
         multi, key = spec.__class__ is list, self._key_dtype(op, spec, args)
-        refuse(op, key)
-        if (all(s[0] is not None and 0 in s[0] for s in spec) and spec if multi else spec[0] is not None and 0 in spec[0]) and not op.options.get("empty_ok"):
+        refuse(op, key, args)
+        empty = all(s[0] is not None and 0 in s[0] for s in spec) and spec if multi else spec[0] is not None and 0 in spec[0]
+        if empty and not op.options.get("empty_ok"):
             out = tuple(from_array(np.empty(s[0], s[1].np), s[1]) for s in spec) if multi else from_array(np.empty(spec[0], spec[1].np), spec[1])
             return out
         switch = table.switches(op)
@@ -346,6 +347,29 @@ class Cpu(backend.Backend):
         return t
 
     # ---------------------------------------------------------------- in place
+    def update(self, op, dst, args):
+        """An elementwise operator within dst's memory, where a kernel does that for this dtype, size and these operands; else False."""
+        k = table.updates.get(op.full)
+        if k is None or dst.dtype not in k.dtypes or numel(dst._shape) < k.above or dst._stride is not None and 0 in dst._stride:
+            return False
+        operands = [dst._array()]
+        for a in args[1:]:
+            if a.__class__ is int or a.__class__ is float:
+                a = dst.dtype.np.type(a)
+            elif not isinstance(a, Tensor) or a.dtype is not dst.dtype or a.device is not CPU or a._shape and a._shape != dst._shape:
+                return False
+            else:
+                a = a._array()
+            operands.append(a)
+        key = op, dst.dtype, "update"
+        impl = self._table.get(key)
+        if impl is None:
+            impl = self._table[key] = Impl(op, dst.dtype, k, None)
+        impl.calls += 1
+        with quiet():
+            k.fn(*operands)
+        return True
+
     def inplace(self, op):
         fn = table.inplace_kernel(op)
         if fn is None:

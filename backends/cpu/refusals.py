@@ -44,26 +44,28 @@ smooth_l1_cpu bBasilFD _C._nn.smooth_l1_loss
 nll_loss_out_frame bBasilFD _C._nn.nll_loss
 pdist ezFD _pdist
 cholesky_solve_cpu bBasilez cholesky_solve
-cholesky_cpu bBasilez _linalg_cholesky_ex
-cholesky_inverse_out_cpu bBasilez cholesky_inverse
 geqrf_cpu bBasilez geqrf linalg.qr
+linalg_eig_out_cpu bBasilez linalg.eig
+triangular_solve_cpu bBasilez linalg.solve_triangular
+"""
+# these kernels are not asked for empty arguments
+_UNLESS_EMPTY = """
+cholesky_cpu bBasilez _linalg_cholesky_ex
 ldl_factor_kernel_cpu ez _linalg_ldl_factor_ex
 ldl_solve_kernel_cpu ez linalg.ldl_solve
-linalg_eig_out_cpu bBasilez linalg.eig
 linalg_eigh_cpu bBasilez _linalg_eigh
 linalg_svd_cpu bBasilez _linalg_svd
 lu_cpu bBasilez _linalg_lu_factor_ex _lu_with_info _linalg_det _linalg_slogdet _linalg_solve_ex _linalg_inv_ex
-triangular_solve_cpu bBasilez linalg.solve_triangular
 """
 REFUSED = {}
-for _line in _REFUSED.strip().splitlines():
-    _kernel, _codes, *_ops = _line.split()
-    for _name in _ops:
-        REFUSED[_name] = _kernel.replace("*", _name.rpartition(".")[2]), frozenset(CODES[c] for c in _codes)
+for _lines, _always in ((_REFUSED, True), (_UNLESS_EMPTY, False)):
+    for _kernel, _codes, *_ops in map(str.split, _lines.strip().splitlines()):
+        for _name in _ops:
+            REFUSED[_name] = _kernel.replace("*", _name.rpartition(".")[2]), frozenset(CODES[c] for c in _codes), _always
 
 
-def refuse(op, dtype):
+def refuse(op, dtype, args):
     """Raise if PyTorch has no kernel of this operator for the dtype."""
     r = REFUSED.get(op.full)
-    if r is not None and dtype in r[1]:
+    if r is not None and dtype in r[1] and (r[2] or 0 not in args[op.first]._shape):
         raise NotImplementedError(f"\"{r[0]}\" not implemented for '{dt.scalar_name(dtype)}'")

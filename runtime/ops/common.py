@@ -46,10 +46,16 @@ def check_float(name, t):
         raise RuntimeError(f"{name}: expected a floating point or complex tensor, but got {t.dtype}")
 
 
+def only(kernel, t, *categories, half=True):
+    """PyTorch's error for a dtype that a kernel of its own lacks: one of another category, or a half type."""
+    if t.dtype.category not in categories or not half and t.dtype in dt.OPMATH:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dt.scalar_name(t.dtype)}'")
+
+
 def conj(x):
     """The conjugate where it differs; real tensors as they are."""
     return T.conj(x) if isinstance(x, Tensor) and x.dtype.is_complex else x.conjugate() if x.__class__ is complex else x
 
 
-__all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "wrap_dim", "wrap_dims", "numel", "contiguous_strides", "is_contiguous", "check_float",
+__all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "wrap_dim", "wrap_dims", "numel", "contiguous_strides", "is_contiguous", "check_float", "only",
            "conj"]

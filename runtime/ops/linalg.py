@@ -5,7 +5,7 @@ from ..autograd import MODE
 from ..device import contiguous_format
 from ..op import broadcast_shapes, composite, op
 from ..tensor import canonical
-from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, numel, wrap_dim, wrap_dims
+from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, numel, only, wrap_dim, wrap_dims
 from .matmul import mH, mT
 
 INF = float("inf")
@@ -33,16 +33,16 @@ def check_square(A, fn, name="A"):
         raise RuntimeError(f"{fn}: {name} must be batches of square matrices, but they are {m} by {n} matrices")
 
 
-def check_inexact(A, fn, low=False):
+def check_inexact(A, fn, low=True):
     if A.dtype.category < dt.FLOAT:
         raise RuntimeError(f"{fn}: Expected a floating point or complex tensor as input. Got {_name(A)}")
     if not low and A.dtype in dt.OPMATH:
         raise RuntimeError(f"{fn}: Low precision dtypes not supported. Got {_name(A)}")
 
 
-def checked(A, fn, square=True):
+def checked(A, fn, square=True, low=True):
     (check_square if square else check_matrix)(A, fn)
-    check_inexact(A, fn)
+    check_inexact(A, fn, low)
 
 
 def same_dtype(A, B, fn, a="A", b="B"):
@@ -94,7 +94,7 @@ def eps(dtype):
 
 # ------------------------------------------------------------------------------------------------ norms
 def _norm_dtype(x, dtype, fn="linalg.vector_norm"):
-    check_inexact(x, fn, low=True)
+    check_inexact(x, fn)
     if dtype is not None and dtype is not x.dtype:
         if dtype.category < dt.FLOAT:
             raise RuntimeError(f"{fn}: dtype should be floating point or complex, but got {_name(dtype)}")
@@ -270,7 +270,7 @@ def singular(v):
 
 
 def _inv(A, fn, check):
-    checked(A, fn)
+    checked(A, fn, low=False)
     r, info = inv_op.call(A)
     if check:
         raise_info(info, fn, singular)
@@ -328,13 +328,13 @@ slogdet_op = op("_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", method=False, d
 
 @several("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
 def slogdet(A):
-    checked(A, "linalg.slogdet")
+    checked(A, "linalg.slogdet", low=False)
     return slogdet_op.call(A)
 
 
 @composite("logdet(Tensor self) -> Tensor")
 def logdet(self):
-    checked(self, "logdet")
+    checked(self, "logdet", low=False)
     sign, size = slogdet_op.call(self)
     return sign.log() + size if self.dtype.is_complex else T.where(sign == -1, math.nan, size)
 
@@ -395,7 +395,6 @@ def _triangular_prepare(self, B, upper, left, unitriangular):
     fn = "linalg.solve_triangular"
     check_square(self, fn)
     check_matrix(B, fn, "B")
-    check_inexact(self, fn)
     same_dtype(self, B, fn)
     _fits(self, B, left, fn)
     return *_batched(self, B), upper, left, unitriangular
@@ -439,7 +438,7 @@ cholesky_op = op("_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tenso
 
 
 def _cholesky(A, upper, fn, check):
-    checked(A, fn)
+    (check_square if fn == "cholesky" else checked)(A, fn)
     L, info = cholesky_op.call(A, upper)
     if check:
         raise_info(info, fn, lambda v: "The factorization could not be completed because the input is not positive-definite (the leading "
@@ -480,6 +479,8 @@ def _cholesky_solve_prepare(self, input2, upper):
     if self._shape[-2] != input2._shape[-1]:
         raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2._shape[-1]} by {input2._shape[-1]} but "
                            f"each b matrix is {self._shape[-2]} by {self._shape[-1]}")
+    if self.dtype is not input2.dtype:
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {_name(self)} and A of type {_name(input2)} instead.")
     return *_batched(self, input2), upper
 
 
@@ -489,7 +490,8 @@ op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", pre
 
 @composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
 def cholesky_inverse(self, upper):
-    checked(self, "cholesky_inverse")
+    check_square(self, "cholesky_inverse")
+    only("cholesky_inverse_out_cpu", self, dt.FLOAT, dt.COMPLEX, half=False)
     return T.cholesky_solve(eye(self._shape[-1], self).expand(self._shape), self, upper)
 
 
@@ -529,7 +531,6 @@ lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", method=
 def _lu(A, pivot, fn, check):
     if len(A._shape) < 2:
         raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(A._shape)} instead")
-    check_inexact(A, "torch.lu_factor")
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     r = lu_op.call(A)
@@ -557,7 +558,7 @@ def lu_with_info(self, pivot, check_errors):
 
 @composite("linalg.lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)")
 def linalg_lu(A, pivot):
-    checked(A, "linalg.lu", square=False)
+    check_matrix(A, "linalg.lu")
     return lu_unpack(*_lu(A, pivot, "linalg.lu", False)[:2], True, True)
 
 
@@ -594,7 +595,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
 @composite("linalg.lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor")
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     fn = "linalg.lu_solve"
-    check_inexact(LU, fn)
+    check_inexact(LU, "torch." + fn)
+    only("linalg.lu_solve_cpu", LU, dt.FLOAT, dt.COMPLEX, half=False)
     same_dtype(LU, B, fn, "LU")
     if pivots.dtype is not dt.int32:
         raise RuntimeError(f"{fn}: pivots should be a Tensor of scalar type torch.int32")
@@ -641,7 +643,7 @@ def _ldl_message(v):
 
 @composite("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)")
 def ldl_factor(self, hermitian):
-    checked(self, "torch.linalg.ldl_factor")
+    checked(self, "torch.linalg.ldl_factor_ex")
     r = ldl_op.call(self.detach(), hermitian)
     raise_info(r[2], "torch.linalg.ldl_factor_ex", _ldl_message)
     return r[:2]
@@ -649,7 +651,7 @@ def ldl_factor(self, hermitian):
 
 def _ldl_prepare(LD, pivots, B, hermitian):
     fn = "torch.linalg.ldl_solve"
-    check_square(LD, fn)
+    checked(LD, fn)
     if len(B._shape) < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     if B._shape[-2] != LD._shape[-2]:
@@ -731,7 +733,7 @@ def qr(self, some):
 @several("linalg.householder_product(Tensor input, Tensor tau) -> Tensor", "orgqr(Tensor self, Tensor input2) -> Tensor")
 def householder_product(input, tau):
     fn = "torch.linalg.householder_product"
-    check_inexact(input, fn)
+    only("orgqr_cpu", input, dt.FLOAT, dt.COMPLEX, half=False)
     if len(input._shape) < 2:
         raise RuntimeError(f"{fn}: input must have at least 2 dimensions.")
     if input._shape[-2] < input._shape[-1]:
@@ -774,6 +776,7 @@ def ormqr(self, input2, input3, left, transpose):
         if t.dtype is not A.dtype:
             raise RuntimeError(f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} "
                                f"has dtype {_name(t)}")
+    only("ormqr_cpu", A, dt.FLOAT, dt.COMPLEX, half=False)
     # Q X = H1 (H2 (... X)); from the right X Q = (Q^H X^H)^H
     k = range(tau._shape[-1])
     adjoint = transpose if left else not transpose
@@ -782,7 +785,7 @@ def ormqr(self, input2, input3, left, transpose):
 
 
 def _geqrf_meta(self):
-    checked(self, "torch.geqrf", square=False)
+    check_matrix(self, "torch.geqrf")
     return [column(self._shape, self.dtype), ((*self._shape[:-2], min(self._shape[-2:])), self.dtype)]
 
 
@@ -809,7 +812,7 @@ eigh_op = op("_linalg_eigh(Tensor A, str UPLO, bool compute_v) -> (Tensor, Tenso
 
 
 def _eigh(A, UPLO, fn, vectors):
-    checked(A, fn)
+    check_square(A, fn)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     return eigh_op.call(A, UPLO.upper(), vectors or A._requires_grad and MODE.grad)
@@ -985,7 +988,7 @@ pinv_op = op("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tens
 
 @composite("linalg.pinv(Tensor self, Any rcond=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")
 def pinv(self, rcond, hermitian, atol, rtol):
-    checked(self, "linalg.pinv", square=False)
+    checked(self, "linalg.pinv", square=False, low=False)
     if hermitian:
         check_square(self, "linalg.eigh")
     rtol = rcond if rcond is not None else rtol
@@ -999,7 +1002,7 @@ def pinverse(self, rcond):
 
 @composite("linalg.matrix_rank(Tensor self, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")
 def matrix_rank(self, tol, hermitian, atol, rtol):
-    checked(self, "linalg.matrix_rank", square=False)
+    checked(self, "linalg.matrix_rank", square=False, low=False)
     a, r = _tolerance(self, atol if tol is None else tol, rtol if tol is None else 0.0)
     if 0 in self._shape[-2:]:
         return T.zeros(self._shape[:-2], dtype=dt.int64, device=self.device)
@@ -1058,7 +1061,7 @@ lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver) -> 
            "rank, Tensor singular_values)")
 def lstsq(self, b, rcond, driver):
     fn = "torch.linalg.lstsq"
-    check_inexact(self, fn)
+    check_inexact(self, fn, low=False)
     if len(self._shape) < 2:
         raise RuntimeError(f"{fn}: input must have at least 2 dimensions.")
     if not b._shape:
@@ -1138,8 +1141,8 @@ def tensorsolve(self, other, dims):
 
 @composite("linalg.vander(Tensor x, *, int? N=None) -> Tensor")
 def linalg_vander(x, N):
-    if x.dtype is dt.bool_:
-        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    if x.dtype is dt.bool_ or x.dtype in dt.OPMATH:
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {_name(x)}")
     n = (x._shape or (1,))[-1] if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
