@@ -2,6 +2,7 @@
 import numpy as np
 
 from ....runtime import pyboost
+from ..arrays import add_rows, flat_positions, flat_rows
 from ..table import inplace, legacy, numpy, without
 
 
@@ -35,11 +36,19 @@ def _stays_numpy(x, indices):
     for d, a in enumerate(indices):
         if a is not None:
             check_bounds(a, x.shape[d], d)
+    at = [d for d, a in enumerate(indices) if a is not None]
+    if len(at) == 1 and x.size:
+        return np.take(x, indices[at[0]], at[0], mode="wrap")
+    found = flat_rows(x, indices)
+    if found is not None:
+        rows, i = found
+        return np.take(rows, i, 0, mode="clip").reshape(i.shape + x.shape[len(indices):])
     return x[tuple(slice(None) if a is None else a.astype(np.int64) if a.dtype != np.int64 else a for a in indices)]
 
 
 legacy("_index", "GatherNd", "Index has no CPU kernel", fn=_gather_nd, dtypes="fdeilasBbFD")
 numpy("_index", "Index has no CPU kernel and Gather lacks the dtype", _stays_numpy)
+numpy("_index", "GatherNd takes the indices stacked: 5 times slower at 1M elements", _stays_numpy, above=65536)
 
 
 def _index_select(prim, x, dim, index):
@@ -67,8 +76,7 @@ def gather(x, dim, index, sparse_grad):
         check_bounds(index, x.reshape(-1).shape[0] if x.ndim == 0 else x.shape[dim], dim)
         return np.broadcast_to(x.reshape(-1)[index.reshape(-1)], index.reshape(-1).shape).reshape(index.shape)
     _index_error("gather", index, x.shape[dim], dim)
-    crop = tuple(slice(None) if d == dim else slice(0, s) for d, s in enumerate(index.shape))
-    return np.take_along_axis(x[crop], index.astype(np.int64, copy=False), dim)
+    return np.take(np.ascontiguousarray(x).reshape(-1), flat_positions(index, x.shape, dim), mode="clip")
 
 
 def _index_error(name, index, size, dim):
@@ -77,19 +85,17 @@ def _index_error(name, index, size, dim):
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
-def _grids(index, dim):
-    g = list(np.ogrid[tuple(slice(0, s) for s in index.shape)])
-    g[dim] = index
-    return tuple(g)
-
-
 def _at(x, dim, index):
     """(array, position) to assign to for scatter-like writes, 0-d made 1-d."""
     if x.ndim == 0:
         x = x.reshape(1)
     index = index.reshape(1) if index.ndim == 0 else index
     _index_error("scatter", index, x.shape[dim], dim)
-    return x, _grids(index, dim), index
+    if x.flags.c_contiguous:
+        return x.reshape(-1), flat_positions(index, x.shape, dim), index
+    at = list(np.ogrid[tuple(slice(0, s) for s in index.shape)])
+    at[dim] = index
+    return x, tuple(np.broadcast_arrays(*at)), index
 
 
 def _crop(src, index):
@@ -121,7 +127,8 @@ def scatter_add_(x, dim, index, src):
     if not index.size:
         return
     x, at, index = _at(x, dim, index)
-    np.add.at(x, tuple(np.broadcast_arrays(*at)), _crop(src, index)) if x.dtype != bool else np.logical_or.at(x, at, _crop(src, index))
+    at, src = (at, _crop(src, index)) if at.__class__ is tuple else (at.reshape(-1), _crop(src, index).reshape(-1))
+    (np.add if x.dtype != bool else np.logical_or).at(x, at, src)
 
 
 @inplace("index_put")
@@ -129,6 +136,11 @@ def index_put_(x, indices, values, accumulate):
     for d, a in enumerate(indices):
         if a is not None:
             check_bounds(a, x.shape[d], d)
+    found = flat_rows(x, indices) if accumulate else None
+    if found is not None:
+        rows, i = found
+        values = np.broadcast_to(values, i.shape + x.shape[len(indices):])
+        return add_rows(rows, i.reshape(-1), values.reshape(i.size, rows.shape[1]))
     at = tuple(slice(None) if a is None else a.astype(np.int64, copy=False) for a in indices)
     if not accumulate:
         x[at] = values
@@ -142,9 +154,15 @@ def index_put_(x, indices, values, accumulate):
 def index_add_(x, dim, index, source, alpha):
     x, source = (x.reshape(1), source.reshape(1)) if x.ndim == 0 else (x, source)
     _along_error(index, x.shape[dim])
-    at = (slice(None),) * dim + (index.reshape(-1),)
     source = source if source.ndim == x.ndim else np.expand_dims(source, dim)
-    np.add.at(x, at, source if alpha == 1 else (source * alpha).astype(x.dtype))
+    source = source if alpha == 1 else (source * alpha).astype(x.dtype)
+    n, index = x.shape[dim], index.reshape(-1)
+    rows = np.ascontiguousarray(np.moveaxis(source, dim, 0)).reshape(len(index), -1)
+    if dim == 0 and x.flags.c_contiguous:
+        return add_rows(x.reshape(n, -1), index, rows)
+    total = np.zeros((n, rows.shape[1]), x.dtype)
+    add_rows(total, index, rows)
+    x += np.moveaxis(total.reshape(n, *x.shape[:dim], *x.shape[dim + 1:]), 0, dim)
 
 
 @inplace("index_copy")
@@ -180,5 +198,14 @@ for _name, _fn in {"scatter.src": scatter_src_, "scatter.value": scatter_value_,
     numpy(_name, "no CPU kernel that adds, copies and refuses indices out of range as PyTorch does", _functional(_fn))
 
 
-numpy("_nonzero", "NonZero takes NaN for zero and fails on 0-d tensors; 4 us against 40 at 64 elements",
-      lambda x: np.stack(np.nonzero(x), axis=1).astype(np.int64) if x.ndim else np.zeros((int(bool(x)), 0), np.int64))
+@numpy("_nonzero", "NonZero takes NaN for zero and fails on 0-d tensors; 4 us against 40 at 64 elements")
+def _nonzero(x):
+    if not x.ndim or x.size < 4096:
+        return np.stack(np.nonzero(x), axis=1) if x.ndim else np.zeros((int(bool(x)), 0), np.int64)
+    # positions in the flat array; the rows they lie in by counting, because dividing them takes longer
+    mask = np.ascontiguousarray(x if x.dtype == bool else x != 0).reshape(-1, x.shape[-1])
+    at, count, rows = np.flatnonzero(mask), np.count_nonzero(mask, 1), np.arange(len(mask))
+    out = np.empty((len(at), x.ndim), np.int64)
+    out[:, -1] = at - np.repeat(rows * x.shape[-1], count)
+    out[:, :-1] = np.repeat(np.stack(np.unravel_index(rows, x.shape[:-1] or (1,)), 1)[:, :x.ndim - 1], count, 0)
+    return out

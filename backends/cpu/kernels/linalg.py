@@ -3,6 +3,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.ops import linalg
+from ..arrays import squares_last
 from ..table import composite, legacy, numpy, without
 
 without("linalg.vector_norm", "LinalgVectorNorm has no CPU kernel")
@@ -19,6 +20,9 @@ def vector_norm(x, ord, dim, keepdim, dtype):
         if len(dim) == x.ndim and x.flags.c_contiguous and x.size < 1 << 16:
             r = np.sqrt(np.dot(x.reshape(-1), x.reshape(-1))) if x.size else x.dtype.type(0)
             return r.reshape((1,) * x.ndim) if keepdim else r
+        if dim == (*range(dim[0], x.ndim),) and x.dtype.char in "fd" and x.size and x.flags.c_contiguous:
+            lead = x.shape[:dim[0]]
+            return np.sqrt(squares_last(x.reshape(*lead, -1))).reshape(lead + (1,) * (len(dim) if keepdim else 0))
         return np.sqrt(np.sum(np.square(x), dim, dtype=wide, keepdims=keepdim))
     if ord == 0:
         return np.sum(x != 0, dim, keepdims=keepdim)

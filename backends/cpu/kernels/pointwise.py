@@ -10,7 +10,7 @@ from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
 from .. import CPU_BACKEND, _ms_out
 from ..arrays import select
-from ..table import INTS, composite, legacy, numpy, pyboost_, without
+from ..table import INTS, composite, legacy, numpy, pyboost_, update, without
 
 LACKING = "the primitive lacks the dtype"
 REST = "FDtuv"  # what PyBoost's elementwise primitives lack, or take in part
@@ -58,6 +58,8 @@ for _name, (_fn, _above, _ratio, _codes) in {
         "fmax": (np.fmax, 4096, 27, "fd")}.items():
     numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
     numpy(_name, LACKING, _fn, dtypes="tuv" if _name in ORDERED else REST)
+    if _name == "sign":
+        numpy("sgn", _slower(_ratio), _fn, dtypes=_codes, above=_above)
 
 # ------------------------------------------------------------------------------------------------ missing, inexact, or without a dtype
 without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
@@ -237,6 +239,50 @@ numpy("addcmul", "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64
       lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b))
 numpy("addcdiv", "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
       lambda x, a, b, v: x + (a / b if v == 1 else np.asarray(v, x.dtype) * a / b))
+# PyTorch's in-place operators write where they read; MindSpore's Inplace primitives have no CPU kernels
+_PASS = "no Inplace primitive has a CPU kernel; the primitive and a copy take 11 times as long at 64k elements"
+for _name, _fn in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "_div": np.divide}.items():
+    update(_name, _PASS, 2048)(lambda out, b, alpha=1, fn=_fn: fn(out, b if alpha == 1 else b * alpha, out))
+
+
+def _in_blocks(fn):
+    """fn(out, *others) piece by piece, so that what it holds in between stays in the cache."""
+    def run(out, *others):
+        n = out.size
+        if n <= _BLOCK or not all(a.flags.c_contiguous for a in (out, *others) if a.ndim):
+            return fn(out, *others)
+        flat = [a.reshape(-1) if a.ndim else a for a in (out, *others)]
+        for i in range(0, n, _BLOCK):
+            fn(*[a[i:i + _BLOCK] if a.ndim else a for a in flat])
+    return run
+
+
+_BLOCK = 16384
+
+
+@update("addcmul", _PASS, 2048)
+@_in_blocks
+def _add_product(out, a, b, v):
+    out += a * b if v == 1 else v * a * b
+
+
+@update("addcdiv", _PASS, 2048)
+@_in_blocks
+def _add_quotient(out, a, b, v):
+    out += a / b if v == 1 else v * a / b
+
+
+@update("lerp", _PASS, 2048)
+@_in_blocks
+def _approach(out, b, w):
+    if w.ndim:
+        out[...] = _lerp(out, b, w)
+    elif abs(w) < 0.5:
+        out += w * (b - out)
+    else:
+        out[...] = b - (b - out) * (1 - w)
+
+
 without("_isclose _nan_to_num _round.decimals", "the numbers are attributes: a primitive for each")
 
 

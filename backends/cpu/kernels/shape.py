@@ -2,6 +2,7 @@
 import numpy as np
 
 from ....runtime import pyboost
+from ..arrays import zeroed
 from ..table import legacy, numpy, pyboost_, without
 from .reduction import either, guarded
 
@@ -42,6 +43,8 @@ numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel",
 legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: prim.of(k)(x), "fdaBsilb")
 numpy("tril", "Tril lacks the dtype", np.tril)
 numpy("triu", "Triu lacks the dtype", np.triu)
+for _name, _gone in {"tril": lambda x, k: ~np.tri(*x.shape[-2:], k, dtype=bool), "triu": lambda x, k: np.tri(*x.shape[-2:], k - 1, dtype=bool)}.items():
+    numpy(_name, f"{_name.title()} is 7 to 19 times slower at 1M elements", lambda x, k, gone=_gone: zeroed(gone(x, k), x), "fdaBsilb", above=32768)
 
 # ------------------------------------------------------------------------------------------------ masks
 numpy("masked_select", "MaskedSelect lacks the dtype", lambda x, mask: x[mask])
