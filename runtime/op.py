@@ -9,6 +9,8 @@ import inspect
 import traceback
 from collections import namedtuple
 
+import numpy as np
+
 from . import dtypes as dt
 from . import outs
 from .autograd import MODE, TASK, OpNode, Saved, accumulator, check_inplace, edge, fit, meta_of, next_sequence, note_view, rebase, save_list
@@ -16,7 +18,7 @@ from .backend import get as backend
 from .device import CPU, META
 from .overrides import STATE as OVERRIDES
 from .overrides import plain, run_overridden
-from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error
+from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error, type_name
 from .tensor import Tensor, alias, empty, meta_tensor, numel, strided_view, wrap
 
 # elementwise type promotion, PyTorch's names
@@ -981,6 +983,7 @@ def _build_one(o, name, ns, kind):
         "_int": _int,
         "_ints": _ints,
         "_scalar": _scalar,
+        "_number": _number,
         "_tensors": _tensors,
         "_inplace": inplace,
         "_with_out": with_out,
@@ -996,7 +999,7 @@ def _build_one(o, name, ns, kind):
         "_dtypes": {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128},
     }
     numpy_names = any(a.name in ("dim", "dims", "keepdim") for a in args)
-    convert, checks = [], []
+    convert, checks, numbers = [], [], ""
     for i, a in enumerate(args):
         n = a.name if not (i == 0 and a.name == "self" and not is_method_) else "input"
         py = n if n not in ("from", "lambda") else n + "_"
@@ -1023,6 +1026,8 @@ def _build_one(o, name, ns, kind):
                 checks.append(f"not _plain_list({py})")
             else:
                 checks.append(f"{py}.__class__ not in {_PLAIN_NAME[a.type]}")
+                if a.base == "Tensor|Scalar":
+                    numbers += f"\n        {py} = _number({py})"
         elif a.list and t == "int":
             convert.append(f"if {py} is not None: {py} = _ints({py}, {a.length!r})" if a.optional else f"{py} = _ints({py}, {a.length!r})")
         elif t == "int":
@@ -1049,7 +1054,7 @@ def _build_one(o, name, ns, kind):
     cond = " or ".join(["_over.active", *checks])
     first_conv = [c for c in convert if "_varargs" in c]
     body += first_conv
-    body.append(f"if {cond}:\n        _r = {over}\n        if _r is not _over: return _r\n        _tensors(_op, {tup}, {name!r}, {is_method_})")
+    body.append(f"if {cond}:\n        _r = {over}\n        if _r is not _over: return _r\n        _tensors(_op, {tup}, {name!r}, {is_method_}){numbers}")
     body.append("try:")
     inner = [c for c in convert if "_varargs" not in c]
     if out and "layout" in names:
@@ -1197,11 +1202,19 @@ def _ints(v, length=None):
 def _scalar(v):
     if isinstance(v, Tensor):
         return v.item()
-    if isinstance(v, (int, float, complex)):
+    if isinstance(v, (int, float, complex, np.generic)):
+        return _number(v)
+    raise TypeError(f"must be Number, not {type_name(v)}")
+
+
+def _number(v):
+    """A number of Python's own class, where NumPy's or a subclass stands for it."""
+    if v is None or isinstance(v, Tensor) or v.__class__ in _NUMBERS:
         return v
-    if hasattr(v, "item") and not hasattr(v, "__len__") or type(v).__module__ == "numpy" and getattr(v, "ndim", 1) == 0:
-        return v.item()
-    raise TypeError(f"must be Number, not {type(v).__name__}")
+    for c in (int, float, complex):
+        if isinstance(v, c):
+            return c(v)
+    return int(v) if isinstance(v, np.integer) else float(v)  # so PyTorch reads NumPy's bool and small complex numbers
 
 
 def _float(v):

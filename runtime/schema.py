@@ -153,12 +153,13 @@ def type_error(fn_name, args, values, offset=1):
                 return TypeError(f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {_type_name(v[wrong])}")
             name = "input" if i == 0 and arg.name == "self" else arg.name
             where = "" if arg.kwonly else f" (position {i + offset})"
-            return TypeError(f"{fn_name}(): argument '{name}'{where} must be {spoken(arg)}, not {_type_name(v)}")
+            return TypeError(f"{fn_name}(): argument '{name}'{where} must be {spoken(arg)}, not {type_name(v)}")
     return None
 
 
-def _type_name(v):
-    return "torch." + type(v).__name__ if type(v).__module__ == "torch" and type(v).__name__ != "Tensor" else type(v).__name__
+def type_name(v):
+    c = type(v)
+    return f"{c.__module__}.{c.__name__}" if c.__module__ in ("torch", "numpy") and c.__name__ != "Tensor" else c.__name__
 
 
 def bind(schema, args, kwargs):

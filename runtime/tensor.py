@@ -1,4 +1,5 @@
 """The Tensor class: memory, metadata and what is not an operator. Operators are attached by runtime/op.py."""
+import operator
 from numbers import Integral
 
 import numpy as np
@@ -167,7 +168,7 @@ class Tensor(metaclass=TensorMeta):
         if dim is None:
             return self.shape
         n = len(self._shape)
-        dim = dim.__index__()
+        dim = operator.index(dim)
         if not -n <= dim < n:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {dim})"
                              if n else f"Dimension specified as {dim} but tensor has no dimensions")

@@ -50,7 +50,7 @@ def main(arguments):
     options = parser.parse_args(arguments)
     files, changed = compare(load(options.before), load(options.after))
     for change in changed:
-        print("{0}::{1}\n    {2}".format(*change))
+        print("{}::{}\n    {}".format(*change))
     for file, n in sorted(files.items()):
         wall = f"  {n['after'] / n['before']:5.2f} times as long" if n["before"] else ""
         print(f"{n['passed']:5} of {n['expected']:5}  {n['newly_failing']:4} newly failing {n['newly_passing']:4} newly passing{wall}  {file}")

@@ -1,4 +1,6 @@
 """What operator files share: dimension and shape checks, short names of operators."""
+import operator
+
 from .. import dtypes as dt
 from ..op import REGISTRY_FN, method
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
@@ -24,7 +26,7 @@ T, F, M, LINALG, SPECIAL = _Torch("torch"), _Torch("nn.functional"), _Torch("Ten
 def wrap_dim(dim, n):
     """A dimension in [0, n), or PyTorch's IndexError."""
     if dim.__class__ is not int:
-        dim = dim.__index__()
+        dim = operator.index(dim)
     m = n or 1
     if -m <= dim < m:
         return dim + m if dim < 0 else dim

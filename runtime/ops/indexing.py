@@ -1,10 +1,13 @@
 """Indexing and index assignment in every form, and the operators that take index tensors."""
 
+import operator
+
 import numpy as np
 
 from ..autograd import MODE
 from ..op import broadcast_shapes, composite, op, view
 from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
+from ..schema import type_name
 from ..tensor import from_array
 from .common import T, Tensor, contiguous_strides, dt, numel, wrap_dim
 from .memory import copy_, fill_
@@ -105,14 +108,16 @@ def _to_index(x, device):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return x
     if isinstance(x, np.ndarray):
-        return T.as_tensor(x) if hasattr(T, "as_tensor") else from_array(x)
-    if isinstance(x, (list, tuple, range)):
+        x = from_array(x)
+    elif isinstance(x, (list, tuple, range)):
         from .creation import tensor
 
-        return tensor(list(x), dtype=dt.int64 if _empty(x) else None, device=device)
-    if hasattr(x, "__array__"):
-        return from_array(np.array(x))
-    raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(x).__name__})")
+        x = tensor(list(x), dtype=dt.int64 if _empty(x) else None, device=device)
+    elif hasattr(x, "__array__") and not isinstance(x, np.generic):
+        x = from_array(np.array(x))
+    else:
+        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type_name(x)})")
+    return x if x.dtype.category <= dt.INT else x.long()  # what is no tensor holds integers, whatever their type
 
 
 def _empty(x):
@@ -123,7 +128,7 @@ def _plain_int(i):
     """Python ints for NumPy ints and 0-d integer tensors inside slices."""
     if i is None or i.__class__ is int:
         return i
-    return int(i.__index__()) if not isinstance(i, Tensor) else int(i.item())
+    return operator.index(i) if not isinstance(i, Tensor) else int(i.item())
 
 
 def normalise(self, index):

@@ -1,5 +1,7 @@
 """Operators that only change the geometry: no kernel, no copy."""
 
+import operator
+
 from ..autograd import FunctionNode  # noqa: F401  (documented here: views differentiate by formulas over dispatched operators)
 from ..op import composite, op, view
 from ..tensor import strided_view
@@ -510,7 +512,7 @@ def split(self, split_size, dim):
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if isinstance(split_size, (tuple, list)):
         return T.split_with_sizes(self, split_size, dim)
-    size = split_size.__index__()
+    size = operator.index(split_size)
     n = self._shape[wrap_dim(dim, len(self._shape))]
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")

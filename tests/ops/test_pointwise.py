@@ -1,6 +1,7 @@
 """Elementwise operators: what no sample of the corpus shows."""
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -72,3 +73,24 @@ def test_results_keep_the_order_of_dimensions():
     x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
     for r in (x.exp(), x * 2, torch.where(x > 0, x, 0.0), x.masked_fill(x > 0, 1), torch.nn.functional.gelu(x)):
         assert r.stride() == x.stride()
+
+
+@pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.float16(2), np.int64(2), np.uint8(2), np.bool_(True), np.complex128(2)])
+def test_numpy_numbers_are_python_numbers(number):
+    python = complex(number) if isinstance(number, complex) else int(number) if isinstance(number, np.integer) else float(number.real)
+    for x in (torch.arange(1.0, 4.0), torch.arange(1, 4)):
+        for f in (lambda x, n: n * x, lambda x, n: x - n, lambda x, n: n / x, lambda x, n: x == n, lambda x, n: torch.where(x > 1, x, n),
+                  lambda x, n: torch.full((2,), n), lambda x, n: x.pow(n)):
+            got, expected = f(x, number), f(x, python)
+            assert got.dtype is expected.dtype and torch.equal(got, expected)
+
+
+def test_numpy_numbers_as_sizes_and_indices():
+    x = torch.arange(3.0)
+    assert x[np.int64(1)] == 1 and x.view(np.int32(1), -1).shape == (1, 3) and x.sum(np.int8(0)) == 3 and len(x.split(np.int64(2))) == 2
+    assert x[np.array([2.0, 1.0])].tolist() == [2, 1] and x[[1.5]].tolist() == [1]
+    for index in (0.5, np.float64(1)):
+        with pytest.raises(IndexError, match="only integers, slices"):
+            x[index]
+    with pytest.raises(TypeError):
+        x.size(np.float64(0))
