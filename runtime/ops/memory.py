@@ -41,6 +41,27 @@ def preserved_strides(t):
     return None if order is None else strides_in_order(t._shape, order)
 
 
+def _suggested_format(t):
+    """channels_last or channels_last_3d where a tensor's strides say so, else None."""
+    n, st = len(t._shape), t._stride
+    if st is None or n not in (4, 5) or st[1] == 0:
+        return None
+    least = 0
+    for d in (1, *range(n - 1, 1, -1), 0):
+        if t._shape[d] == 0 or st[d] < least or d == 0 and least == st[1]:
+            return None
+        least = st[d] * max(t._shape[d], 1)
+    return channels_last if n == 4 else channels_last_3d
+
+
+def keep_format(out, *inputs):
+    """A fresh result, or a tuple of them, in channels_last where an input is: what PyTorch's kernels for images do."""
+    fmt = next((f for t in inputs if t._stride is not None and (f := _suggested_format(t))), None)
+    if fmt is None:
+        return out
+    return tuple(o.contiguous(memory_format=fmt) for o in out) if out.__class__ is tuple else out.contiguous(memory_format=fmt)
+
+
 def storage_order(t):
     """Dimensions from slowest to fastest in the memory of a preserve_format copy of t; None where that is contiguous."""
     st = preserved_strides(t)
