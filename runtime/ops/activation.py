@@ -4,7 +4,7 @@ import warnings
 
 from ..op import DEFAULT, composite, op
 from ..op import inplace as run_inplace
-from .common import F, T, dt, wrap_dim
+from .common import F, T, dt, only, wrap_dim
 from .pointwise import cpu, zero
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -53,6 +53,8 @@ _functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool 
 
 
 def _hardtanh_check(common, low):
+    if common.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
     if common is dt.bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     if common.category == dt.INT and not common.is_signed and low < 0:
@@ -251,6 +253,7 @@ def rrelu(self, lower, upper, training, generator):
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
         return _leaky_relu.call(self, (lower + upper) / 2)
+    only("rrelu_with_noise_out_cpu", self, dt.FLOAT)
     below = self <= 0
     slope = T.ones_like(self)
     slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper,

@@ -596,7 +596,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     fn = "linalg.lu_solve"
     check_inexact(LU, "torch." + fn)
-    only("linalg.lu_solve_cpu", LU, dt.FLOAT, dt.COMPLEX, half=False)
+    if 0 not in LU._shape:
+        only("linalg.lu_solve_cpu", LU, dt.FLOAT, dt.COMPLEX, half=False)
     same_dtype(LU, B, fn, "LU")
     if pivots.dtype is not dt.int32:
         raise RuntimeError(f"{fn}: pivots should be a Tensor of scalar type torch.int32")

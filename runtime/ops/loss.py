@@ -4,7 +4,7 @@ import warnings
 
 from ..autograd import no_grad
 from ..op import broadcast_shapes, composite, op, result_dtype
-from .common import F, T, Tensor, dt, numel
+from .common import F, T, Tensor, dt, numel, only
 from .creation import tensor
 
 NAMES = ("none", "mean", "sum")
@@ -426,6 +426,7 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
         raise RuntimeError(f"inconsistent weight size, expected {c} but got {list(weight._shape)}")
     if t.dtype is not dt.int64:
         raise RuntimeError(f"expected scalar type Long but found {_spoken(t.dtype)}")
+    only("multi_margin_loss_cpu_kernel", x, dt.FLOAT, half=False)
     t = t.reshape(n, 1)
     if input.device.type == "cpu" and n and bool(((t < 0) | (t >= c)).any()):
         raise RuntimeError("target out of range")
@@ -444,6 +445,7 @@ def multilabel_margin_loss(input, target, reduction):
     n, c = x._shape
     if numel(target._shape) != n * c or (len(input._shape) == 2 and target._shape != input._shape):
         raise RuntimeError(f"inconsistent target size: {list(target._shape)} for input of size: {list(input._shape)}")
+    only("multilabel_margin_loss_forward_out_frame", x, dt.FLOAT, half=False)
     t = target.reshape(n, c)
     if input.device.type == "cpu" and n and bool(((t < -1) | (t >= c)).any()):
         raise RuntimeError("argument #2 'target' is out of range")
@@ -456,6 +458,9 @@ def multilabel_margin_loss(input, target, reduction):
 
 
 def _kl(x, target, log_target):
+    for t in (x, target):
+        if not t.dtype.is_floating_point:
+            raise RuntimeError(f"kl_div: {'Complex' if t.dtype.is_complex else 'Integral'} inputs not supported.")
     return target.exp() * (target - x) if log_target else T.xlogy(target, target) - target * x
 
 
@@ -592,8 +597,7 @@ def _ctc_args(log_probs, targets, input_lengths, target_lengths, blank):
 
 def _ctc_meta(log_probs, targets, *_):
     steps, n, _ = log_probs._shape
-    if log_probs.dtype not in (dt.float32, dt.float64):
-        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{_spoken(log_probs.dtype)}'")
+    only("ctc_loss_cpu", log_probs, dt.FLOAT, half=False)
     return [((n,), log_probs.dtype), ((n, steps, 2 * targets._shape[1] + 1), log_probs.dtype)]
 
 

@@ -3,7 +3,7 @@ import cmath
 import math
 
 from ..op import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, composite, op, promoted, result_dtype
-from .common import T, Tensor, conj, dt, numel
+from .common import T, Tensor, conj, dt, numel, only
 
 LN2, LN10 = math.log(2), math.log(10)
 HIDDEN = {"method": False, "inplace": False}
@@ -90,7 +90,8 @@ _floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Ten
                    promote=cpu("div_floor_cpu", "bool", "complex"), derivative={
     k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")})
 _div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", numbers=True,
-                promote=DEFAULT, method=False,
+                method=False,
+                promote=lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common),
                 inplace=False, derivative={"self": zero, "other": zero})
 
 
@@ -265,13 +266,11 @@ op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("f
 _round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"))
 
 
-@composite("round(Tensor self, *, int decimals=0) -> Tensor", alias=("special.round",), inplace=True)
+@composite("round(Tensor self, *, int? decimals=None) -> Tensor", alias=("special.round",), inplace=True)
 def round_(self, decimals):
-    if decimals == 0 or self.dtype.category < dt.FLOAT:
-        if decimals:
-            raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
-        return _round.call(self)
-    return _round_decimals.call(self, decimals)
+    if decimals is not None:
+        only("round_vml_cpu", self, dt.FLOAT, dt.COMPLEX)
+    return _round_decimals.call(self, decimals) if decimals else _round.call(self)
 
 
 _round_decimals = op("_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN)

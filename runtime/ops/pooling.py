@@ -3,7 +3,7 @@ import math
 from itertools import product
 
 from ..op import composite, op
-from .common import F, T, dt, numel
+from .common import F, T, dt, numel, only
 from .memory import keep_format
 
 LETTERS = {1: "W", 2: "HW", 3: "DHW"}
@@ -62,8 +62,7 @@ def _check_input(fn, x, dims):
                                f"{tuple(x._shape)} and non-batch dimension {n - dims - 1 + x._shape[n - dims - 1:].index(0)} has length "
                                f"zero!")
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
-    if x.dtype is dt.bool_:
-        raise NotImplementedError(f"\"{fn}\" not implemented for 'Bool'")
+    only(fn, x, dt.INT, dt.FLOAT, dt.COMPLEX)
     return spatial
 
 
@@ -107,6 +106,8 @@ def _max_pool(dims):
 
     def pool(self, kernel, stride, padding, dilation, ceil, indices=False):
         plain = dims == 1 and not indices and not self._requires_grad
+        if plain:
+            only("max_pool1d_impl", self, dt.FLOAT)
         return keep_format(o.call(self, *_pool_args(name, dims, kernel, stride, padding, dilation, plain), ceil), self)
 
     @composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, out=False)
@@ -154,8 +155,8 @@ def _check_adaptive(fn, x, size, dims, colon=""):
         if "max" in fn:
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {[*x._shape[:-dims], *size]}")
         raise RuntimeError(f"{fn}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, size))}}}")
-    if x.dtype.category != dt.FLOAT and ("max" in fn or max(size) > 1):  # an average of everything is a mean
-        raise NotImplementedError(f"\"{fn}\" not implemented for '{dt.scalar_name(x.dtype)}'")
+    if "max" in fn or max(size) > 1:  # an average of everything is a mean
+        only(fn, x, dt.FLOAT)
 
 
 def _adaptive_max(dims):
@@ -362,6 +363,7 @@ def _max_unpool(dims):
     def max_unpool(input, indices, kernel_size, stride, padding, output_size):
         """Zeros but for the input's values at the flat indices that max pooling gave."""
         name = f"max_unpool{dims}d"
+        only(f"max_unpool{max(dims, 2)}d", input, dt.FLOAT)
         kernel = _per_dim(name, "kernel_size", kernel_size, dims)
         stride, padding = _per_dim(name, "stride", stride, dims) if stride else kernel, _per_dim(name, "padding", padding, dims)
         if len(input._shape) not in (dims + 1, dims + 2):

@@ -499,13 +499,16 @@ def diff(self, n, dim, prepend, append):
 
 
 def _trapezoid(y, x, dx, dim, cumulative):
+    for t in (y, x):
+        if t is not None and t.dtype is dt.bool_:
+            raise RuntimeError(f"{'cumulative_' if cumulative else ''}trapezoid: received a bool input for "
+                               f"{'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
     d = wrap_dim(dim, len(y._shape))
     if y._shape[d] == 0:
         return y.clone() if cumulative else T.zeros(reduced(y._shape, (d,), False), dtype=y.dtype, device=y.device)
     left, right = y._slice(d, 0, y._shape[d] - 1), y._slice(d, 1)
     if x is None:
-        areas = left + right
-        return areas.cumsum(d) * (dx / 2) if cumulative else areas.sum(d) * (dx / 2)
+        return (left + right).cumsum(d) * (dx / 2) if cumulative else (y.sum(d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * dx
     if not x._shape:
         raise RuntimeError("trapezoid: x must have a dimension")
     if len(x._shape) == 1:

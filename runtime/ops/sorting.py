@@ -148,6 +148,9 @@ def bucketize(self, boundaries, out_int32, right):
 def isin(elements, test_elements, assume_unique, invert):
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor")
+    for t in (elements, test_elements):
+        if isinstance(t, Tensor) and (t.dtype is dt.bool_ or t.dtype.is_complex):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {dt.scalar_name(t.dtype)}")
     if not isinstance(test_elements, Tensor):
         r = elements == test_elements
     else:

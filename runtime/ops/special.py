@@ -49,6 +49,8 @@ def polygamma_method(self, n):
 def mvlgamma(self, p):
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if self.dtype is dt.bool_:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     d = self.dtype if self.dtype.category == dt.FLOAT else dt.get_default_dtype()
     steps = T.arange(-p / 2 + 0.5, 0.5, 0.5, dtype=d, device=self.device)
     return (self.unsqueeze(-1) + steps).lgamma().sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
