@@ -458,7 +458,7 @@ class FunctionNode(Node):
     def __new__(cls, label, *args):
         c = cls._classes.get(label)
         if c is None:
-            c = cls._classes[label] = type(label, (cls,), {"__slots__": (), "__module__": "torch.autograd.graph"})
+            c = cls._classes[label] = type(label, (cls,), {"__slots__": (), "__module__": "builtins"})
         return object.__new__(c)
 
     def __init__(self, label, fn, edges, in_meta, out_meta):

@@ -26,6 +26,10 @@ class Backend:
         """A callable that runs the operator on its arguments and leaves the result in the first, or None: compute, then write."""
         return None
 
+    def update(self, op, dst, args):
+        """Run an elementwise operator within dst's memory and answer True, or False: compute, then write."""
+        return False
+
     def cast(self, tensor, dtype):
         """A fresh contiguous tensor of another dtype."""
         raise NotImplementedError

@@ -97,7 +97,7 @@ class _Formulas:
         index = {a.name: i for i, a in enumerate(schema.args)}
         order = sorted({n for names, _ in entries for n in names}, key=index.__getitem__)
         label = "".join(w.title() for w in op.name.split("_")) + "Backward0"
-        self.node_class = type(label, (OpNode,), {"op": op, "__slots__": (), "__module__": "torch.autograd.graph"})
+        self.node_class = type(label, (OpNode,), {"op": op, "__slots__": (), "__module__": "builtins"})
         self.diff = [index[n] for n in order]
         self.list_at = next((k for k, i in enumerate(self.diff) if schema.args[i].list), None)
         steps = []  # (positions among the differentiable, formula, expressions of its parameters)
@@ -700,7 +700,13 @@ def inplace(o, self, args):
         outs.check_overlap(o, self, args[1:])
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self)
+    below = o.options.get("operator")
+    if below is not None and all(a is None for a in args[2:]):
+        o, args = below, args[:2]
     record = MODE.grad and o.fn is None and o.derivative is not None and requires_grad(o, args)
+    if not record and o.promote is not None and backend(self.device.type).update(o, self, args):
+        self._bump()
+        return self
     if o.fn is not None:
         r = o.fn(*(_past(self), *args[1:]) if MODE.grad and requires_grad(o, args) else args)
         _check_result(o, self, r)

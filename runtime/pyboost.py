@@ -41,6 +41,9 @@ def _load():
     from mindspore import _c_expression as c
     from mindspore.ops.auto_generate import gen_ops_prim  # noqa: F401  (checked here, used by primitive())
     ms.runtime.launch_blocking()
+    n = _threads_wanted or _count(os.environ.get("OMP_NUM_THREADS")) or (1 if len(os.sched_getaffinity(0)) <= FEW_CORES else None)
+    if n:
+        ms.device_context.cpu.op_tuning.threads_num(n)
     fork = c.fork_utils
     os.register_at_fork(before=fork.prepare_before_fork, after_in_parent=fork.parent_at_fork, after_in_child=fork.child_at_fork)
     return ms
@@ -188,8 +191,20 @@ def transpose_kernel():
     return prim
 
 
+# On so few cores MindSpore's pool gains nothing: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one;
+# matrix products follow the process's affinity whatever is said here.
+FEW_CORES = 4
+_threads_wanted = None
+
+
 def set_threads(n):
-    mindspore().device_context.cpu.op_tuning.threads_num(n)
+    """How many threads the kernels use: taken up when MindSpore is loaded, without effect afterwards."""
+    global _threads_wanted
+    _threads_wanted = n
+
+
+def _count(text):
+    return int(text) if text and text.isdecimal() else None
 
 
 def npu_available():

@@ -124,6 +124,18 @@ def switches(op, dtype=None):
     return s
 
 
+updates = {}
+
+
+def update(names, why, above, dtypes=FLOATS):
+    """@update("mul", why=..., above=2048): fn(out, *args) computes an in-place elementwise operator within the tensor's NumPy alias."""
+    def deco(fn):
+        for n in names.split():
+            updates[n] = Kernel("numpy", fn, None, dtypes, why, above)
+        return fn
+    return deco
+
+
 _inplace = {}
 
 

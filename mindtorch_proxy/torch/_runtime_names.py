@@ -133,8 +133,7 @@ def set_num_threads(n):
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     from mindtorch_proxy.runtime import pyboost
-    if not pyboost.loaded():
-        pyboost.set_threads(n)
+    pyboost.set_threads(n)
     _Settings.threads = n
 
 
