@@ -8,7 +8,7 @@ import warnings
 import weakref
 
 from . import dtypes as dt
-from .tensor import Tensor, alias, numel, wrap
+from .tensor import INFERENCE, Tensor, alias, numel, track_inference, wrap
 
 
 class _Mode(threading.local):
@@ -44,7 +44,7 @@ class _SetGrad(contextlib.ContextDecorator):
 
     def __enter__(self):
         self.prev = MODE.grad
-        MODE.grad = self.value
+        MODE.grad = self.value and not MODE.inference
 
     def __exit__(self, *exc):
         MODE.grad = self.prev
@@ -110,7 +110,7 @@ class set_grad_enabled(_SetGrad):
 
     def __init__(self, mode):
         self.prev, self.mode = MODE.grad, bool(mode)
-        MODE.grad = self.mode
+        MODE.grad = self.mode and not MODE.inference
 
     def __call__(self, func):
         MODE.grad = self.prev
@@ -120,7 +120,7 @@ class set_grad_enabled(_SetGrad):
         return set_grad_enabled(self.mode)
 
     def __enter__(self):
-        MODE.grad = self.mode
+        MODE.grad = self.mode and not MODE.inference
 
     def __str__(self):
         return f"torch.set_grad_enabled(mode={self.mode})"
@@ -129,7 +129,7 @@ class set_grad_enabled(_SetGrad):
 
 
 class inference_mode(_SetGrad):
-    """no_grad whose tensors take no part in autograd afterwards (here: exactly no_grad, with the flag set)."""
+    """no_grad whose tensors take no part in autograd afterwards: they have no version counter."""
     __module__ = "torch"
 
     def __new__(cls, mode=True):
@@ -149,9 +149,24 @@ class inference_mode(_SetGrad):
         self.prev = MODE.grad, MODE.inference
         MODE.inference = self.mode
         MODE.grad = not self.mode
+        _count_inference(self.mode)
 
     def __exit__(self, *exc):
+        _count_inference(-self.mode)
         MODE.grad, MODE.inference = self.prev
+
+
+_inference = [0, threading.Lock()]  # contexts of all threads
+
+
+def _count_inference(n):
+    with _inference[1]:
+        _inference[0] += n
+        track_inference(_new_version if _inference[0] else None)
+
+
+def _new_version():
+    return INFERENCE if MODE.inference else None
 
 
 def is_grad_enabled():
@@ -515,9 +530,11 @@ def as_strided_node(base, t):
 
 def note_view(t, src, multi=None):
     """Make t a view of src (or of src's base) for autograd and in-place."""
+    if t._vc is INFERENCE:
+        return t
     v = src._view
     base = src if v is None else v.base
-    t._view = ViewInfo(base, t._vc[0] if t._vc is not None else 0, multi, not MODE.grad)
+    t._view = ViewInfo(base, t._vc[0] if t._vc is not None else 0, multi, not MODE.grad and ("inference" if MODE.inference else "no_grad"))
     return t
 
 
@@ -532,8 +549,9 @@ def check_inplace(self):
                                "returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
                                "replace the inplace operation by an out-of-place one.")
         if v.no_grad and v.base._requires_grad:
-            raise RuntimeError("A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
-                               "case is ambiguous and error-prone, it is forbidden.")
+            how = "normal mode" if v.no_grad == "inference" else "with grad mode enabled"
+            raise RuntimeError(f"A view was created in {v.no_grad} mode and is being modified inplace {'in ' if how[0] == 'n' else ''}{how}. Given that this "
+                               "use case is ambiguous and error-prone, it is forbidden.")
         if v.base._requires_grad and v.base._grad_fn is None and v.base._get_grad_fn() is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if self._requires_grad and self._get_grad_fn() is None:

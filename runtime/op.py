@@ -19,7 +19,7 @@ from .device import CPU, META
 from .overrides import STATE as OVERRIDES
 from .overrides import plain, run_overridden
 from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error, type_name
-from .tensor import Tensor, alias, empty, meta_tensor, numel, strided_view, wrap
+from .tensor import INFERENCE, Tensor, alias, check_writable, empty, meta_tensor, numel, strided_view, wrap
 
 # elementwise type promotion, PyTorch's names
 DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, COMPLEX_TO_FLOAT, BOOL_TO_LONG = (
@@ -696,6 +696,8 @@ def _make_binary(o):
 # ------------------------------------------------------------------------------------------------ in place and out=
 def inplace(o, self, args):
     """Compute, then write into self; returns self."""
+    if self._vc is INFERENCE:
+        check_writable(self)
     if self._storage is not None:
         outs.check_overlap(o, self, args[1:])
     if MODE.grad and (self._requires_grad or self._view is not None):
@@ -770,6 +772,8 @@ def _check_result(o, self, r):
 
 def write(dst, src):
     """Copy values into dst's memory and bump its version."""
+    if dst._vc is INFERENCE:
+        check_writable(dst)
     if dst.device is not META:
         stride = dst._stride
         if stride is not None and 0 in stride and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
@@ -781,7 +785,7 @@ def write(dst, src):
     vc = dst._vc
     if vc is None:
         dst._vc = [1]
-    else:
+    elif vc is not INFERENCE:
         vc[0] += 1
 
 

@@ -54,6 +54,32 @@ def is_dense(shape, stride):
     return True
 
 
+class _NoVersion(list):
+    """Stands in the place of a version counter in tensors made in inference mode, which have none."""
+
+    def __getitem__(self, i):
+        raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
+                           "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+                           "instead of `torch.inference_mode()`.")
+
+
+INFERENCE = _NoVersion((0,))
+_new_version = None  # while a thread is in inference mode: what says which version counter a new tensor gets
+
+
+def track_inference(new_version):
+    """Let new_version() give new tensors their version counter; None: they need none yet."""
+    global _new_version
+    _new_version = new_version
+
+
+def check_writable(t):
+    """PyTorch's error for in-place operations on what inference mode made."""
+    if t._vc is INFERENCE and (_new_version is None or _new_version() is not INFERENCE):
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
+                           "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
+
+
 class TensorMeta(type):
     """Operators are made when they are first asked for (runtime/op.py)."""
 
@@ -149,11 +175,15 @@ class Tensor(metaclass=TensorMeta):
         vc = self._vc
         if vc is None:
             self._vc = [1]
+        elif vc is INFERENCE:
+            check_writable(self)
         else:
             vc[0] += 1
 
     @property
     def _version(self):
+        if self._vc is INFERENCE:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._vc is None else self._vc[0]
 
     # ------------------------------------------------------------ metadata
@@ -225,7 +255,11 @@ class Tensor(metaclass=TensorMeta):
     def is_conj(self):
         return False
 
-    is_neg = is_inference = is_pinned = is_shared = has_names = lambda self, *a: False
+    def is_inference(self):
+        """Whether this was made in inference mode."""
+        return self._vc is INFERENCE
+
+    is_neg = is_pinned = is_shared = has_names = lambda self, *a: False
     is_meta = property(lambda self: self.device is META)
     is_cpu = property(lambda self: self.device is CPU)
     is_npu = property(lambda self: self.device.type == "npu")
@@ -273,6 +307,8 @@ class Tensor(metaclass=TensorMeta):
         if not value and self._get_grad_fn() is not None:
             raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
                                "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+        if value and self._vc is INFERENCE and (_new_version is None or _new_version() is None):
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = value
         return self
 
@@ -336,7 +372,8 @@ class Tensor(metaclass=TensorMeta):
     @property
     def data(self):
         t = alias(self)
-        t._vc = None
+        if t._vc is not INFERENCE:
+            t._vc = None
         return t
 
     @data.setter
@@ -344,6 +381,8 @@ class Tensor(metaclass=TensorMeta):
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         self._replace(new)
+        if self._vc is INFERENCE or new._vc is INFERENCE:
+            self._vc = INFERENCE if new._vc is INFERENCE else None
 
     @property
     def _backward_hooks(self):
@@ -459,7 +498,8 @@ class Tensor(metaclass=TensorMeta):
     @staticmethod
     def _make_subclass(cls, data, require_grad=False, dispatch_sizes_strides_policy=None, **kw):
         t = alias(data, cls)
-        t._vc = None
+        if t._vc is not INFERENCE:
+            t._vc = None
         t._requires_grad = False
         if require_grad:
             t.requires_grad_(True)
@@ -513,7 +553,8 @@ def wrap(ms, shape, dtype, device=CPU):
     t.device = device
     t._offset = t._output_nr = 0
     t._requires_grad = False
-    t._np = t._storage = t._stride = t._grad = t._grad_fn = t._vc = t._view = t._acc = t._hooks = t._retains = None
+    t._np = t._storage = t._stride = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
+    t._vc = _new_version and _new_version()
     return t
 
 

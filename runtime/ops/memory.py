@@ -9,7 +9,7 @@ from ..device import CPU, FORMATS, META, channels_last, channels_last_3d, contig
 from ..device import device as Device
 from ..op import composite, op, resize, write
 from ..storage import TypedStorage, UntypedStorage
-from ..tensor import alias, empty, is_dense, meta_tensor, strided_view
+from ..tensor import alias, check_writable, empty, is_dense, meta_tensor, strided_view
 from .common import T, Tensor, contiguous_strides, dt, is_contiguous, numel
 
 autograd.PRESERVE = preserve_format
@@ -390,6 +390,7 @@ def fill(self, value):
 # ------------------------------------------------------------------------------------------------ memory under a tensor
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """Put the tensor over another storage or another tensor's memory."""
+    check_writable(self)
     if source is None:
         source = UntypedStorage(0)
         size = (0,)
@@ -425,6 +426,7 @@ Tensor.set_ = set_
 def resize_(self, *size, memory_format=contiguous_format):
     """Change the shape in place; memory grows when it must, and keeps its leading elements."""
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
+    check_writable(self)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if size == tuple(self._shape):

@@ -4,7 +4,7 @@ import operator
 
 from ..autograd import FunctionNode  # noqa: F401  (documented here: views differentiate by formulas over dispatched operators)
 from ..op import composite, op, view
-from ..tensor import strided_view
+from ..tensor import check_writable, strided_view
 from .common import M, T, Tensor, contiguous_strides, dt, is_contiguous, numel, wrap_dim
 
 
@@ -780,8 +780,7 @@ view("_alias(Tensor(a) self) -> Tensor(a)", lambda self: (self._shape, self._str
 
 def inplace_view(self, out):
     """Give self the geometry of one of its own views (transpose_, squeeze_, ...)."""
-    if self._requires_grad and self._grad_fn is None and self._view is None:
-        pass
+    check_writable(self)
     self._shape, self._stride, self._offset = out._shape, out._stride, out._offset
     self._storage = out._storage
     self._ms = self._np = None
