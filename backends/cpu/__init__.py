@@ -423,11 +423,7 @@ def expand_only(impl):
 
 def _number(value, dtype):
     if dtype.category == dt.INT and isinstance(value, int):
-        return (
-            np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
-            if dtype.is_signed or value < 0
-            else np.array(value, dtype.np)
-        )
+        return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
     return np.array(value).astype(dtype.np)
 
 

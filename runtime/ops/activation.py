@@ -4,7 +4,7 @@ import warnings
 
 from ..op import DEFAULT, composite, op
 from ..op import inplace as run_inplace
-from .common import F, T, dt, only, wrap_dim
+from .common import F, T, check_number, dt, only, wrap_dim
 from .pointwise import cpu, zero
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -76,9 +76,10 @@ _leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> 
                  promote=_reals("leaky_relu"),
                  derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope))
 _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
-_threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", promote=DEFAULT, method=False,
+_threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", method=False,
+                promote=lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common),
                 derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g))
-_functional("threshold(Tensor input, float threshold, float value, bool inplace=False) -> Tensor", _threshold, inplace=True)
+_functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
 op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"),
    call=lambda p, x, lambd: p.of(lambd)(x), alias=("nn.functional.hardshrink",),
    inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))

@@ -1,6 +1,8 @@
 """What operator files share: dimension and shape checks, short names of operators."""
 import operator
 
+import math
+
 from .. import dtypes as dt
 from ..op import REGISTRY_FN, method
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
@@ -54,10 +56,36 @@ def only(kernel, t, *categories, half=True):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dt.scalar_name(t.dtype)}'")
 
 
+def check_number(value, dtype, spoken=None):
+    """PyTorch's error for a number, or a complex tensor's, that does not fit a dtype."""
+    c = value.__class__
+    if c is int and 0 <= value < 128 or c is bool or c is float and dtype.category >= dt.FLOAT and -65504 <= value <= 65504:
+        return
+    if isinstance(value, Tensor):
+        value = value.item() if value.dtype.is_complex else 0
+    if dtype is dt.bool_:
+        return
+    if value.__class__ is complex:
+        bad, value = value.imag and not dtype.is_complex, value.real
+    else:
+        bad = False
+    if dtype.category == dt.INT:
+        top = (1 << 8 * dtype.itemsize - dtype.is_signed) - 1
+        # whole numbers below zero wrap in unsigned types
+        bad = bad or not (0 if not dtype.is_signed and value.__class__ is float else -top - dtype.is_signed) <= value <= top
+    elif dtype.category == dt.FLOAT:
+        bad = bad or math.isfinite(value) and abs(value) > dt.finfo(dtype).max
+    if bad:
+        raise RuntimeError(f"value cannot be converted to type {spoken or _CPP.get(dtype, dtype.name + '_t')} without overflow")
+
+
+_CPP = {dt.float16: "c10::Half", dt.bfloat16: "c10::BFloat16", dt.float32: "float", dt.float64: "double", dt.int32: "int"}
+
+
 def conj(x):
     """The conjugate where it differs; real tensors as they are."""
     return T.conj(x) if isinstance(x, Tensor) and x.dtype.is_complex else x.conjugate() if x.__class__ is complex else x
 
 
-__all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "wrap_dim", "wrap_dims", "numel", "contiguous_strides", "is_contiguous", "check_float", "only",
+__all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "wrap_dim", "wrap_dims", "numel", "contiguous_strides", "is_contiguous", "check_float", "check_number", "only",
            "conj"]

@@ -7,7 +7,7 @@ from ..op import composite, op
 from ..storage import UntypedStorage
 from ..tensor import alias, from_array, legacy_new, meta_tensor
 from ..tensor import empty as _empty
-from .common import T, Tensor, dt, numel
+from .common import T, Tensor, check_number, dt, numel
 from .memory import _strided_empty, format_strides, preserved_strides
 
 OPTS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, bool? pin_memory=False"
@@ -72,7 +72,7 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
 fill_op = op(
     "_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor",
     "FillScalar",
-    meta=lambda size, value, dtype, device: (size, dtype),
+    meta=lambda size, value, dtype, device: check_number(value, dtype) or (size, dtype),
     call=lambda p, size, value, dtype, device: p(size, value, dtype),
     method=False,
     opmath=False,
@@ -82,8 +82,6 @@ fill_op = op(
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
 def full(size, fill_value, dtype, layout, device, requires_grad, pin_memory):
     d, dev = _options(dtype, layout, device, dt.scalar_dtype(fill_value))
-    if isinstance(fill_value, complex) and not d.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")
     return _flag(fill_op.call(_size(size), fill_value, d, dev), requires_grad)
 
 
@@ -220,7 +218,7 @@ def _from_numbers(x, d):
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np)
         return np.array(x, dtype=d.np)
     except OverflowError:
-        raise RuntimeError("Overflow when unpacking long long") from None
+        raise ValueError("Overflow when unpacking long long") from None
 
 
 def _cast_array(a, dtype):
@@ -250,6 +248,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
     a, d = _infer(data, dtype)
     want = dtype or d
+    if want is not d and want.category == dt.INT and a.size and not hasattr(data, "__array__") and a.dtype.kind in "if":
+        for v in (a.min().item(), a.max().item()):
+            check_number(v, want, want.name)
     t = _cast_array(a, want)
     return _flag(t if dev is CPU else t.to(dev), requires_grad)
 

@@ -9,7 +9,7 @@ from ..op import broadcast_shapes, composite, op, view
 from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
 from ..schema import type_name
 from ..tensor import from_array
-from .common import T, Tensor, contiguous_strides, dt, numel, wrap_dim
+from .common import T, Tensor, check_number, contiguous_strides, dt, numel, wrap_dim
 from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
@@ -260,7 +260,9 @@ def setitem(self, index, value):
             )
         dst = _basic_index.call(self, basic)
         if not isinstance(value, Tensor):
-            fill_(dst, value) if isinstance(value, (int, float, complex)) else copy_(
+            if value.__class__ is float and dst.dtype.category == dt.FLOAT and abs(value) > 65504:
+                value = T.full((), value, dtype=dt.float64)  # becomes infinity where it does not fit
+            fill_(dst, value) if isinstance(value, (int, float, complex, Tensor)) else copy_(
                 dst, T.as_tensor(value) if hasattr(value, "__array__") else _as(value, dst)
             )
             return
@@ -272,10 +274,10 @@ def setitem(self, index, value):
     x = self if _trivial(basic) else _basic_index.call(self, basic)
     if not isinstance(value, Tensor):
         value = _as(value, x)
-    elif value.dtype is not x.dtype and not (value.dtype.category <= x.dtype.category or not value._shape):
-        value = value.to(x.dtype)
-    if value.dtype is not x.dtype:
-        value = value.to(x.dtype)
+    elif value.dtype is not x.dtype and numel(value._shape) == 1:
+        tensors = [i for i in (index if index.__class__ is tuple else (index,)) if i.__class__ not in _BASIC]
+        if len(tensors) == 1 and getattr(tensors[0], "dtype", None) in (dt.bool_, dt.uint8):  # as masked_fill
+            value = value.to(x.dtype)
     x.index_put_(advanced, value)
 
 
@@ -291,7 +293,7 @@ Tensor.__setitem__ = setitem
 
 # ------------------------------------------------------------------------------------------------ index_put
 def _put_prepare(self, indices, values, accumulate):
-    items = []
+    items, given = [], [i for i in indices if i is not None]
     for i in indices:
         if i is not None and i.dtype in (dt.bool_, dt.uint8):
             items += list(T.nonzero(i).unbind(1))
@@ -302,7 +304,9 @@ def _put_prepare(self, indices, values, accumulate):
     if len(items) > len(self._shape):
         raise IndexError(f"too many indices for tensor of dimension {len(self._shape)} (got {len(items)})")
     if values.dtype is not self.dtype:
-        if values._shape or not dt.can_cast(values.dtype, self.dtype):
+        # one value through one mask is masked_fill, which converts
+        if accumulate or numel(values._shape) != 1 or len(given) != 1 or given[0].dtype not in (dt.bool_, dt.uint8):
+            _put_meta(self, items, values, accumulate)
             raise RuntimeError(
                 f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for the destination and "
                 f"{dt.scalar_name(values.dtype)} for the source."
@@ -583,6 +587,7 @@ def _fill_prepare(self, dim, index, value):
             raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
     if isinstance(value, complex) and not self.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    check_number(value, self.dtype)
     return self, dim, index, value
 
 

@@ -367,8 +367,6 @@ def _once(t):
 
 
 def _scalar_source(value, like):
-    if isinstance(value, complex) and not like.dtype.is_complex:
-        raise RuntimeError("value cannot be converted to type " + like.dtype.name + " without overflow")
     return T.full((), value, dtype=like.dtype, device=like.device)
 
 

@@ -4,7 +4,8 @@ import warnings
 
 from ..autograd import no_grad
 from ..op import composite, op
-from .common import LINALG, F, T, dt
+from .common import LINALG, F, T, check_number, dt, only
+from .memory import keep_format
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -113,6 +114,7 @@ def _pad_meta(self, pad, value):
         if shape[d] < 0:
             raise RuntimeError(f"The input size {self._shape[d]}, plus negative padding {a} and {b} resulted in a negative output size, "
                                f"which is invalid. Check dimension {d} of your input.")
+    check_number(value, self.dtype)
     return tuple(shape), self.dtype
 
 
@@ -158,7 +160,7 @@ def pad(input, pad, mode, value):
         raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length "
                            f"{len(pad)} and input of dimension {n}")
     if mode == "constant":
-        return T.constant_pad_nd(input, pad, value or 0)
+        return keep_format(T.constant_pad_nd(input, pad, float(value or 0)), input)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
@@ -166,13 +168,16 @@ def pad(input, pad, mode, value):
     k = len(pad) // 2
     if not (k + 1 == n or k + 2 == n) or k > 3:
         raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    if mode != "circular":
+        only(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d", input, dt.INT, dt.FLOAT, dt.COMPLEX)
     if 0 in input._shape[n - k - (n == k + 1):]:
         raise RuntimeError(f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
                            f"for input, but got: {list(input._shape)}")
     out = input
     for i in range(k):
         out = _pad_edge(out, n - 1 - i, pad[2 * i], pad[2 * i + 1], mode) if pad[2 * i] or pad[2 * i + 1] else out
-    return out.clone() if out is input else out
+    out = out.clone() if out is input else out
+    return keep_format(out, input) if mode == "replicate" else out
 
 
 # ------------------------------------------------------------------------------------------------ distances

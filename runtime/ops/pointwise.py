@@ -3,7 +3,7 @@ import cmath
 import math
 
 from ..op import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, composite, op, promoted, result_dtype
-from .common import T, Tensor, conj, dt, numel, only
+from .common import T, Tensor, check_number, conj, dt, numel, only
 
 LN2, LN10 = math.log(2), math.log(10)
 HIDDEN = {"method": False, "inplace": False}
@@ -141,6 +141,8 @@ def _pow_promote(common, self, exponent):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if common.category == dt.INT and isinstance(exponent, int) and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if not isinstance(exponent, Tensor):
+        check_number(exponent, common)
     return common, common
 
 
@@ -319,10 +321,19 @@ for _name, _prim, _derivative in (("maximum", "Maximum", _tie(lambda a, b: a < b
     op(f"{_name}(Tensor self, Tensor other) -> Tensor", _prim, derivative=_derivative, inplace=False,
        promote=refuse(DEFAULT, RuntimeError, complex=f"{_name} not implemented for complex tensors."))
 
-_no_complex_clamp = refuse(DEFAULT, complex="clamp is not supported for complex types")
-_clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_no_complex_clamp, **HIDDEN, derivative={
+
+
+def _clamp_promote(common, self, limit):
+    if common.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+    if common is dt.bool_:
+        raise NotImplementedError("\"clamp_scalar_cpu\" not implemented for 'Bool'")
+    return common, common
+
+
+_clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_clamp_promote, **HIDDEN, derivative={
     "self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)})
-_clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_no_complex_clamp, **HIDDEN, derivative={
+_clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative={
     "self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)})
 
 
@@ -332,6 +343,9 @@ def clamp(self, min, max):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if min.__class__ is float and min != min or max.__class__ is float and max != max:
         return self * math.nan
+    for limit in (min, max):
+        if limit.__class__ in (int, float) and dt.scalar_dtype(limit).category <= self.dtype.category:
+            check_number(limit, self.dtype)
     if min is not None:
         self = _clamp_min.call(self, min)
     return self if max is None else _clamp_max.call(self, max)
@@ -348,8 +362,16 @@ def clamp_max(self, max):
 
 
 # ------------------------------------------------------------------------------------------------ selection
+def _check_ints(values, common):
+    for v in values:
+        if v.__class__ is int:
+            check_number(v, common)
+    return common, common
+
+
 _where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", **HIDDEN, keep=(0,),
-            promote=_SAME, derivative={"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g,
+            promote=lambda common, condition, *values: _check_ints(values, common),
+            derivative={"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g,
                                        condition: T.where(condition, 0, g)})
 
 
@@ -382,25 +404,6 @@ def _mask_prepare(self, mask, value):
     return self, mask, value
 
 
-def check_number(value, dtype):
-    """PyTorch's error for a number that does not fit a dtype."""
-    if isinstance(value, Tensor):
-        value = value.item() if value.dtype.is_complex else 0
-    if value.__class__ is complex:
-        bad, value = value.imag and not dtype.is_complex, value.real
-    else:
-        bad = False
-    if dtype.category == dt.INT:
-        bits = 8 * dtype.itemsize
-        bad = bad or not (math.isfinite(value) and -(1 << bits - dtype.is_signed) <= int(value) < 1 << bits - dtype.is_signed)
-    elif dtype.category == dt.FLOAT:
-        bad = bad or math.isfinite(value) and abs(value) > dt.finfo(dtype).max
-    if bad:
-        name = dtype.name + "_t" if dtype.category == dt.INT else _CPP.get(dtype, "float")
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
-
-
-_CPP = {dt.float16: "at::Half", dt.bfloat16: "at::BFloat16", dt.float64: "double"}
 op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", keep=(1,), prepare=_mask_prepare,
    promote=lambda common, self, mask, value: (self.dtype, self.dtype), derivative={
        "self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)})
