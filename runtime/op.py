@@ -318,7 +318,19 @@ def _maker(o):
 
 
 def _make_composite(o):
-    return o.fn
+    """The function; one that changes arguments (`mutates`: which) is first offered to the backend as a single kernel."""
+    mutates = o.options.get("mutates")
+    if mutates is None:
+        return o.fn
+
+    def call(*args):
+        if MODE.grad and requires_grad(o, args) or not backend(args[0].device.type).update(o, args[0], args):
+            return o.fn(*args)
+        for i in mutates:
+            args[i]._bump()
+        return args[0]
+
+    return call
 
 
 def requires_grad(o, args):

@@ -30,6 +30,19 @@ def _alias(x):
     return pyboost.array_of(x, x._shape, _ms_out(x).np)
 
 
+def against(ufunc):
+    """ufunc(a, b); a large array meets one number in pieces against a row of it: NumPy does not vectorise maximum and minimum otherwise."""
+    def fn(a, b):
+        if b.ndim or a.size < 65536:
+            return ufunc(a, b)
+        flat, row = a.reshape(-1), np.full(65536, b, a.dtype)
+        out = np.empty_like(flat)
+        for i in range(0, len(flat), 65536):
+            ufunc(flat[i:i + 65536], row[:len(flat) - i], out=out[i:i + 65536])
+        return out.reshape(a.shape)
+    return fn
+
+
 # ------------------------------------------------------------------------------------------------ slow for large tensors
 # name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
 for _name, (_fn, _above, _ratio, _codes) in {
@@ -49,8 +62,8 @@ for _name, (_fn, _above, _ratio, _codes) in {
         "ne": (np.not_equal, 16384, 10, "fdBasilb"), "lt": (np.less, 16384, 10, "fdBasilb"),
         "le": (np.less_equal, 16384, 10, "fdBasilb"), "gt": (np.greater, 16384, 9, "fdBasilb"),
         "ge": (np.greater_equal, 16384, 9, "fdBasilb"),
-        "maximum": (np.maximum, 4096, 7.7, "fdBasil"), "minimum": (np.minimum, 4096, 7, "fdBasil"),
-        "_clamp_min": (np.maximum, 4096, 7.7, "fdBasil"), "_clamp_max": (np.minimum, 4096, 7, "fdBasil"),
+        "maximum": (against(np.maximum), 4096, 7.7, "fdBasil"), "minimum": (against(np.minimum), 4096, 7, "fdBasil"),
+        "_clamp_min": (against(np.maximum), 4096, 7.7, "fdBasil"), "_clamp_max": (against(np.minimum), 4096, 7, "fdBasil"),
         "logical_and": (np.logical_and, 16384, 14, "b"), "logical_or": (np.logical_or, 16384, 14, "b"),
         "logical_xor": (np.logical_xor, 16384, 14, "b"), "logical_not": (np.logical_not, 16384, 15, "b"),
         "bitwise_and": (np.bitwise_and, 16384, 18, "b"), "bitwise_or": (np.bitwise_or, 16384, 18, "b"),
@@ -272,8 +285,20 @@ def _add_quotient(out, a, b, v):
     out += a / b if v == 1 else v * a / b
 
 
-@update("lerp", _PASS, 2048)
+@update("_adam_", "one pass over a parameter instead of seven: a fifth of the time from 64 to 64k elements", 0)
 @_in_blocks
+def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_size):
+    _approach(average, grad, weight1)
+    square *= beta2
+    square += weight2 * grad * grad
+    below = np.sqrt(square)
+    below /= root
+    below += eps
+    quotient = average * -step_size
+    quotient /= below
+    out += quotient
+
+
 def _approach(out, b, w):
     if w.ndim:
         out[...] = _lerp(out, b, w)
@@ -283,6 +308,7 @@ def _approach(out, b, w):
         out[...] = b - (b - out) * (1 - w)
 
 
+update("lerp", _PASS, 2048)(_in_blocks(_approach))
 without("_isclose _nan_to_num _round.decimals", "the numbers are attributes: a primitive for each")
 
 

@@ -35,6 +35,11 @@ class Adam(_ParameterwiseOptimizer):
     def _update(self, param, grad, state, group, lr, step):
         beta1, beta2 = map(_number, group["betas"])
         average, square = state["exp_avg"], state["exp_avg_sq"]
+        if not (group["amsgrad"] or group["differentiable"] or isinstance(beta1, torch.Tensor) or isinstance(beta2, torch.Tensor)
+                or isinstance(lr, torch.Tensor)):
+            torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, (1 - beta2 ** step) ** 0.5, group["eps"],
+                         lr / (1 - beta1 ** step))
+            return
         average.lerp_(grad, 1 - beta1)
         if isinstance(beta2, torch.Tensor):
             square.lerp_(torch.square(grad), 1 - beta2)
