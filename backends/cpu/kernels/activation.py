@@ -10,7 +10,7 @@ from .. import CPU_BACKEND, _ms_out
 from ..arrays import select, total_last, zeroed
 from ..quiet import quiet
 from ..table import composite, legacy, numpy, pyboost_, without
-from .pointwise import _alias, _prim, _slower
+from .pointwise import _prim, _slower, against
 
 
 def _s(x, value):
@@ -53,8 +53,8 @@ def _blocks(fn):
         shape = args[0].shape
         flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args]
         out = np.empty(flat[0].size, flat[0].dtype)
-        for i in range(0, out.size, 16384):
-            fn(*[a[i:i + 16384] if isinstance(a, np.ndarray) else a for a in flat], out[i:i + 16384])
+        for i in range(0, out.size, 32768):
+            fn(*[a[i:i + 32768] if isinstance(a, np.ndarray) else a for a in flat], out[i:i + 32768])
         return out.reshape(shape)
     return run
 
@@ -62,7 +62,7 @@ def _blocks(fn):
 # Maximum(a, b) returns b unless a is greater: a NaN in b stays, so b must be the tensor that is clamped
 pyboost_("relu", "Maximum", "ReLU turns NaN into 0", lambda p, x: p(_zero(x), x), dtypes="fd")
 without("relu", "turns NaN into 0", "efd")
-numpy("relu", _slower(7), lambda x: np.maximum(x, 0), dtypes="fd", above=8192)
+numpy("relu", _slower(7), lambda x: against(np.maximum)(x, np.zeros((), x.dtype)), dtypes="fd", above=8192)
 without("relu_backward", "takes NaN for negative")
 _kernel("relu_backward", "Select", "ReluGrad takes NaN for negative")(lambda g, y: _select(_do("LessEqual", y, 0), 0, g))
 numpy("relu_backward", "Select branches for every element: 9 times slower at 1M elements", lambda g, y: zeroed(y <= 0, g), dtypes="fd", above=32768)
@@ -282,7 +282,7 @@ def _by_rows(fn):
         *arrays, dim = args
         moved = [np.moveaxis(a, dim, -1) for a in arrays]
         n = moved[0].shape[-1]
-        flat, step = [np.ascontiguousarray(m).reshape(-1, n) for m in moved], max(32768 // n, 1)
+        flat, step = [np.ascontiguousarray(m).reshape(-1, n) for m in moved], max(131072 // n, 1)
         out = np.empty(flat[0].shape, flat[0].dtype)
         for i in range(0, len(out), step):
             fn(*[a[i:i + step] for a in flat], out[i:i + step])

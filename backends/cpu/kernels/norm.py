@@ -6,7 +6,7 @@ from ....runtime.ops.norm import formula
 from ..arrays import ones, total_last
 from ..table import composite, legacy, numpy, pyboost_, without
 
-BLOCK = 65536   # elements of a block that stays in the cache
+BLOCK = 262144   # elements of a block
 
 
 def merged(shape, stats, params):
@@ -204,6 +204,11 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
         _running(x, mean, 1 / (rstd * rstd) - eps, running_mean, running_var, momentum)
         return out, mean, rstd
     per = (-1,) + (1,) * (x.ndim - 2)
-    scale = 1 / np.sqrt(running_var + x.dtype.type(eps))
-    out = (x - running_mean.reshape(per)) * (scale if weight is None else scale * weight).reshape(per)
-    return out if bias is None else out + bias.reshape(per), np.empty(0), np.empty(0)
+    scale = 1 / np.sqrt(running_var + x.dtype.type(eps)) * (1 if weight is None else weight)
+    shift = (0 if bias is None else bias) - running_mean * scale
+    out = x * scale.reshape(per)
+    out += shift.reshape(per)
+    return out, np.empty(0), np.empty(0)
+
+
+numpy("_C.native_batch_norm", "BatchNorm with given statistics is 4 times slower at 1M elements, with its own twice", batch_norm, above=65536)

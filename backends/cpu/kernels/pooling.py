@@ -45,6 +45,10 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
     out = _out(n, kernel, stride, padding, dilation, ceil)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     xp = _padded(x, lowest, kernel, stride, padding, dilation, out)
+    if x.size > 16384 and x.dtype.char in "fd":
+        found = _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out)
+        if found is not None:
+            return found
     # a window's first position inside the input is where the maximum starts
     first = [[max(o * s - p, (o * s - p) % d) for o in range(m)] for m, s, p, d in zip(out, stride, padding, dilation)]
     flat = reduce(lambda a, bn: a * bn[1] + bn[0], zip(_grid(first), n), 0)
@@ -59,6 +63,29 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
             better |= value != value
         np.copyto(best, value, where=better)
         np.copyto(index, reduce(lambda a, bn: a * bn[1] + bn[0], zip(_grid(at_input), n), 0), where=better)
+    return best, index
+
+
+def _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out):
+    """The maxima first, then where they are, without a branch for any element; None where NaN or padding may be what is found."""
+    offsets, parts = zip(*((at, xp[(..., *where)]) for at, where in _positions(kernel, stride, dilation, out)))
+    best = parts[0].copy()
+    for part in parts[1:]:
+        np.maximum(best, part, out=best)
+    if not best.min() > lowest:
+        return None
+    small = np.int8 if len(parts) < 128 else np.int16
+    which = np.full(best.shape, len(parts) - 1, small)
+    for k in range(len(parts) - 2, -1, -1):
+        here = (parts[k] == best).astype(small)
+        np.negative(here, out=here)
+        here &= which ^ small(k)
+        which ^= here
+
+    def flat(columns):
+        return reduce(lambda a, bn: a * bn[1] + bn[0], zip(columns, n), 0)
+    index = np.take(flat(np.array(offsets).T * np.array(dilation)[:, None]), which)
+    index += flat(_grid([[o * s - p for o in range(m)] for m, s, p in zip(out, stride, padding)]))
     return best, index
 
 
