@@ -32,13 +32,21 @@ class Adam(_ParameterwiseOptimizer):
         names = ("exp_avg", "exp_avg_sq") + ("max_exp_avg_sq",) * group["amsgrad"]
         return {"step": self._scalar(0.0, p, group)} | {name: self._zeros(p) for name in names}
 
+    def _in_one_pass(self, group, lr):
+        """Whether the step is _adam_'s: all numbers are numbers, and nothing is differentiated."""
+        numbers = (lr, group["weight_decay"], *group["betas"])
+        return not (group["amsgrad"] or group["differentiable"] or any(isinstance(n, torch.Tensor) for n in numbers))
+
+    def _decay(self, p, grad, group, lr):
+        return grad if group["decoupled_weight_decay"] and self._in_one_pass(group, lr) else super()._decay(p, grad, group, lr)
+
     def _update(self, param, grad, state, group, lr, step):
         beta1, beta2 = map(_number, group["betas"])
         average, square = state["exp_avg"], state["exp_avg_sq"]
-        if not (group["amsgrad"] or group["differentiable"] or isinstance(beta1, torch.Tensor) or isinstance(beta2, torch.Tensor)
-                or isinstance(lr, torch.Tensor)):
+        if self._in_one_pass(group, lr):
+            keep = 1 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
             torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, (1 - beta2 ** step) ** 0.5, group["eps"],
-                         lr / (1 - beta1 ** step))
+                         lr / (1 - beta1 ** step), keep)
             return
         average.lerp_(grad, 1 - beta1)
         if isinstance(beta2, torch.Tensor):
