@@ -154,6 +154,8 @@ def index_put_(x, indices, values, accumulate):
 def index_add_(x, dim, index, source, alpha):
     x, source = (x.reshape(1), source.reshape(1)) if x.ndim == 0 else (x, source)
     _along_error(index, x.shape[dim])
+    if not source.size:
+        return
     source = source if source.ndim == x.ndim else np.expand_dims(source, dim)
     source = source if alpha == 1 else (source * alpha).astype(x.dtype)
     n, index = x.shape[dim], index.reshape(-1)
