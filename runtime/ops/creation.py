@@ -426,13 +426,13 @@ FUNCTIONS["scalar_tensor"] = scalar_tensor
 arange_op = op(
     "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor",
     "Arange",
-    meta=lambda start, end, step, dtype, device: ((_arange_size(start, end, step, dtype),), dtype),
+    meta=lambda start, end, step, dtype, device: ((arange_size(start, end, step, dtype),), dtype),
     opmath=False,
     call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype),
 )
 
 
-def _arange_size(start, end, step, dtype):
+def arange_size(start, end, step, dtype):
     import math
 
     if step == 0:
@@ -441,7 +441,7 @@ def _arange_size(start, end, step, dtype):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (step > 0) != (end > start) and start != end:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if dtype.category <= dt.INT:
+    if dtype is dt.int64:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")

@@ -1,6 +1,7 @@
 """Filling memory, ranges, complex numbers from parts."""
 import numpy as np
 
+from ....runtime.ops.creation import arange_size
 from ..table import legacy, numpy, without
 
 numpy("_full", "FillScalar has no CPU kernel; the legacy FillV2 costs 50 us against 1 at 64 elements and moves no other bytes",
@@ -15,9 +16,9 @@ def _wrapped(value, dtype):
 
 @numpy("_arange", "Arange has no CPU kernel; the legacy Range takes 0-d tensors only and costs 30 us more at 64 elements")
 def _arange(start, end, step, dtype, device):
+    n = arange_size(start, end, step, dtype)
     if dtype.category == 1:
-        return np.arange(int(start), int(end), int(step), dtype=dtype.np)
-    n = max(int(np.ceil((end - start) / step)), 0)
+        return (int(start) + np.arange(n) * int(step)).astype(dtype.np)
     return (start + np.arange(n, dtype=np.float64) * step).astype(dtype.np)
 
 
