@@ -42,7 +42,7 @@ def _make():
         ("uint16", 2, np.uint16, INT, False), ("uint32", 4, np.uint32, INT, False), ("uint64", 8, np.uint64, INT, False),
         ("float16", 2, np.float16, FLOAT), ("bfloat16", 2, ml_dtypes.bfloat16, FLOAT),
         ("float32", 4, np.float32, FLOAT), ("float64", 8, np.float64, FLOAT),
-        ("complex32", 4, None, COMPLEX), ("complex64", 8, np.complex64, COMPLEX), ("complex128", 16, np.complex128, COMPLEX),
+        ("complex32", 4, [("re", "f2"), ("im", "f2")], COMPLEX), ("complex64", 8, np.complex64, COMPLEX), ("complex128", 16, np.complex128, COMPLEX),
         ("float8_e4m3fn", 1, ml_dtypes.float8_e4m3fn, FLOAT), ("float8_e5m2", 1, ml_dtypes.float8_e5m2, FLOAT),
         ("float8_e4m3fnuz", 1, ml_dtypes.float8_e4m3fnuz, FLOAT), ("float8_e5m2fnuz", 1, ml_dtypes.float8_e5m2fnuz, FLOAT),
         ("float8_e8m0fnu", 1, getattr(ml_dtypes, "float8_e8m0fnu", None), FLOAT, False),
@@ -70,6 +70,22 @@ TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float
               complex32: complex32, complex64: complex64, complex128: complex128}
 # what PyTorch computes the low precision types in
 OPMATH = {float16: float32, bfloat16: float32, complex32: complex64}
+
+
+def complex_array(a):
+    """The complex64 array of complex32 values, which NumPy only stores: pairs of float16."""
+    out = np.empty(a.shape, np.complex64)
+    out.real, out.imag = a["re"], a["im"]
+    return out
+
+
+def complex_pairs(a):
+    """complex32 values of an array of numbers."""
+    out = np.empty(a.shape, complex32.np)
+    out["re"], out["im"] = a.real, a.imag
+    return out
+
+
 FROM_NP = {d.np: d for d in ALL.values() if d.np is not None}
 # names in messages ("expected Long but got Float") and of the legacy storage and tensor classes
 LEGACY = {bool_: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long", float16: "Half", bfloat16: "BFloat16",

@@ -93,12 +93,11 @@ def _values(tensor):
         tensor = tensor.cpu()
     d = tensor.dtype
     if d.np is not None:
-        return tensor._array()
-    if d is not dt.complex32 and d.name != "float4_e2m1fn_x2":
+        return dt.complex_array(tensor._array()) if d is dt.complex32 else tensor._array()
+    if d.name != "float4_e2m1fn_x2":
         raise NotImplementedError(f"tensors of dtype {d} cannot be printed")
-    raw = tensor.untyped_storage()._array().view("f2,f2" if d is dt.complex32 else np.uint8)[tensor.storage_offset():]
-    raw = np.lib.stride_tricks.as_strided(raw, tensor.shape, [n * d.itemsize for n in tensor.stride()])
-    return raw["f0"].astype("f4") + 1j * raw["f1"].astype("f4") if d is dt.complex32 else raw
+    raw = tensor.untyped_storage()._array()[tensor.storage_offset():]
+    return np.lib.stride_tricks.as_strided(raw, tensor.shape, tensor.stride())
 
 
 def _numbers(values, indent):

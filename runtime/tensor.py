@@ -397,7 +397,7 @@ class Tensor(metaclass=TensorMeta):
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device is not CPU:
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
-        if self.dtype is dt.bfloat16 or self.dtype.np is None or self.dtype.name.startswith("float8"):
+        if self.dtype in (dt.bfloat16, dt.complex32) or self.dtype.np is None or self.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {dt.scalar_name(self.dtype)}")
         self._get_storage()
         a = self._array()
@@ -412,6 +412,8 @@ class Tensor(metaclass=TensorMeta):
         if self.device is META:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         a = self._host()._array()
+        if self.dtype is dt.complex32:
+            a = dt.complex_array(a)
         return a.astype(np.float64).tolist() if a.dtype.kind == "V" or a.dtype.char == "E" else a.tolist()
 
     def _host(self):
@@ -424,6 +426,8 @@ class Tensor(metaclass=TensorMeta):
         if self.device is META:
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         v = self._host()._array().item()
+        if v.__class__ is tuple:
+            return complex(*v)
         return float(v) if self.dtype.category == dt.FLOAT and v.__class__ is not float else v
 
     def __bool__(self):

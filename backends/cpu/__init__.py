@@ -424,7 +424,7 @@ def expand_only(impl):
 def _number(value, dtype):
     if dtype.category == dt.INT and isinstance(value, int):
         return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
-    return np.array(value).astype(dtype.np)
+    return _astype(np.array(value), dtype)
 
 
 def _operand_array(t, work):
@@ -436,6 +436,11 @@ def _operand_array(t, work):
 
 def _astype(a, dtype):
     """NumPy's cast with PyTorch's meaning: complex drops its imaginary part, floats that do not fit wrap as C does."""
+    if dtype is dt.complex32 or a.dtype == dt.complex32.np:
+        if a.dtype == dt.complex32.np:
+            return a if dtype is dt.complex32 else _astype(dt.complex_array(a), dtype)
+        with quiet():
+            return dt.complex_pairs(a)
     if a.dtype.kind == "c" and dtype.category != dt.COMPLEX:
         a = a.real if dtype.category != dt.BOOL else a != 0
     if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":

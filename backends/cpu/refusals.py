@@ -57,6 +57,10 @@ linalg_eigh_cpu bBasilez _linalg_eigh
 linalg_svd_cpu bBasilez _linalg_svd
 lu_cpu bBasilez _linalg_lu_factor_ex _lu_with_info _linalg_det _linalg_slogdet _linalg_solve_ex _linalg_inv_ex
 """
+# what is computed for complex32, in complex64
+COMPLEX_HALF = frozenset("""abs neg sgn conj_physical _conj add sub _rsub mul eq ne isnan isinf isfinite _isclose _where masked_fill addcmul _var _std
+ linalg.vector_norm index_add any all""".split())
+_NOT_HALF = frozenset("_arange _linspace gather scatter take".split())
 REFUSED = {}
 for _lines, _always in ((_REFUSED, True), (_UNLESS_EMPTY, False)):
     for _kernel, _codes, *_ops in map(str.split, _lines.strip().splitlines()):
@@ -66,6 +70,8 @@ for _lines, _always in ((_REFUSED, True), (_UNLESS_EMPTY, False)):
 
 def refuse(op, dtype, args):
     """Raise if PyTorch has no kernel of this operator for the dtype."""
+    if dtype is dt.complex32 and op.full not in COMPLEX_HALF and (op.options.get("opmath", True) or op.full in _NOT_HALF):
+        raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for 'ComplexHalf'")
     r = REFUSED.get(op.full)
     if r is not None and dtype in r[1] and (r[2] or 0 not in args[op.first]._shape):
         raise NotImplementedError(f"\"{r[0]}\" not implemented for '{dt.scalar_name(dtype)}'")

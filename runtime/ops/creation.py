@@ -209,7 +209,7 @@ def _flatten(data, depth, shape, flat):
 
 
 def _precise(d, want):
-    return want if want is not None and want.category >= d.category >= dt.FLOAT and want.np is not None else d
+    return want if want is not None and want.category >= d.category >= dt.FLOAT and want.np is not None and want is not dt.complex32 else d
 
 
 def _from_numbers(x, d):

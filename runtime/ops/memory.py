@@ -239,6 +239,7 @@ def _conversions():
         "char": dt.int8,
         "byte": dt.uint8,
         "bool": dt.bool_,
+        "chalf": dt.complex32,
         "cfloat": dt.complex64,
         "cdouble": dt.complex128,
     }

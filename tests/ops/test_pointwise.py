@@ -46,8 +46,16 @@ def test_the_short_way_keeps_the_checks():
         torch.atan2(x, 2)
     with pytest.raises(NotImplementedError):
         torch.ones(2, dtype=torch.complex64) < 1
-    with pytest.raises(NotImplementedError, match="ComplexHalf"):
-        torch.ones(2).half() * 1j
+
+
+def test_complex_half_is_stored_and_computed_in_complex64():
+    h, x = torch.tensor([1.5, 2.0]).half(), torch.tensor([1 + 2j, 3.5 - 0.25j], dtype=torch.complex32)
+    assert (h * 1j).dtype is (h + torch.tensor(1j)).dtype is torch.complex32 and x.element_size() == 4
+    assert (x * x + h).tolist() == [-1.5 + 4j, 14.1875 - 1.75j] and x.abs().dtype is torch.float16 and (x == x).all() and x[1].item() == 3.5 - 0.25j
+    assert torch.view_as_real(x).tolist() == [[1, 2], [3.5, -0.25]] and torch.cat([x, h]).to(torch.complex64).sum() == 8 + 1.75j
+    for f in (torch.exp, torch.sum, lambda v: v / v, lambda v: v @ v):
+        with pytest.raises(NotImplementedError, match="ComplexHalf"):
+            f(x)
 
 
 def test_wrapped_numbers_and_zero_dimensional_tensors_do_not_widen():

@@ -1,6 +1,7 @@
 """Filling memory, ranges, complex numbers from parts."""
 import numpy as np
 
+from ....runtime import dtypes as dt
 from ....runtime.ops.creation import arange_size
 from ..table import legacy, numpy, without
 
@@ -11,7 +12,7 @@ numpy("_full", "FillScalar has no CPU kernel; the legacy FillV2 costs 50 us agai
 def _wrapped(value, dtype):
     if dtype.category == 1 and isinstance(value, (int, float)):
         return np.array(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").view(dtype.np)
-    return value
+    return value if dtype is not dt.complex32 else dt.complex_pairs(np.asarray(value))
 
 
 @numpy("_arange", "Arange has no CPU kernel; the legacy Range takes 0-d tensors only and costs 30 us more at 64 elements")
