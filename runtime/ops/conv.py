@@ -3,6 +3,7 @@ import warnings
 
 from ..op import composite, op
 from .common import F, T, conj
+from .memory import keep_format
 
 
 # ------------------------------------------------------------------------------------------------ shapes and checks
@@ -162,7 +163,7 @@ def _conv(name, dims, input, weight, bias, stride, padding, dilation, groups):
             raise RuntimeError(f"Invalid padding string: '{padding}'")
         x, padding = _same(x, weight, stride, dilation) if padding == "same" else (x, (0,) * dims)
     out = convolution.call(x, weight, bias, stride, _amounts(padding, dims), dilation, False, (0,) * dims, groups)
-    return out if batch else out.squeeze(0)
+    return keep_format(out, x, weight) if batch else out.squeeze(0)
 
 
 def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_padding, groups, dilation):
@@ -172,7 +173,7 @@ def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_pad
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got output_padding: {list(extra)} stride: "
                            f"{list(stride)} dilation: {list(dilation)}")
     out = convolution.call(x, weight, bias, stride, _amounts(padding, dims), dilation, True, extra, groups)
-    return out if batch else out.squeeze(0)
+    return keep_format(out, x, weight) if batch else out.squeeze(0)
 
 
 def _public(dims):

@@ -2,6 +2,7 @@
 import string
 
 from ..op import REGISTRY_FN, _made, broadcast_shapes, composite, op
+from ..overrides import LOCAL
 from .common import LINALG, T, Tensor, conj, dt, numel, wrap_dim
 
 
@@ -511,7 +512,7 @@ def _pair(a, la, b, lb, keep):
         if only_a:
             b = b.reshape((*b._shape[:len(batch)], *[1] * len(only_a), *b._shape[len(batch):]))
         return a * b, out
-    if a.dtype is not b.dtype:
+    if a.dtype is not b.dtype and LOCAL.autocast is None:
         raise RuntimeError(f"expected scalar type {_name(a)} but found {_name(b)}")
     no_bool("bmm", a)
     sizes = [x._shape[ls.index(c)] for x, ls, cs in ((a, la, batch + only_a), (b, lb, only_b)) for c in cs]
@@ -751,7 +752,7 @@ def pdist(self, p):
            alias=("nn.functional.cosine_similarity",))
 def cosine_similarity(x1, x2, dim, eps):
     d = dt.promote_types(x1.dtype, x2.dtype)
-    if d.category < dt.FLOAT:
+    if d.category != dt.FLOAT:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dt.scalar_name(d)}")
     shape = broadcast_shapes(x1._shape, x2._shape)
     wrap_dim(dim, len(shape))

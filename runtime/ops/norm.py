@@ -2,6 +2,7 @@
 from ..autograd import MODE
 from ..op import composite, op
 from .common import F, dt, numel
+from .memory import keep_format
 
 
 def _half_of(x, weight):
@@ -161,7 +162,7 @@ def _group_norm(input, num_groups, weight, bias, eps):
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     n, c = input._shape[:2]
-    return native_group_norm.call(input.contiguous(), weight, bias, n, c, numel(input._shape[2:]), num_groups, eps)[0]
+    return keep_format(native_group_norm.call(input.contiguous(), weight, bias, n, c, numel(input._shape[2:]), num_groups, eps)[0], input)
 
 
 @composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> "
@@ -225,7 +226,7 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
     if training and running_mean is not None:
         for s, new in zip((running_mean, running_var), stats):
             s.copy_(new) if copied else s._bump()
-    return out
+    return keep_format(out[0], input), *out[1:]
 
 
 @composite("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "

@@ -6,6 +6,7 @@ from itertools import product
 from ..autograd import MODE, enable_grad, grad
 from ..op import composite, op
 from .common import F, T, dt, numel
+from .memory import keep_format
 
 NAMES = ("W", "HW", "DHW")
 
@@ -124,7 +125,7 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
     if mode == "area":
         return (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[n - 3](input, size)
     name = _MODES[mode].format(n - 2)
-    return _upsample[f"_{name}_aa" if antialias else name].call(input, size, bool(align_corners), scales)
+    return keep_format(_upsample[f"_{name}_aa" if antialias else name].call(input, size, bool(align_corners), scales), input)
 
 
 def _old_name(name, mode, align):
@@ -397,7 +398,7 @@ def pixel_shuffle(self, r):
                            f"input.size(-3)={c} is not divisible by {r * r}")
     n = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return x.reshape(*lead, c // (r * r), h * r, w * r)
+    return keep_format(x.reshape(*lead, c // (r * r), h * r, w * r), self)
 
 
 @composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", method=False, out=False)
@@ -411,7 +412,7 @@ def pixel_unshuffle(self, r):
                                f"divisible by {r}")
     n = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return x.reshape(*lead, c * r * r, h // r, w // r)
+    return keep_format(x.reshape(*lead, c * r * r, h // r, w // r), self)
 
 
 @composite("channel_shuffle(Tensor self, int groups) -> Tensor", method=False, out=False, alias=("native_channel_shuffle",))
@@ -423,4 +424,4 @@ def channel_shuffle(self, groups):
     n, c, *rest = self._shape
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    return self.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(self._shape)
+    return keep_format(self.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(self._shape), self)

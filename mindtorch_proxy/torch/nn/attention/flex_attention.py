@@ -1,8 +1,22 @@
 """Attention with a score function and a mask function of (batch, head, query, key) positions, evaluated densely by broadcasting."""
+from typing import NamedTuple
+
 import torch
 
-__all__ = ["BlockMask", "flex_attention", "create_block_mask", "create_mask", "or_masks", "and_masks", "noop_mask"]
+__all__ = ["BlockMask", "flex_attention", "AuxOutput", "AuxRequest", "create_block_mask", "create_mask", "or_masks", "and_masks", "noop_mask"]
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+class AuxRequest(NamedTuple):
+    """Which results beside the output flex_attention shall return."""
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """What was asked for by an AuxRequest; None for what was not."""
+    lse: torch.Tensor | None = None
+    max_scores: torch.Tensor | None = None
 
 
 def noop_mask(batch, head, token_q, token_kv):
@@ -130,4 +144,10 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
     lse = scores.logsumexp(-1)
     weights = torch.where(lse.unsqueeze(-1) == float("-inf"), 0.0, (scores - lse.unsqueeze(-1)).exp())
     out = weights.to(value.dtype) @ value
+    if return_aux is not None:
+        if return_lse:
+            raise ValueError("Cannot specify both return_lse and return_aux: return_lse is the older name for AuxRequest(lse=True)")
+        if return_aux.max_scores and query.device.type == "cpu":
+            raise NotImplementedError("Returning max scores is not supported on CPU")
+        return out, AuxOutput(lse if return_aux.lse else None, scores.amax(-1) if return_aux.max_scores else None)
     return (out, lse) if return_lse else out
