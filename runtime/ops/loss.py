@@ -91,8 +91,8 @@ POINTWISE = {
     "mse_loss": ("", "MSELossExt", lambda p, x, t, r: p(x, t, NAMES[r]), lambda x, t: (x - t).square(), lambda x, t: 2 * (x - t), None),
     "smooth_l1_loss": ("", "SmoothL1Loss", lambda p, x, t, r, beta: p.of(beta, NAMES[r])(x, t), _smooth_l1, _smooth_l1_grad, None),
     "huber_loss": ("", None, None, _huber, lambda x, t, delta: (x - t).clamp(-delta, delta), None),
-    "soft_margin_loss": ("", "SoftMarginLoss", lambda p, x, t, r: p.of(NAMES[r])(x, t), lambda x, t: T.logaddexp(-t * x, T.zeros_like(x)),
-                         lambda x, t: -t * (-t * x).sigmoid(), 0),
+    "soft_margin_loss": ("", "SoftMarginLoss", lambda p, x, t, r: p.of(NAMES[r])(x, t), lambda x, t: (-t * x).exp().log1p(),
+                         lambda x, t: _soft_margin_grad(t, (-t * x).exp()), 0),
     "binary_cross_entropy": ("Tensor? weight, ", "BinaryCrossEntropy", lambda p, x, t, w, r: p.of(NAMES[r])(x, t, w), _bce,
                              lambda x, t, weight: _weighted((x - t) / ((1 - x) * x).clamp_min(1e-12), weight),
                              lambda x, t, weight: _weighted((-x).log1p().clamp_min(-100) - _log(x), weight)),
@@ -100,6 +100,13 @@ POINTWISE = {
                                          lambda p, x, t, w, q, r: p.of(NAMES[r])(x, t, w, q), _bce_logits, _bce_logits_grad,
                                          _bce_logits_target),
 }
+
+
+
+def _soft_margin_grad(t, z):
+    return -t * z / (z + 1)
+
+
 _AFTER = {"smooth_l1_loss": ", float beta", "huber_loss": ", float delta"}
 
 
@@ -130,7 +137,7 @@ def _declare(name, between, prim, call, dself, dtarget):
     if dtarget != 0:
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
     return op(f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor", prim, call=call,
-              prepare=_loss_args, derivative=derivative, out=False,
+              prepare=_loss_args, derivative=derivative, out=False, opmath=name != "soft_margin_loss",  # whose exp overflows in half types
               meta=lambda *a: ((broadcast_shapes(a[0]._shape, a[1]._shape), ())[a[at] > 0], a[0].dtype))
 
 
@@ -141,6 +148,14 @@ def _scaled(g, d, reduction, sign):
 
 OPS = {n: _declare(n, between, prim, call, dself, dtarget) for n, (between, prim, call, _, dself, dtarget) in POINTWISE.items()}
 _LEGACY = "bool? size_average=None, bool? reduce=None, str reduction='mean'"
+
+
+def _in_dtype_of(x, loss):
+    """The loss as PyTorch's kernels write it: into memory of x's dtype, which a number with a fraction must fit."""
+    if x.dtype.category < dt.FLOAT or not dt.can_cast(loss.dtype, x.dtype):
+        common = loss.dtype if loss.dtype.category >= dt.FLOAT else dt.get_default_dtype()
+        raise RuntimeError(f"result type {_spoken(common)} can't be cast to the desired output type {_spoken(x.dtype)}")
+    return loss if loss.dtype is x.dtype else loss.to(x.dtype)
 
 
 def _weighted_form(loss, weight, input, reduction):
@@ -182,12 +197,12 @@ def huber_loss(input, target, reduction, delta, weight):
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     x, t = _both("huber_loss", input, target)
     call = OPS["huber_loss"].call
-    return call(x, t, reduction, delta) if weight is None else _weighted_form(call(x, t, 0, delta), weight, input, reduction)
+    return _in_dtype_of(input, call(x, t, reduction, delta)) if weight is None else _weighted_form(call(x, t, 0, delta), weight, input, reduction)
 
 
 @composite(f"nn.functional.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor", out=False)
 def soft_margin_loss(input, target, size_average, reduce, reduction):
-    return OPS["soft_margin_loss"].call(input, target, legacy_enum(size_average, reduce, reduction))
+    return _in_dtype_of(input, OPS["soft_margin_loss"].call(input, target, legacy_enum(size_average, reduce, reduction)))
 
 
 @composite("nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? "
@@ -197,13 +212,16 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
                          f"Please ensure they have the same size.")
+    if target.dtype is not input.dtype:
+        raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
     return OPS["binary_cross_entropy"].call(input, target, None if weight is None else weight.expand(input._shape), reduction)
 
 
 @composite("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) "
            "-> Tensor", method=False, out=False)
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
-    return OPS["binary_cross_entropy_with_logits"].call(self, target, weight, pos_weight, reduction)
+    only("log_sigmoid_cpu", self, dt.FLOAT)
+    return _in_dtype_of(target, OPS["binary_cross_entropy_with_logits"].call(self, target, weight, pos_weight, reduction))
 
 
 @composite("nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
@@ -212,7 +230,7 @@ def f_binary_cross_entropy_with_logits(input, target, weight, size_average, redu
     reduction = legacy_enum(size_average, reduce, reduction)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    return OPS["binary_cross_entropy_with_logits"].call(input, target, weight, pos_weight, reduction)
+    return binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
 # ------------------------------------------------------------------------------------------------ classes
