@@ -8,6 +8,7 @@ import _thread
 import ast
 import ctypes
 import os
+import sys
 import threading
 from functools import partial
 from inspect import getsource, signature
@@ -62,7 +63,8 @@ def tensor_from_array(array):
 def _functions():
     """The C functions below Tensor.from_numpy and Tensor._data_ptr: on 2.7.2 and 2.10 the methods only check and hand on."""
     global _from_numpy, _data_ptr
-    base = getattr(mindspore().common.tensor, "TensorPy_", None) or mindspore().Tensor
+    ms = mindspore()
+    base = getattr(sys.modules[ms.Tensor.__module__], "TensorPy_", ms.Tensor)
     _from_numpy, _data_ptr = base.from_numpy, base._data_ptr
     return _from_numpy, _data_ptr
 

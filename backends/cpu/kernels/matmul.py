@@ -8,7 +8,7 @@ from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, from_array, strided_view
 from ..table import composite, legacy, numpy, pyboost_, without
 
-RUN = get("cpu").run
+RUN = get("cpu").launch
 FLAGS = "(Tensor self, Tensor mat2, bool transpose_a, bool transpose_b) -> Tensor"
 MINE = {"method": False, "function": False, "opmath": False}
 
