@@ -114,7 +114,8 @@ class FileRun:
         self.unfinished: dict[str, dict] = {}
         self.collected: list[str] = []
         self.status = None  # pytest's exit status, once it ended by itself
-        self.running = None  # (id, since)
+        self.running = None  # the id of the test that runs
+        self.since = 0.0  # when it, or the pause between two tests, began
         self.process: subprocess.Popen | None = None
         self.interrupted = False
         self.offset = 0
@@ -133,11 +134,11 @@ class FileRun:
                 case "collected":
                     self.collected = self.collected or event["ids"]
                 case "start":
-                    self.running = (event["id"], time.monotonic())
+                    self.running, self.since = event["id"], time.monotonic()
                 case "report":
                     self.merge(event)
                 case "finish":
-                    self.running = None
+                    self.running, self.since = None, time.monotonic()
                     self.results |= self.unfinished
                     self.unfinished.clear()
                 case "end":
@@ -183,27 +184,27 @@ class FileRun:
         self.process = subprocess.Popen([sys.executable, __file__, "--child", json.dumps(order)], cwd=self.root, env=environment,
                                         stdin=subprocess.DEVNULL, stdout=output, stderr=output and subprocess.STDOUT,
                                         start_new_session=True)
-        started = time.monotonic()
+        self.since = time.monotonic()
         while self.process.poll() is None:
             try:
                 self.process.wait(0.1)
             except subprocess.TimeoutExpired:
                 self.read()
-                now, since = time.monotonic(), self.running[1] if self.running else started
+                now = time.monotonic()
                 over = now > deadline
                 # pytest-timeout ends a test that still runs Python; this ends one that does not
-                if over or now - since > options.test_timeout * 1.2 + 10:
+                if over or now - self.since > options.test_timeout * 1.2 + 10:
                     self.kill()
                     self.read()
                     what = f"the file's limit of {options.timeout:g} s" if over else f"the limit of {options.test_timeout:g} s a test"
-                    self.fail(self.running[0] if self.running else self.file, "time-out", f"Timeout: {what}; the process was killed")
+                    self.fail(self.running or self.file, "time-out", f"Timeout: {what}; the process was killed")
                     return False
         self.read()
         code = self.process.returncode
         if self.status == code or self.interrupted:
             return True
         name = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-        what = self.running[0] if self.running else f"{self.file}::(at exit)" if self.status is not None else self.file
+        what = self.running or (f"{self.file}::(at exit)" if self.status is not None else self.file)
         self.fail(what, "crash", f"Crash: the process ended with {name}" + (" after the last test" if self.status is not None else ""))
         return self.status is not None or what == self.file
 

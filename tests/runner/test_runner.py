@@ -105,6 +105,14 @@ def test_junit_names_are_pytests_own(checkout, tmp_path):
     assert names(tmp_path / "ours.xml") == names(tmp_path / "pytests.xml") != []
 
 
+@pytest.mark.slow
+def test_pauses_between_tests_are_counted_one_by_one(checkout):
+    (checkout / "tests/conftest.py").write_text("import pytest, time\n@pytest.hookimpl(hookwrapper=True, tryfirst=True)\n"
+                                                "def pytest_runtest_protocol():\n    yield\n    time.sleep(4)\n")
+    (checkout / "tests/models/good/test_many.py").write_text("def test_1(): pass\ndef test_2(): pass\ndef test_3(): pass\ndef test_4(): pass\n")
+    assert "4 passed, 0 failed, 0 skipped" in run(checkout / "tests/models/good/test_many.py", "--test-timeout", 1)
+
+
 def test_limit_of_a_file(checkout, tmp_path):
     run(checkout / "tests/models/bad", "-k", "4 or 6 or end", "--timeout", 4, "--json", tmp_path / "r.json", code=1)
     results = json.loads((tmp_path / "r.json").read_text())["tests"]
