@@ -23,7 +23,6 @@ special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u sp
 special.shifted_chebyshev_polynomial_w
 glu_cpu b _C._nn.glu
 index_func_ bFD index_reduce
-trace b trace
 searchsorted_out_cpu bFD _searchsorted
 softmax_backward_lastdim_kernel_impl bBasilFD _softmax_backward_data
 softmax_kernel_impl bBasilFD _safe_softmax

@@ -254,7 +254,7 @@ def rrelu(self, lower, upper, training, generator):
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
         return _leaky_relu.call(self, (lower + upper) / 2)
-    only("rrelu_with_noise_out_cpu", self, dt.FLOAT)
+    only("rrelu_with_noise_out_cpu", self, dt.FLOAT, half=self.dtype is not dt.float16)
     below = self <= 0
     slope = T.ones_like(self)
     slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper,

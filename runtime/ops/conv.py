@@ -2,7 +2,7 @@
 import warnings
 
 from ..op import composite, op
-from .common import F, T, conj
+from .common import F, T, conj, dt, only
 from .memory import keep_format
 
 
@@ -62,6 +62,10 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
         raise RuntimeError(f"Input type ({input.type()}) and bias type ({bias.type()}) should be the same")
     if 0 in x[2:] and x[0] and x[1]:
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x)}")
+    if input.dtype.category <= dt.INT and input.dtype is not dt.int64:
+        dilated = max(dilation) > 1 and not transposed
+        only("slow_conv_dilated<>" if dilated else f"slow_conv{'_transpose' if transposed else ''}{max(k, 2)}d_cpu", input,
+             *(() if dilated or transposed else (dt.INT,)))
     size = zip(x[2:], w[2:], stride, padding, dilation, output_padding)
     if transposed:
         return (x[0], out, *(_transposed_size(*a) for a in size)), input.dtype

@@ -1,7 +1,7 @@
 """Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a formula."""
 from ..autograd import MODE
 from ..op import composite, op
-from .common import F, dt, numel
+from .common import F, dt, numel, only
 from .memory import keep_format
 
 
@@ -302,5 +302,7 @@ def local_response_norm(input, size, alpha, beta, k):
     total = padded.narrow(1, 0, c)
     for i in range(1, size):
         total = total + padded.narrow(1, i, c)
+    if input.dtype is not dt.int64:
+        only("avg_pool2d" if n == 3 else "avg_pool3d_out_frame", input, dt.FLOAT, half=n == 3)
     mean = total / size if total.dtype.category >= dt.FLOAT else total // size
     return input / (mean * alpha + k).pow(beta)

@@ -309,6 +309,7 @@ def _fractional(dims):
         for label, s, k, o in zip(("time", "height", "width")[-dims:], spatial, kernel, size):
             if o + k - 1 > s:
                 raise RuntimeError(f"{name}(): pool {label} {k} too large relative to input {label} {s}")
+        only(f"{name}_out_frame", input, dt.FLOAT)
         x = input if n == dims + 2 else input.unsqueeze(0)
         rows = x._shape[:2]
         if samples is None:

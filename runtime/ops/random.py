@@ -259,6 +259,8 @@ def _dropout(x, p, train, features=False, alpha=False):
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
         return x * T.zeros((), dtype=x.dtype, device=x.device)
+    if x.dtype.category < dt.FLOAT:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {dt.scalar_name(x.dtype)}")
     kind, params = ("bernoulli", (1 - p,)) if alpha else ("dropout", (p,))
     if features:
         noise = draw(kind, (*x._shape[:2], *(1,) * (len(x._shape) - 2)), params, None, x.dtype, x.device)

@@ -4,7 +4,7 @@ import itertools
 from ..autograd import MODE
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..op import broadcast_shapes, composite, op, result_dtype
-from .common import M, T, Tensor, dt, numel, wrap_dim, wrap_dims
+from .common import M, T, Tensor, dt, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .memory import copy_, fill_, storage_order
 from .reduction import no_meta
@@ -359,6 +359,7 @@ def diag(self, diagonal):
 def trace(self):
     if len(self._shape) != 2:
         raise RuntimeError("trace: expected a matrix")
+    only("trace", self, dt.INT, dt.FLOAT, dt.COMPLEX)
     return self.diagonal().sum()
 
 
