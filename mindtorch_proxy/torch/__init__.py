@@ -4,7 +4,7 @@ import importlib as _importlib
 import math as _math
 import threading as _threading
 
-from mindtorch_proxy.runtime import dtypes as _dt, device as _device, op as _op, overrides as _overrides, tensor as _tensor
+from mindtorch_proxy.runtime import dtypes as _dt, device as _device, op as _op, overrides as _overrides
 from mindtorch_proxy.runtime import autograd as _autograd, ops as _ops, operators as _operators, report as _report, storage as _storage
 from mindtorch_proxy.runtime.autograd import (
     enable_grad,
@@ -19,7 +19,7 @@ from mindtorch_proxy.runtime.device import get_default_device, set_default_devic
 from mindtorch_proxy.runtime.dtypes import dtype, finfo, get_default_dtype, iinfo, promote_types, can_cast  # noqa: F401
 from mindtorch_proxy.runtime.ops.creation import FUNCTIONS as _creation
 from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage  # noqa: F401
-from mindtorch_proxy.runtime.tensor import Tensor  # noqa: F401
+from mindtorch_proxy.runtime.tensor import Tensor, legacy_new as _legacy_new  # noqa: F401
 
 from .version import __version__  # noqa: F401
 
@@ -88,6 +88,7 @@ _LAZY = {
         "_ops": "ops",
         "functional": "align_tensors",
         "amp": "autocast GradScaler",
+        "_higher_order_ops": "cond while_loop",
         "_runtime_names": """
         typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference is_same_size numel result_type
         set_default_tensor_type set_default_dtype use_deterministic_algorithms are_deterministic_algorithms_enabled get_num_threads set_num_threads
@@ -97,7 +98,8 @@ _LAZY = {
         clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled
         set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
         broadcast_shapes get_device_module vmap
-        get_device set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor""",
+        get_device set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor
+        _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
     }.items()
     for n in names.split()
 }
@@ -118,7 +120,7 @@ def _legacy_tensor(name):
     """torch.FloatTensor and the like: constructors of tensors of one dtype."""
 
     def new(cls, *args, device=None):  # noqa: F811
-        return _tensor.legacy_new(args, cls.dtype, device=device)
+        return _legacy_new(args, cls.dtype, device=device)
 
     return _LegacyMeta(name, (), {"__new__": new, "dtype": _LEGACY_TENSORS[name], "is_cuda": False, "__module__": "torch", "layout": _device.strided})
 

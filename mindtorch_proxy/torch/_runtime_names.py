@@ -171,6 +171,43 @@ def compiled_with_cxx11_abi():
     return True
 
 
+def _check_with(error_type, cond, message):
+    """Raises error_type with what message() gives unless the bool is True."""
+    if not isinstance(cond, bool):
+        if isinstance(cond, Tensor):
+            raise TypeError("cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all()")
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is not None and not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type("Expected cond to be True, but got False." if message is None else str(message()))
+
+
+def _checker(error_type):
+    return lambda cond, message=None: _check_with(error_type, cond, message)
+
+
+_check, _check_index, _check_value, _check_type, _check_not_implemented = map(
+    _checker, (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError))
+
+
+def _check_is_size(i, message=None, *, max=None):
+    _check(i >= 0 and (max is None or i <= max), message)
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not _dt.bool_:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error_type, bool(cond.all().item()), message)
+
+
+def _check_tensor_all(cond, message=None):
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
 def _assert(condition, message):
     assert condition, message
 
