@@ -22,7 +22,6 @@ special.hermite_polynomial_h special.hermite_polynomial_he special.laguerre_poly
 special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v \
 special.shifted_chebyshev_polynomial_w
 glu_cpu b _C._nn.glu
-index_func_ bFD index_reduce
 searchsorted_out_cpu bFD _searchsorted
 softmax_backward_lastdim_kernel_impl bBasilFD _softmax_backward_data
 softmax_kernel_impl bBasilFD _safe_softmax
@@ -32,6 +31,9 @@ max_pool2d FD _C._nn.max_pool1d_with_indices _C._nn.max_pool2d_with_indices
 max_pool3d FD _C._nn.max_pool3d_with_indices
 compute_index_ranges_weights basilezFD _C._nn._upsample_bilinear2d_aa _C._nn._upsample_bicubic2d_aa _C._nn._upsample_lanczos2d_aa
 im2col_out_cpu Basil _C._nn.im2col
+col2im_out_cpu Basil _C._nn.col2im
+arange_cpu bFD _arange
+linspace_cpu b _linspace
 batch_norm bBasilFD _C.native_batch_norm
 GroupNormKernelImpl bBasilFD native_group_norm
 LayerNormKernelImpl bBasilFD native_layer_norm

@@ -390,7 +390,7 @@ def _two_forms(name, tensors, between="", own=True):
 
 @_two_forms("hinge_embedding_loss", "Tensor self, Tensor target", ", float margin=1.0")
 def hinge_embedding_loss(x, target, margin, reduction):
-    far = T.where(target != 1, (margin - x).clamp_min(0), 0)
+    far = T.where(target != 1, (T.full_like(x, margin) - x).clamp_min(0), 0)
     return reduced(far + T.where(target != -1, x, 0), reduction)
 
 

@@ -198,6 +198,9 @@ BAGS = ("sum", "mean", "max")
 def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last, padding_idx):
     """(bags, bag of every index, sizes of the bags, index of every maximum) as torch.embedding_bag gives them."""
     _check_indices(indices, fn="embedding_bag")
+    if not weight.is_floating_point():
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
+                           f"but got {weight.type()} instead (while checking arguments for embedding_bag)")
     rows, count = weight._shape[0], indices.numel()
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:

@@ -119,6 +119,7 @@ _rms = op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight,
 @composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", out=False,
            alias=("nn.functional.rms_norm",))
 def rms_norm(input, normalized_shape, weight, eps):
+    only("rms_norm", input, dt.FLOAT, dt.COMPLEX)
     if eps is None:
         eps = dt.finfo(dt.OPMATH.get(input.dtype, input.dtype)).eps
     if input.dtype.is_complex:

@@ -326,7 +326,7 @@ for _name, _prim, _derivative in (("maximum", "Maximum", _tie(lambda a, b: a < b
 def _clamp_promote(common, self, limit):
     if common.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
-    if common is dt.bool_:
+    if common is dt.bool_ and not isinstance(limit, Tensor):
         raise NotImplementedError("\"clamp_scalar_cpu\" not implemented for 'Bool'")
     return common, common
 
@@ -346,6 +346,8 @@ def clamp(self, min, max):
     for limit in (min, max):
         if limit.__class__ in (int, float) and dt.scalar_dtype(limit).category <= self.dtype.category:
             check_number(limit, self.dtype)
+    if self.dtype is dt.bool_ and min is not None and max is not None and result_dtype((self, min, max)) is dt.bool_:
+        only("clamp_cpu", self, dt.INT, dt.FLOAT)
     if min is not None:
         self = _clamp_min.call(self, min)
     return self if max is None else _clamp_max.call(self, max)

@@ -615,6 +615,11 @@ def nonzero_static(self, size, fill_value):
 _REDUCE = ("sum", "prod", "mean", "amax", "amin")
 
 
+def _reducible(kernel, x, reduce):
+    """Means of bools and extrema of complex numbers are refused."""
+    only(kernel, x, *((dt.BOOL, dt.INT, dt.FLOAT) if reduce in ("amax", "amin") else (dt.INT, dt.FLOAT, dt.COMPLEX, dt.BOOL)[:3 + (reduce != "mean")]))
+
+
 def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
     if reduce not in _REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
@@ -622,6 +627,7 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
         raise RuntimeError("scatter_reduce(): Expected dtype int32/int64 for index")
     if self.dtype is not src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    _reducible(f"scatter_gather_tensor_cpu_reduce_{reduce}", self, reduce)
     dim = wrap_dim(dim, len(self._shape))
     if numel(index._shape):
         n = max(len(self._shape), 1)
@@ -680,6 +686,10 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
     if numel(index._shape) != have:
         raise IndexError(f"index_reduce(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for "
                          f"dim: {dim}")
+    if len(self._shape) > 1:
+        _reducible("index_reduce", self, reduce)
+    else:
+        only("index_func_", self, dt.INT, dt.FLOAT)
     return self, dim, index, source, reduce, include_self
 
 
