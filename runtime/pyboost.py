@@ -122,6 +122,9 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
         call = _build(name, init, target, legacy, attrs)
         call.of = lambda *init, **attrs: primitive(name, *init, target=target, legacy=legacy, **attrs)
         try:
+            if len(_cache) >= COMPILED:
+                for old in list(_cache)[:COMPILED // 2]:
+                    del _cache[old]
             _cache[key] = call
         except TypeError:
             pass
@@ -144,8 +147,25 @@ def _build(name, init, target, legacy, attrs):
 
     def call(*args):
         with LOCK:
+            _count_compiled(prim, args)
             return prim(*args)
     return call
+
+
+# What MindSpore compiles for a legacy primitive it keeps for every shape and number that it is called with, 35 to 130 kB each.
+COMPILED = 1024
+_compiled: set = set()
+
+
+def _count_compiled(prim, args):
+    """Have MindSpore forget what it compiled once that is too much; it waits for kernels first."""
+    key = hash((id(prim), *[tuple([getattr(t, "_shape", t) for t in a]) if a.__class__ in (tuple, list) else getattr(a, "_shape", a) for a in args]))
+    if key not in _compiled:
+        if len(_compiled) >= COMPILED:
+            from mindspore.common.api import _pynative_executor
+            _pynative_executor.clear_res()
+            _compiled.clear()
+        _compiled.add(key)
 
 
 def _needs_init(name, *args):

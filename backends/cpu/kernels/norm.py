@@ -170,7 +170,7 @@ def _running(x, mean, var, running_mean, running_var, momentum):
 
 
 def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum, eps):
-    if 0 in x.shape:
+    if 0 in x.shape or not 0 < eps <= 1:
         return batch_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias, running_mean, running_var)), training, momentum,
                           eps)
     c = x.shape[1]
