@@ -22,6 +22,8 @@ special.hermite_polynomial_h special.hermite_polynomial_he special.laguerre_poly
 special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v \
 special.shifted_chebyshev_polynomial_w
 glu_cpu b _C._nn.glu
+cumsum_out_cpu b cumsum
+cumprod_out_cpu b cumprod
 searchsorted_out_cpu bFD _searchsorted
 softmax_backward_lastdim_kernel_impl bBasilFD _softmax_backward_data
 softmax_kernel_impl bBasilFD _safe_softmax

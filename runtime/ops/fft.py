@@ -280,6 +280,8 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
         wide = x.reshape((*[1] * (3 - len(x._shape)), *x._shape)) if len(x._shape) < 3 else x
         wide = F.pad(wide, [n_fft // 2, n_fft // 2], pad_mode)
         x = wide.reshape((*self._shape[:-1], wide._shape[-1]))
+    if x.dtype in dt.OPMATH and (window is None or window.dtype in dt.OPMATH):
+        raise RuntimeError(f"MKL FFT doesn't support tensors of type: {dt.scalar_name(x.dtype)}")
     said = _said("stft", x, n_fft=n_fft, hop_length=hop, win_length=win, window=window, normalized=normalized, onesided=onesided,
                  return_complex=return_complex, align_to_window=align_to_window)
     if x.dtype.category < dt.FLOAT:

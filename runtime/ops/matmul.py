@@ -161,10 +161,10 @@ def outer(self, vec2):
 
 @composite("inner(Tensor self, Tensor other) -> Tensor")
 def inner(self, other):
-    if self.dtype is not other.dtype:
-        raise RuntimeError("both inputs should have same dtype")
     if not self._shape or not other._shape:
         return self * other
+    if self.dtype is not other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     if self._shape[-1] != other._shape[-1]:
         raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self._shape)} and "
                            f"{list(other._shape)}")
@@ -268,7 +268,8 @@ def _linear_meta(input, weight, bias):
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(s[:-1])}x{s[-1]} and {k}x{n})")
     if bias is not None:
         shape = (numel(s[:-1]), n)
-        _expands(bias, (*s[:-1], n) if len(bias._shape) > 1 else shape)
+        if bias._shape != (n,):
+            _expands(bias, (*s[:-1], n) if len(bias._shape) > 1 else shape)
         if bias.dtype is not weight.dtype:
             raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(bias)} and {_name(weight)}")
     if input.dtype is not weight.dtype:

@@ -1,5 +1,5 @@
 """Sorting, searching, distinct values."""
-from ..op import composite, op
+from ..op import composite, op, result_dtype
 from .common import T, Tensor, dt, numel, wrap_dim
 from .memory import storage_order
 from .reduction import _chosen, no_meta
@@ -128,8 +128,8 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     if sorted_sequence.dtype is not self.dtype:
-        raise RuntimeError("torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor "
-                           f"dtype {dt.scalar_name(sorted_sequence.dtype)} and input value tensor dtype {dt.scalar_name(self.dtype)}")
+        d = result_dtype((sorted_sequence, self))
+        sorted_sequence, self = sorted_sequence.to(d), self.to(d)
     if out_int32 and a[-1] >= 1 << 31:
         raise RuntimeError("torch.searchsorted(): the size of boundaries' last dimension should be less than 2147483647")
     found = search_op.call(sorted_sequence.detach(), self.detach(), right or side == "right")
