@@ -451,7 +451,7 @@ def _astype(a, dtype):
         a = a.real if dtype.category != dt.BOOL else a != 0
     if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
         with quiet():
-            return a.astype(np.float32 if a.dtype.kind == "V" else a.dtype).astype(np.int64).astype(dtype.np)
+            return a.astype(np.float32 if a.dtype.kind == "V" else a.dtype).astype(np.int64 if dtype is dt.uint32 else np.int32).astype(dtype.np)
     with quiet():
         if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
             return a.astype(np.float32) != 0

@@ -31,6 +31,7 @@ legacy_contiguous_format = _device.contiguous_format
 globals().update(_device.QSCHEMES)
 globals().update(_storage.LEGACY_STORAGES)
 globals().update(_creation)
+torch = __import__("sys").modules[__name__]  # PyTorch's module has itself as an attribute
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 
 # submodules that `import torch` makes reachable in PyTorch

@@ -497,7 +497,8 @@ _one("sigmoid", "Sigmoid", lambda g, out: _sigmoid_backward.call(g, out), ("spec
 
 def _sinc_backward(g, self):
     x = self * math.pi
-    return T.where(self == 0, 0, g * conj((x * x.cos() - x.sin()) / (x * self)))
+    square = x * self
+    return T.where(square == 0, 0, g * conj((x * x.cos() - x.sin()) / square))
 
 
 _one("sinc", "Sinc", _sinc_backward, ("special.sinc",))
@@ -537,7 +538,8 @@ def _frexp_meta(self):
 
 # ------------------------------------------------------------------------------------------------ functions of two arguments
 def _atan2_backward(g, self, other, needs):
-    scale = g / (self * self + other * other)
+    square = self * self + other * other
+    scale = T.where(square == 0, 0, g / square)
     return other * scale if needs[0] else None, -self * scale if needs[1] else None
 
 

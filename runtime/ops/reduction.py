@@ -2,6 +2,7 @@
 import math
 import warnings
 
+from ..autograd import MODE
 from ..op import composite, op
 from .common import T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
 
@@ -115,8 +116,11 @@ def _prod_grad(g, self, out, dim, keepdim):
     if not self._shape:
         return g
     if dim is None:
-        if not self.is_meta and not (self == 0).any():
+        zeros = 1 if self.is_meta else int((self == 0).sum())
+        if not zeros:
             return g * conj(out / self)
+        if zeros > 1 and not MODE.grad:
+            return T.zeros_like(self)
         return (g * conj(_others(self.reshape((-1,)), 0))).reshape(self._shape)
     g = g if keepdim else g.unsqueeze(dim)
     if not self.is_meta and not (self == 0).any():
@@ -337,6 +341,13 @@ def _cumprod_grad(g, self, out, dim):
         return g
     if not self.is_meta and not (self == 0).any():
         return _reverse_cumsum(g * conj(out), dim) / conj(self)
+    if not MODE.grad:
+        # up to the first zero as without it; at it, from the products of the others, up to the second; behind it nothing
+        seen = (self == 0).cumsum(dim)
+        at = (self == 0) & (seen == 1)
+        others = (g * conj(self.masked_fill(at, 1).cumprod(dim))).masked_fill(seen != 1, 0).sum(dim, True)
+        ahead = _reverse_cumsum((g * conj(out)).masked_fill(seen != 0, 0), dim) / conj(self)
+        return T.where(seen == 0, ahead, T.where(at, others, 0))
     n = self._shape[dim]
     grads, one = [], T.ones_like(self.narrow(dim, 0, 1))
     for i in range(n):

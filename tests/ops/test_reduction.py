@@ -55,6 +55,21 @@ def test_prod_differentiates_twice_through_zeros(zeros):
     assert h.tolist() == pairs
 
 
+def test_cumprod_differentiates_through_zeros_in_linear_time():
+    x = torch.rand(20000) + 0.5
+    x[[7, 900]] = 0
+    x.requires_grad_()
+    x.cumprod(0)[:10].sum().backward()
+    others = torch.cat([x[:7], torch.ones(3)]).detach()
+    others[8:] = x[8:10].detach()
+    assert x.grad[10:].count_nonzero() == 0 and x.grad[8:].sum() == 0
+    torch.testing.assert_close(x.grad[7], others.cumprod(0)[7:].sum())
+    twice = torch.tensor([2.0, 0.0, 3.0, 0.0], dtype=torch.float64, requires_grad=True)
+    (g,) = torch.autograd.grad(twice.cumprod(0).sum(), twice, create_graph=True)
+    assert g.tolist() == torch.autograd.grad(twice.cumprod(0).sum(), twice)[0].tolist() == [1, 8, 0, 0]
+    assert torch.autograd.grad(g.sum(), twice)[0].tolist() == [4, 12, 2, 6]
+
+
 def test_sort_is_stable_both_ways_and_keeps_the_memory_order():
     x = torch.tensor([1, 0, 1, 0, 1.0])
     assert x.sort(stable=True).indices.tolist() == [1, 3, 0, 2, 4]

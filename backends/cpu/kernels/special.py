@@ -18,9 +18,16 @@ def _polygamma(x, n):
     return sp.psi(x) if n == 0 else sp.polygamma(n, x)
 
 
+def _igamma(a, x, upper=False):
+    """SciPy's, with PyTorch's limits: the first condition that holds decides."""
+    low = np.select([(x < 0) | (a < 0), (x == 0) & (a != 0), np.isinf(a) & ~np.isinf(x), np.isinf(x) & ~np.isinf(a) & (a != 0)], [np.nan, 0, 0, 1], -1)
+    return np.where(low == -1, (sp.gammaincc if upper else sp.gammainc)(a, x), 1 - low if upper else low)
+
+
 for _name, _fn in {
         "erfinv": sp.erfinv, "digamma": sp.psi, "special.erfcx": sp.erfcx, "special.ndtri": sp.ndtri, "special.log_ndtr": sp.log_ndtr,
-        "_polygamma": _polygamma, "igamma": sp.gammainc, "igammac": sp.gammaincc, "special.zeta": sp.zeta, "special.entr": sp.entr,
+        "_polygamma": _polygamma, "igamma": _igamma, "igammac": lambda a, x: _igamma(a, x, True),
+        "special.zeta": lambda x, q: np.where((q == np.inf) & (x > 1), np.nan, sp.zeta(x, q)), "special.entr": sp.entr,
         "special.xlog1py": sp.xlog1py, "special.airy_ai": lambda x: sp.airy(x)[0], "special.bessel_j0": sp.j0, "special.bessel_j1": sp.j1,
         "special.bessel_y0": sp.y0, "special.bessel_y1": sp.y1, "special.modified_bessel_i0": sp.i0, "special.modified_bessel_i1": sp.i1,
         "special.modified_bessel_k0": sp.k0, "special.modified_bessel_k1": sp.k1, "special.scaled_modified_bessel_k0": sp.k0e,
