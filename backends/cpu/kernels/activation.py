@@ -13,21 +13,20 @@ from ..table import composite, legacy, numpy, pyboost_, without
 from .pointwise import _prim, _slower, against
 
 
+_constants: dict = {}
+
+
 def _s(x, value):
     """A number as a 0-d tensor of x's dtype."""
-    return CPU_BACKEND.scalar(value, _ms_out(x))
-
-
-_zeros: dict = {}
-
-
-def _zero(x):
-    """0 as a 0-d tensor of x's dtype."""
-    d = x.dtype
-    z = _zeros.get(d)
-    if z is None:
-        z = _zeros[d] = _s(x, 0)
-    return z
+    key = value, value.__class__, x.dtype
+    c = _constants.get(key)
+    if c is None:
+        c = CPU_BACKEND.scalar(value, _ms_out(x))
+        if len(_constants) > 1024:
+            _constants.clear()
+        if value or value.__class__ is int:  # 0.0 and -0.0 are one key
+            _constants[key] = c
+    return c
 
 
 def _do(name, x, *others):
@@ -60,7 +59,7 @@ def _blocks(fn):
 
 
 # Maximum(a, b) returns b unless a is greater: a NaN in b stays, so b must be the tensor that is clamped
-pyboost_("relu", "Maximum", "ReLU turns NaN into 0", lambda p, x: p(_zero(x), x), dtypes="fd")
+pyboost_("relu", "Maximum", "ReLU turns NaN into 0", lambda p, x: p(_s(x, 0), x), dtypes="fd")
 without("relu", "turns NaN into 0", "efd")
 numpy("relu", _slower(7), lambda x: against(np.maximum)(x, np.zeros((), x.dtype)), dtypes="fd", above=8192)
 without("relu_backward", "takes NaN for negative")

@@ -2,133 +2,89 @@
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.backend import get
-from ....runtime.op import op
+from ....runtime.autograd import no_grad
 from ....runtime.ops.common import T, dt, numel
-from ....runtime.tensor import canonical, from_array, strided_view
+from ....runtime.tensor import canonical, strided_view
 from ..table import composite, legacy, numpy, pyboost_, without
 
-RUN = get("cpu").launch
-FLAGS = "(Tensor self, Tensor mat2, bool transpose_a, bool transpose_b) -> Tensor"
-MINE = {"method": False, "function": False, "opmath": False}
+FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
+LACKING = "the primitives lack complex128"
+# BatchMatMul conjugates a complex operand that it transposes: _operand never asks for that
+STACKS = "efdaBsilF"
+_made = {}
 
 
-def _flag_meta(a, b, ta, tb):
-    m, n = a._shape[-1 if ta else -2], b._shape[-2 if tb else -1]
-    return (*a._shape[:-2], m, n), a.dtype
+def _call(prim, a, b, ta, tb):
+    """The primitive with these transpose flags, which are constructor arguments."""
+    f = _made.get((prim, ta, tb))
+    if f is None:
+        f = _made[prim, ta, tb] = prim.of(ta, tb)
+    return f(a, b)
 
 
-def _variants(name):
-    made = {}
-
-    def run(prim, a, b, ta, tb):
-        f = made.get((ta, tb))
-        if f is None:
-            f = made[ta, tb] = prim.of(ta, tb)
-        return f(a, b)
-    return run
-
-
-mm_flags = op("_mm_flags" + FLAGS, meta=_flag_meta, **MINE)
-bmm_flags = op("_bmm_flags" + FLAGS, meta=_flag_meta, **MINE)
-add_row = op("_add_row(Tensor self, Tensor row) -> Tensor", "Add", meta=lambda r, row: (r._shape, r.dtype), **MINE)
-numpy("_add_row", "no kernel for complex128", np.add, dtypes="D")
-legacy("_add_row", "BiasAdd", "Add's broadcasting loop takes 45 times as long from 16k elements on", above=16384)
-WHY = "the transpose flags are constructor arguments"
-_matmul = _variants("MatMul")
-pyboost_("_mm_flags", "MatMul", WHY, fn=_matmul)
-# BatchMatMul conjugates a complex operand that it transposes: _layout never asks for that
-pyboost_("_bmm_flags", "BatchMatMul", WHY, fn=_variants("BatchMatMul"), dtypes="efdaBsilF")
-numpy("_mm_flags _bmm_flags", "no kernel for complex128", lambda a, b, ta, tb: np.matmul(a, b), dtypes="D")
-
-
-def _layout(t):
-    """The tensor as a kernel wants it: its last two dimensions swapped and True where that is how its memory lies."""
+def _operand(t):
+    """The MindSpore tensor of a matrix or a stack, and True where its last two dimensions are the other way round in memory."""
     st = t._stride
     if st is None or st[-2] != 1 or st[-1] == 1 or t.dtype.category == dt.COMPLEX:
-        return t, False
+        return t._mstensor(), False
     shape, st = (*t._shape[:-2], t._shape[-1], t._shape[-2]), (*st[:-2], st[-1], 1)
-    return strided_view(t, shape, canonical(shape, st), t._offset), True
+    return strided_view(t, shape, canonical(shape, st), t._offset)._mstensor(), True
 
 
-def product(a, b):
-    """a @ b of two matrices or two stacks of equal rank and batch."""
-    if a._shape[-1] == 0:
-        return T.zeros((*a._shape[:-1], b._shape[-1]), dtype=a.dtype)
-    return flagged(*_layout(a), *_layout(b))
-
-
-def flagged(a, ta, b, tb, shape=None):
-    """The kernel call; shape: of the result, where a stands for more dimensions than two."""
-    spec = _flag_meta(a, b, ta, tb)
-    return RUN(mm_flags if len(a._shape) == 2 else bmm_flags, spec if shape is None else (shape, spec[1]), (a, b, ta, tb))
-
-
-def rows(t):
-    """All leading dimensions as one, without the bookkeeping of a view."""
+def _rows(t):
+    """All leading dimensions as one; without the bookkeeping of a view."""
     s = t._shape
     if len(s) == 2:
-        return t
-    flat = (numel(s[:-1]), s[-1])
-    return from_array(t._array().reshape(flat), t.dtype) if t._stride is None else t.reshape(flat)
-
-
-without("bmm _mm _bmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
-without("_linear", "Dense copies its weight transposed at every call")
-CROSS = "the dimension is a constructor argument"
-without("linalg.cross", CROSS)
-INIT = "p is a constructor argument"
-without("_cdist _pdist", INIT)
-FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
-composite("bmm", FLAGGED)(product)
-numpy("mm", "MatMul lacks complex128", np.matmul, dtypes="D")
+        return _operand(t)
+    a = t._array() if t._stride is None else np.array(t._array(), order="C")
+    return pyboost.tensor_from_array(a.reshape(numel(s[:-1]), s[-1])), False
 
 
 def _mm(prim, a, b):
-    if not a._shape[1]:
-        return np.zeros((a._shape[0], b._shape[1]), a.dtype.np)
-    (a, ta), (b, tb) = (a, False) if a._stride is None else _layout(a), (b, False) if b._stride is None else _layout(b)
-    return _matmul(prim, a._mstensor(), b._mstensor(), ta, tb)
+    """a @ b, where a may have more dimensions than two; the result has two."""
+    if not b._shape[0]:
+        return np.zeros((*a._shape[:-1], b._shape[1]), a.dtype.np)
+    (a, ta), (b, tb) = _rows(a), _operand(b)
+    return _call(prim, a, b, ta, tb)
 
 
-without("mm", FLAGGED)
-pyboost_("mm", "MatMul", FLAGGED, _mm, tensors=True)
+def _bmm(prim, a, b):
+    if not a._shape[-1]:
+        return np.zeros((*np.broadcast_shapes(a._shape[:-2], b._shape[:-2]), a._shape[-2], b._shape[-1]), a.dtype.np)
+    if a._shape[:-2] != b._shape[:-2]:
+        batch = np.broadcast_shapes(a._shape[:-2], b._shape[:-2])
+        a, b = _expanded(a, batch), _expanded(b, batch)
+    (a, ta), (b, tb) = _operand(a), _operand(b)
+    return _call(prim, a, b, ta, tb)
 
 
-@composite("_mm", FLAGGED)
-def fold(a, b):
-    shape = (*a._shape[:-1], b._shape[1])
-    return flagged(rows(a), False, *_layout(b), shape) if b._shape[0] else T.zeros(shape, dtype=a.dtype)
+def _expanded(t, batch):
+    if t._shape[:-2] == batch:
+        return t
+    with no_grad():
+        return t.expand((*batch, *t._shape[-2:]))
 
 
-@composite("_bmm", FLAGGED + "; BatchMatMul does not broadcast")
-def stack(a, b):
-    s, r = a._shape[:-2], b._shape[:-2]
-    if s != r:
-        batch = np.broadcast_shapes(s, r)
-        a, b = a.expand((*batch, *a._shape[-2:])), b.expand((*batch, *b._shape[-2:]))
-    return product(a, b)
+def _add_row(r, row):
+    """A MindSpore matrix plus a tensor of one row. Add's broadcasting loop takes 45 times as long as BiasAdd from 16k elements on."""
+    if numel(r._shape) < 16384:
+        return pyboost.primitive("Add")(r, row._mstensor())
+    return pyboost.primitive("BiasAdd", legacy=True)(r, row._mstensor())
 
 
-@composite("dot", "Dot has no CPU kernel")
-def dot(a, b):
-    return product(a.unsqueeze(0), b.unsqueeze(1)).reshape(())
-
-
-@composite("vdot", "Vdot has no CPU kernel")
-def vdot(a, b):
-    return dot(T.conj(a) if a.dtype.is_complex else a, b)
-
-
-@composite("mv", "Mv has no CPU kernel")
-def mv(a, v):
-    return product(a, v.unsqueeze(1)).squeeze(1)
-
-
-def _row_added(r, row, shape=None):
-    if r._shape[1] == row._shape[0]:
-        return RUN(add_row, (shape or r._shape, r.dtype), (r, row))
-    return (r + row).reshape(shape or r._shape)
+def _linear(prim, x, weight, bias):
+    shape = (*x._shape[:-1], weight._shape[0])
+    if not weight._shape[1]:
+        return np.zeros(shape, x.dtype.np) + (0 if bias is None else bias._array())
+    a, ta = _rows(x)
+    w, tw = (weight, False) if x.dtype.category != dt.COMPLEX else (weight.detach().transpose(0, 1), True)
+    w, swapped = _operand(w)
+    r = _call(prim, a, w, ta, tw == swapped)
+    if bias is None:
+        return r
+    if bias._shape == (shape[-1],):
+        return _add_row(r, bias)
+    return r.asnumpy().reshape(shape) + bias._array()
 
 
 def _plus(r, c, beta, alpha):
@@ -139,30 +95,33 @@ def _plus(r, c, beta, alpha):
         r = r * alpha
     if beta == 0:
         return r
-    c = c if beta == 1 else c * beta
-    return _row_added(r, c) if len(c._shape) == 1 and len(r._shape) == 2 else r + c
+    return r + (c if beta == 1 else c * beta)
 
 
-composite("addmm baddbmm", "Addmm and Baddbmm have no CPU kernel")(lambda c, a, b, beta, alpha: _plus(product(a, b), c, beta, alpha))
-composite("addmv", "Addmv has no CPU kernel")(lambda c, a, v, beta, alpha: _plus(mv(a, v), c, beta, alpha))
+def _addmm(prim, c, a, b, beta, alpha):
+    if beta == 1 == alpha and c._shape == (b._shape[1],) and a._shape[1]:
+        return _add_row(_mm(prim, a, b), c)
+    with no_grad():
+        return _plus(T.mm(a, b), c, beta, alpha)
 
 
-@composite("_linear", "Dense copies its weight transposed at every call: 30 to 40 times slower for one row")
-def linear(x, weight, bias):
-    shape = (*x._shape[:-1], weight._shape[0])
-    if not weight._shape[1]:
-        r = T.zeros(shape, dtype=x.dtype)
-    else:
-        x = rows(x)
-        a, ta = _layout(x) if x._stride is not None else (x, False)
-        w, tw = (weight, False) if weight._stride is None else _layout(weight)
-        row = bias is not None and len(bias._shape) == 1
-        if x.dtype.category == dt.COMPLEX:
-            w, tw = weight.transpose(0, 1), True
-        r = flagged(a, ta, w, not tw, None if row else shape)
-        if row:
-            return _row_added(r, bias, shape)
-    return r if bias is None else r + bias
+without("mm bmm _mm _bmm addmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
+without("_linear", "Dense copies its weight transposed at every call")
+for _names, _primitive, _fn, _dtypes in (("mm _mm", "MatMul", _mm, None), ("bmm _bmm", "BatchMatMul", _bmm, STACKS), ("addmm", "MatMul", _addmm, None),
+                                         ("_linear", "MatMul", _linear, None)):
+    pyboost_(_names, _primitive, FLAGGED, _fn, _dtypes, tensors=True)
+numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")
+numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="D")
+numpy("addmm", LACKING, lambda c, a, b, beta, alpha: (beta * c if beta else 0) + alpha * (a @ b), dtypes="D")
+composite("baddbmm", "Baddbmm has no CPU kernel")(lambda c, a, b, beta, alpha: _plus(T.bmm(a, b), c, beta, alpha))
+composite("addmv", "Addmv has no CPU kernel")(lambda c, a, v, beta, alpha: _plus(T.mv(a, v), c, beta, alpha))
+composite("dot", "Dot has no CPU kernel")(lambda a, b: T.mm(a.unsqueeze(0), b.unsqueeze(1)).reshape(()))
+composite("vdot", "Vdot has no CPU kernel")(lambda a, b: T.dot(T.conj(a) if a.dtype.is_complex else a, b))
+composite("mv", "Mv has no CPU kernel")(lambda a, v: T.mm(a, v.unsqueeze(1)).squeeze(1))
+CROSS = "the dimension is a constructor argument"
+without("linalg.cross", CROSS)
+INIT = "p is a constructor argument"
+without("_cdist _pdist", INIT)
 
 
 @composite("_safe_softmax", "no primitive of that name")

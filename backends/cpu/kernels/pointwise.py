@@ -21,8 +21,14 @@ def _slower(ratio):
     return f"the primitive is {ratio} times slower than NumPy at 64k elements"
 
 
+_primitives: dict = {}
+
+
 def _prim(name):
-    return pyboost.primitive(name)
+    p = _primitives.get(name)
+    if p is None:
+        p = _primitives[name] = pyboost.primitive(name)
+    return p
 
 
 def _alias(x):
