@@ -54,7 +54,7 @@ def cpu(op, kernels):
         lines.setdefault(what, []).append(k.above)
     cells = []
     for (kind, primitive, dtypes, why), sizes in lines.items():
-        size = "".join(f", from {n}" if 0 not in sizes else f", first from {n}" for n in sizes if n)
+        size = "".join(f", {'first ' * (0 in sizes)}{'where it spreads' if n == table.SPREAD else f'from {n}'}" for n in sizes if n)
         cells.append(f"**{kind}** {primitive + ' ' if primitive else ''}({dtypes}{size}){': ' + why if why else ''}")
     return "<br>".join(cells).replace("|", "\\|") or "none"
 

@@ -106,7 +106,8 @@ class Cpu(backend.Backend):
         if op.options.get("opmath", True):
             compute = dt.OPMATH.get(compute, compute)
         switch = table.switches(op, compute)
-        large = switch is not None and n >= switch
+        large = switch is not None and (n >= switch or switch is table.SPREAD and n >= 16384 and any(
+            isinstance(t, Tensor) and t._shape and t._shape != shape for t in operands))
         impl = self.select(op, compute, large)
         impl.calls += 1
         work = impl.compute or compute

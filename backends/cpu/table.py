@@ -17,6 +17,8 @@ WIDER = {dt.float16: (dt.float32, dt.float64), dt.bfloat16: (dt.float32, dt.floa
 MOVES = Counter()
 # operators that compute nothing from tensors: the report counts them apart
 ROLES = {"_full": "fill", "_arange": "fill", "_linspace": "fill", "_draw": "draw"}
+# above=SPREAD: preferred for a large result over which some operand must be spread
+SPREAD = float("inf")
 _entries = {}
 _resolved = {}
 

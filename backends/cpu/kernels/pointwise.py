@@ -10,7 +10,7 @@ from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
 from .. import CPU_BACKEND, _ms_out
 from ..arrays import select
-from ..table import INTS, composite, legacy, numpy, pyboost_, update, without
+from ..table import INTS, SPREAD, composite, legacy, numpy, pyboost_, update, without
 
 LACKING = "the primitive lacks the dtype"
 REST = "FDtuv"  # what PyBoost's elementwise primitives lack, or take in part
@@ -79,6 +79,9 @@ for _name, (_fn, _above, _ratio, _codes) in {
     numpy(_name, LACKING, _fn, dtypes="tuv" if _name in ORDERED else REST)
     if _name == "sign":
         numpy("sgn", _slower(_ratio), _fn, dtypes=_codes, above=_above)
+
+for _name, _fn in {"add": np.add, "sub": np.subtract, "_rsub": np.subtract, "mul": np.multiply}.items():
+    numpy(_name, "the primitive's loop for broadcasting is 45 times slower; after writing the operand out still twice", _fn, dtypes="fd", above=SPREAD)
 
 # ------------------------------------------------------------------------------------------------ missing, inexact, or without a dtype
 without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
