@@ -138,11 +138,20 @@ def _promote(a, b):
     return a if _COMPLEX[a] > _COMPLEX[b] else b
 
 
+PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def of(d):
+    """The dtype that a dtype, or a Python class in a dtype's place, stands for; other values as they are."""
+    return PYTHON.get(d, d) if d.__class__ is type else d
+
+
 def promote_types(a, b):
     """The dtype that PyTorch's lattice gives for the two."""
     try:
         return _promoted[a, b]
     except KeyError:
+        a, b = of(a), of(b)
         if not (isinstance(a, dtype) and isinstance(b, dtype)):
             bad = next(x for x in (a, b) if not isinstance(x, dtype))
             raise TypeError(f"promote_types(): argument must be torch.dtype, not {type(bad).__name__}") from None
@@ -152,6 +161,7 @@ def promote_types(a, b):
 
 def can_cast(from_, to):
     """Whether PyTorch's casting rules allow writing from_ into to."""
+    from_, to = of(from_), of(to)
     if from_.category == COMPLEX and to.category != COMPLEX:
         return False
     if from_.category == FLOAT and to.category in (INT, BOOL):
@@ -216,7 +226,7 @@ class finfo(_info):
     __module__ = "torch"
 
     def __init__(self, type=None):
-        d = type or _State.default
+        d = _State.default if type is None else of(type)
         if not isinstance(d, dtype):
             raise TypeError(f"finfo(): argument 'type' (position 1) must be torch.dtype, not {d.__class__.__name__}")
         d = d.to_real()
@@ -237,8 +247,11 @@ class iinfo(_info):
     __module__ = "torch"
 
     def __init__(self, type):
+        type = of(type)
         if not isinstance(type, dtype):
             raise TypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
+        if type is bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
         if type.category != INT or type.np is None:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         i = np.iinfo(type.np)

@@ -1005,7 +1005,7 @@ def _build_one(o, name, ns, kind):
         "_int": _int,
         "_ints": _ints,
         "_scalar": _scalar,
-        "_number": _number,
+        "_number": python_number,
         "_tensors": _tensors,
         "_inplace": inplace,
         "_with_out": with_out,
@@ -1018,7 +1018,7 @@ def _build_one(o, name, ns, kind):
         "_result": _result(o),
         "_float": _float,
         "_REQ": _REQ,
-        "_dtypes": {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128},
+        "_dtypes": dt.PYTHON,
     }
     numpy_names = any(a.name in ("dim", "dims", "keepdim") for a in args)
     convert, checks, numbers = [], [], ""
@@ -1047,7 +1047,7 @@ def _build_one(o, name, ns, kind):
             if a.list:
                 checks.append(f"not _plain_list({py})")
             else:
-                checks.append(f"{py}.__class__ not in {_PLAIN_NAME[a.type]}")
+                checks.append(f"{py}.__class__ not in {_PLAIN_NAME[a.type]}" + (f" and {py} is not None" if a.type == "Tensor|Scalar?" else ""))
                 if a.base == "Tensor|Scalar":
                     numbers += f"\n        {py} = _number({py})"
         elif a.list and t == "int":
@@ -1225,11 +1225,11 @@ def _scalar(v):
     if isinstance(v, Tensor):
         return v.item()
     if isinstance(v, (int, float, complex, np.generic)):
-        return _number(v)
+        return python_number(v)
     raise TypeError(f"must be Number, not {type_name(v)}")
 
 
-def _number(v):
+def python_number(v):
     """A number of Python's own class, where NumPy's or a subclass stands for it."""
     if v is None or isinstance(v, Tensor) or v.__class__ in _NUMBERS:
         return v

@@ -47,7 +47,7 @@ def _make(dunder, name, reflected):
         def operator(self, other):
             if quick and self.__class__ is Tensor and other.__class__ is Tensor and not over.active:
                 return run(self, other)
-            if quick and not over.active and self.__class__ in plain and other.__class__ in numbers and other is not None:
+            if quick and not over.active and self.__class__ in plain and other.__class__ in numbers:
                 return run(self, other)
             try:
                 return public(self, other)

@@ -13,7 +13,7 @@ class _Plain(set):
 _NUMBERS = frozenset((int, float, bool, complex))
 plain = _Plain((Tensor,))
 plain.with_none = _Plain((Tensor, type(None)))
-plain.with_numbers = _Plain((Tensor, type(None), *_NUMBERS))
+plain.with_numbers = _Plain((Tensor, *_NUMBERS))
 plain.with_numbers.numbers = _NUMBERS
 
 

@@ -94,7 +94,7 @@ def _split_args(text):
 
 
 def _is_int(v):
-    return not isinstance(v, (bool, float, complex, str)) and hasattr(v, "__index__") and getattr(v, "_shape", ()) == () \
+    return not isinstance(v, (bool, float, complex, str, type)) and hasattr(v, "__index__") and getattr(v, "_shape", ()) == () \
         or _is_tensor0(v) and v.dtype.category == dt.INT
 
 

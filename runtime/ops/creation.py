@@ -235,7 +235,7 @@ def _cast_array(a, dtype):
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor of the data, always copied; a leaf."""
-    dev = place(device)
+    dev, dtype = place(device), dt.of(dtype)
     if isinstance(data, Tensor):
         import warnings
 
@@ -257,6 +257,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 def as_tensor(data, dtype=None, device=None):
     """A tensor of the data, sharing memory where it can."""
+    dtype = dt.of(dtype)
     if isinstance(data, Tensor):
         dev = data.device if device is None else usable(device)
         return data.to(device=dev, dtype=dtype or data.dtype)
@@ -310,7 +311,7 @@ def over_array(a, d):
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """A tensor of any array-like or buffer; shares memory unless it must not or copy=True."""
-    dev = None if device is None else usable(device)
+    dev, dtype = None if device is None else usable(device), dt.of(dtype)
     if isinstance(obj, Tensor):
         t = obj
         shared = (dtype is None or dtype is t.dtype) and (dev is None or dev is t.device)
@@ -337,7 +338,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A 1-d tensor over the memory of a buffer object."""
-    view = memoryview(buffer)
+    view, dtype = memoryview(buffer), dt.of(dtype)
     n, size = view.nbytes, dtype.itemsize
     if n == 0 or count == 0:
         raise ValueError(f"both buffer length ({n}) and count ({count}) must not be 0")
@@ -395,7 +396,7 @@ for _f in FUNCTIONS.values():
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    return _flag(fill_op.call((), s, dtype or dt.get_default_dtype(), place(device)), requires_grad)
+    return _flag(fill_op.call((), s, dt.of(dtype) or dt.get_default_dtype(), place(device)), requires_grad)
 
 
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):

@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from ..autograd import MODE
-from ..op import broadcast_shapes, composite, op, view
+from ..op import broadcast_shapes, composite, op, python_number, view
 from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
 from ..schema import type_name
 from ..tensor import from_array
@@ -252,6 +252,12 @@ def setitem(self, index, value):
     if self.__class__ not in plain or STATE.active:
         if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self, value))):
             return handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)
+    if not isinstance(value, Tensor):
+        if not isinstance(value, (int, float, complex, np.integer)):
+            raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
+        value = python_number(value)
+        if value.__class__ is complex or self.dtype.category >= dt.FLOAT and self.dtype.itemsize > 2:
+            check_number(value, self.dtype)
     basic, advanced = normalise(self, index)
     if advanced is None:
         if not self._shape and any(i.__class__ is int for i in basic):
@@ -260,11 +266,9 @@ def setitem(self, index, value):
             )
         dst = _basic_index.call(self, basic)
         if not isinstance(value, Tensor):
-            if value.__class__ is float and dst.dtype.category == dt.FLOAT and abs(value) > 65504:
+            if value.__class__ is not complex and dst.dtype.category == dt.FLOAT and abs(value) > 65504:
                 value = T.full((), value, dtype=dt.float64)  # becomes infinity where it does not fit
-            fill_(dst, value) if isinstance(value, (int, float, complex, Tensor)) else copy_(
-                dst, T.as_tensor(value) if hasattr(value, "__array__") else _as(value, dst)
-            )
+            fill_(dst, value)
             return
         if len(value._shape) > len(dst._shape):
             while len(value._shape) > len(dst._shape) and value._shape[0] == 1:
@@ -273,18 +277,14 @@ def setitem(self, index, value):
         return
     x = self if _trivial(basic) else _basic_index.call(self, basic)
     if not isinstance(value, Tensor):
-        value = _as(value, x)
+        from .creation import tensor
+
+        value = tensor(value, dtype=x.dtype, device=x.device)
     elif value.dtype is not x.dtype and numel(value._shape) == 1:
         tensors = [i for i in (index if index.__class__ is tuple else (index,)) if i.__class__ not in _BASIC]
         if len(tensors) == 1 and getattr(tensors[0], "dtype", None) in (dt.bool_, dt.uint8):  # as masked_fill
             value = value.to(x.dtype)
     x.index_put_(advanced, value)
-
-
-def _as(value, like):
-    from .creation import tensor
-
-    return tensor(value, dtype=like.dtype, device=like.device)
 
 
 Tensor.__getitem__ = getitem

@@ -168,15 +168,15 @@ def parse_to(args, kwargs):
             device = usable(a)
         elif type(a).__name__ == "memory_format":
             fmt = a
-        elif a in (float, int, complex, bool):
-            dtype = {float: dt.float64, int: dt.int64, complex: dt.complex128, bool: dt.bool_}[a]
+        elif a in dt.PYTHON:
+            dtype = dt.PYTHON[a]
         else:
             raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in args)})")
     if len(rest) > 1:
         copy = rest[1]
     for k, v in kwargs.items():
         if k == "dtype":
-            dtype = v if v is None or isinstance(v, dt.dtype) else {float: dt.float64, int: dt.int64, complex: dt.complex128, bool: dt.bool_}[v]
+            dtype = dt.of(v)
         elif k == "device":
             device = None if v is None else usable(v)
         elif k == "copy":
@@ -279,6 +279,8 @@ def _type(self, dtype=None, non_blocking=False, **kw):
     if isinstance(dtype, str):
         dtype = {"torch." + n + "Tensor": d for d, n in dt.LEGACY.items()}[dtype]
     d = dtype if isinstance(dtype, dt.dtype) else getattr(dtype, "dtype", None)
+    if d is None:
+        raise ValueError(f"invalid type: {getattr(dtype, '__name__', dtype)!r}")
     return self if d is self.dtype else T._to_copy(self, d)
 
 

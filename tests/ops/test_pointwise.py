@@ -102,3 +102,37 @@ def test_numpy_numbers_as_sizes_and_indices():
             x[index]
     with pytest.raises(TypeError):
         x.size(np.float64(0))
+
+
+def test_what_can_be_assigned_to_a_place():
+    x = torch.zeros(3, requires_grad=True) * 2
+    x[0], x[1:], x[torch.tensor([True, False, False])] = np.float64(1.5), np.int64(2), np.float64(3)
+    assert x.tolist() == [3, 2, 2] and x.requires_grad
+    for value in ([1, 2, 3], np.ones(3), np.float32(1), None, "a"):
+        with pytest.raises(TypeError, match="can't assign a .* to a torch.FloatTensor"):
+            x[:] = value
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x[0] = 2j
+    half = torch.zeros(2, dtype=torch.float16)
+    half[0] = 1e10
+    assert half[0] == math.inf
+
+
+@pytest.mark.parametrize("operator", ["add", "mul", "sub", "eq", "pow"])
+def test_none_is_no_number(operator):
+    with pytest.raises(TypeError):
+        getattr(torch, operator)(torch.ones(2), None)
+    with pytest.raises(TypeError):
+        torch.ones(2) * None
+
+
+def test_python_classes_are_dtypes():
+    for name, d in ((int, torch.int64), (float, torch.float64), (bool, torch.bool), (complex, torch.complex128)):
+        x = torch.ones(8)
+        for t in (torch.tensor([1], dtype=name), torch.as_tensor([1], dtype=name), torch.asarray([1], dtype=name), x.new_tensor([1], dtype=name),
+                  torch.frombuffer(bytearray(16), dtype=name), torch.scalar_tensor(1, dtype=name), x.to(name), x.view(name), torch.zeros(2, dtype=name)):
+            assert t.dtype is d
+        assert torch.promote_types(name, torch.uint8) is torch.promote_types(d, torch.uint8)
+        with pytest.raises(ValueError, match="invalid type"):
+            x.type(name)
+    assert torch.finfo(float).bits == 64 and torch.iinfo(int).bits == 64 and torch.nn.Linear(2, 2).to(float).weight.dtype is torch.float64

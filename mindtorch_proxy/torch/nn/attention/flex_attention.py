@@ -1,4 +1,6 @@
 """Attention with a score function and a mask function of (batch, head, query, key) positions, evaluated densely by broadcasting."""
+import itertools
+import math
 from typing import NamedTuple
 
 import torch
@@ -58,52 +60,92 @@ def _combine(op):
 or_masks, and_masks = _combine("or"), _combine("and")
 
 
-class BlockMask:
-    """A mask function with the blocks it leaves out: kv_num_blocks and kv_indices list, for each row of blocks, those with any element."""
+def _sliced(*positions):
+    raise RuntimeError("a BlockMask that was indexed has no mask_mod of its own: assign one that counts from the new positions")
 
-    def __init__(self, seq_lengths, kv_num_blocks, kv_indices, BLOCK_SIZE, mask_mod, full_kv_num_blocks=None, full_kv_indices=None):
+
+def _dense(number, indices):
+    """Which of a row's blocks are listed, as 0 and 1."""
+    listed = torch.arange(indices.shape[-1], device=number.device) < number.unsqueeze(-1)
+    return torch.zeros(indices.shape, dtype=torch.int32, device=number.device).scatter_add(-1, indices.to(torch.int64), listed.to(torch.int32))
+
+
+class BlockMask:
+    """A mask function with the blocks it leaves out: kv_num_blocks and kv_indices list, for each row of blocks, those with some elements,
+    full_kv_... those with all; q_... and full_q_... the same for each column."""
+    _TENSORS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
+
+    def __init__(self, seq_lengths, kv_num_blocks, kv_indices, BLOCK_SIZE, mask_mod, full_kv_num_blocks=None, full_kv_indices=None, compute_q_blocks=True):
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        if (full_kv_num_blocks is None) != (full_kv_indices is None):
+            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
         self.seq_lengths, self.BLOCK_SIZE, self.mask_mod = seq_lengths, BLOCK_SIZE, mask_mod
-        self.kv_num_blocks, self.kv_indices = kv_num_blocks, kv_indices
-        self.full_kv_num_blocks, self.full_kv_indices = full_kv_num_blocks, full_kv_indices
+        rows = ((kv_num_blocks, kv_indices), (full_kv_num_blocks, full_kv_indices))
+        columns = [_blocks(_dense(*row).mT) if compute_q_blocks and row[0] is not None else (None, None) for row in rows]
+        for name, value in zip(self._TENSORS, [t for pair in (*rows, *columns) for t in pair]):
+            setattr(self, name, value)
 
     @classmethod
     def from_kv_blocks(cls, kv_num_blocks, kv_indices, full_kv_num_blocks=None, full_kv_indices=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE,
                        mask_mod=None, seq_lengths=None, compute_q_blocks=True):
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
         lengths = seq_lengths or (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
-        return cls(lengths, kv_num_blocks, kv_indices, size, mask_mod or noop_mask, full_kv_num_blocks, full_kv_indices)
+        return cls(lengths, kv_num_blocks, kv_indices, size, mask_mod or noop_mask, full_kv_num_blocks, full_kv_indices, compute_q_blocks)
 
     @property
     def shape(self):
         return (*self.kv_num_blocks.shape[:-1], *self.seq_lengths)
 
+    def __getitem__(self, index):
+        """The mask of some batches, heads and rows of blocks, whose dimensions stay."""
+        index = [slice(i + n, i + n + 1) if isinstance(i, int) and i < 0 else slice(i, i + 1) if isinstance(i, int) else i
+                 for i, n in zip(index if isinstance(index, tuple) else (index,), self.kv_num_blocks.shape)]
+        part = [t if t is None else t[tuple(index)] for t in (getattr(self, name) for name in self._TENSORS[:4])]
+        return BlockMask(self.seq_lengths, *part[:2], self.BLOCK_SIZE, _sliced, *part[2:], self.q_indices is not None)
+
     def to_dense(self):
         """Which blocks have any element, as 0 and 1."""
-        n = self.kv_indices.shape[-1]
-        dense = torch.zeros(*self.kv_indices.shape, dtype=torch.int32, device=self.kv_indices.device)
-        for num, idx in ((self.kv_num_blocks, self.kv_indices), (self.full_kv_num_blocks, self.full_kv_indices)):
-            if num is not None:
-                valid = (torch.arange(n, device=num.device) < num.unsqueeze(-1)).to(torch.int32)
-                dense = dense.scatter_add(-1, idx.to(torch.int64), valid)
-        return dense.clamp(max=1)
+        dense = _dense(self.kv_num_blocks, self.kv_indices)
+        return dense if self.full_kv_indices is None else dense | _dense(self.full_kv_num_blocks, self.full_kv_indices)
 
     def sparsity(self):
-        d = self.to_dense()
-        return 100 * (1 - d.sum().item() / max(d.numel(), 1))
+        """The percentage of elements in no listed block."""
+        blocks = self.kv_num_blocks.sum().item() + (0 if self.full_kv_num_blocks is None else self.full_kv_num_blocks.sum().item())
+        return 100 * (1 - blocks * self.BLOCK_SIZE[0] * self.BLOCK_SIZE[1] / self.numel())
 
     def numel(self):
-        n = 1
-        for s in self.shape:
-            n *= s
-        return n
+        return math.prod(self.shape)
 
     def to(self, device):
-        move = lambda t: None if t is None else t.to(device)
-        return BlockMask(self.seq_lengths, move(self.kv_num_blocks), move(self.kv_indices), self.BLOCK_SIZE, self.mask_mod,
-                         move(self.full_kv_num_blocks), move(self.full_kv_indices))
+        move = [t if t is None else t.to(device) for t in (getattr(self, name) for name in self._TENSORS[:4])]
+        return BlockMask(self.seq_lengths, *move[:2], self.BLOCK_SIZE, self.mask_mod, *move[2:], self.q_indices is not None)
+
+    def to_string(self, grid_size=(20, 20), limit=4):
+        """A picture of the blocks, of at most `limit` pairs of batch and head; grid_size -1 shows each block."""
+        dense = self.to_dense().float()
+        rows, columns = dense.shape[-2:]
+        r, c = (1, 1) if grid_size == -1 else (max(-(-n // g) for g in (size, n)) for n, size in zip(
+            (rows, columns), (grid_size, grid_size) if isinstance(grid_size, int) else grid_size))
+        pictures = []
+        for index in itertools.islice(itertools.product(*map(range, dense.shape[:-2])), limit):
+            cells = [[dense[index][i:i + r, j:j + c].mean().item() for j in range(0, columns, c)] for i in range(0, rows, r)]
+            lines = ("".join("██" if share == 1 else "░░" if share else "  " for share in line) for line in cells)
+            pictures.append(f"{index}\n" + "".join(line + "\n" for line in lines))
+        if math.prod(dense.shape[:-2]) > limit:
+            pictures.append("...\nTo print out more, set BlockMask.to_string(limit=N)\n"
+                            "You can also index (BlockMask[batch, head]) to choose a specific batch or head")
+        return "\n".join(pictures)
+
+    def __str__(self):
+        return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, \n{self.to_string().strip()}\n)"
 
     def __repr__(self):
-        return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)})"
+        sizes = [(name, getattr(self, name)) for name in self._TENSORS]
+        mod = getattr(self.mask_mod, "__name__", self.mask_mod)
+        lines = [*(f"{name}={t if t is None else t.shape}" for name, t in sizes), f"BLOCK_SIZE={self.BLOCK_SIZE}", f"shape={self.shape}",
+                 f"sparsity={self.sparsity():.2f}%", f"mask_mod={mod}"]
+        return "BlockMask(\n    " + ",\n    ".join(lines) + "\n)"
 
 
 def _blocks(dense):

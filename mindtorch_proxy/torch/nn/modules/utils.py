@@ -2,6 +2,8 @@
 import sys
 from collections.abc import Iterable
 
+from mindtorch_proxy.runtime.dtypes import of
+
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
@@ -49,6 +51,7 @@ def _parse_to(*args, **kwargs):
     import torch
 
     def bind(device=None, dtype=None, non_blocking=False, copy=False, *, memory_format=None):
+        dtype = of(dtype)
         if dtype is not None and not isinstance(dtype, torch.dtype):
             raise TypeError
         if copy:
@@ -59,7 +62,7 @@ def _parse_to(*args, **kwargs):
     if isinstance(tensor, torch.Tensor):
         kwargs.pop("tensor", None)
         args = (tensor.device, tensor.dtype, *args[1:])
-    elif isinstance(tensor, torch.dtype):
+    elif isinstance(of(tensor), torch.dtype):
         args = (None, *args)
     try:
         return bind(*args, **kwargs)
