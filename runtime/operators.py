@@ -21,7 +21,12 @@ def _swapped(name):
         return method(_BINARY[name])
     if name == "sub":
         return T.rsub
-    function = getattr(T, "_div" if name == "truediv" else _BINARY[name])
+    if name == "truediv":
+        def over(self, other):
+            r = T.reciprocal(self)
+            return r if other.__class__ is int and other == 1 and not r._requires_grad else r * other
+        return over
+    function = getattr(T, _BINARY[name])
     return lambda self, other: function(other, self)
 
 

@@ -103,8 +103,9 @@ class Cpu(backend.Backend):
             return from_array(np.empty(shape, out_dtype.np), out_dtype)
         if out_dtype.np is None:
             raise NotImplementedError(f"\"{op.full}\" not implemented for '{dt.scalar_name(out_dtype)}' on device cpu")
-        if op.options.get("opmath", True):
-            compute = dt.OPMATH.get(compute, compute)
+        if compute in dt.OPMATH and op.options.get("opmath", True):
+            operands = self._rounded(op, operands, compute)
+            compute = dt.OPMATH[compute]
         switch = table.switches(op, compute)
         large = switch is not None and (n >= switch or switch is table.SPREAD and n >= 16384 and any(
             isinstance(t, Tensor) and t._shape and t._shape != shape for t in operands))
@@ -160,6 +161,18 @@ class Cpu(backend.Backend):
         if len(operands) > 1 and not expand and tuple(r.shape) != shape:
             return from_array(np.broadcast_to(_host(r), shape), out_dtype)
         return wrap(r, shape, out_dtype)
+
+    def _rounded(self, op, operands, low):
+        """Operands in a half type, as PyTorch casts them before it computes in float32; but one number to multiply or divide by stays exact."""
+        keep, exact = op.options.get("keep", ()), _EXACT.get(op.full)
+        return [
+            t
+            if i in keep or i == exact and not getattr(t, "_shape", ()) or isinstance(t, Tensor) and t.dtype is low
+            else self.cast(t, low)
+            if isinstance(t, Tensor)
+            else float(_number(t, low))
+            for i, t in enumerate(operands)
+        ]
 
     def _operand(self, t, work, shape, full=False):
         if t.__class__ is not Tensor and not isinstance(t, Tensor):
@@ -424,8 +437,8 @@ class Cpu(backend.Backend):
         return from_array(np.array(tensor._array(), order="C"), tensor.dtype)
 
 
-def expand_only(impl):
-    return not impl.native_broadcast
+# operands that PyTorch's half kernels take unrounded, if they are one number
+_EXACT = {"mul": 1, "_div": 1, "floor_divide": 1, "_div_round": 1, "lerp": 2}
 
 
 def _number(value, dtype):
