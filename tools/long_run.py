@@ -37,16 +37,15 @@ class Small(nn.Module):
         return self.head(x + self.drop(self.down(F.gelu(self.up(self.norm2(x))))))
 
 
-def trainer():
-    """A function that makes one training step."""
+def trainer(batches=4, lengths=(4, 16)):
+    """A function that makes one training step, with up to so many texts of such lengths."""
     torch.manual_seed(0)
     model = Small()
     opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
     schedule = torch.optim.lr_scheduler.LambdaLR(opt, lambda n: 1 / (1 + n / 100))
 
     def step():
-        n = random.randint(4, 16)
-        ids = torch.randint(50, (random.randint(1, 4), n))
+        ids = torch.randint(50, (random.randint(1, batches), random.randint(*lengths)))
         loss = F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
