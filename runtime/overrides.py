@@ -1,4 +1,5 @@
 """__torch_function__: which classes are plain, the mode stack, and the slow way of a call that is overridden."""
+import functools
 import threading
 
 from .tensor import Tensor
@@ -187,6 +188,31 @@ def run_overridden(public, op, args, out, kind, kwargs=None):
             finally:
                 LOCAL.autocast = prev
     return STATE
+
+
+# methods written by hand: no wrapper of an operator asks for overrides before they run
+_BY_HAND = """detach detach_ item tolist numpy size dim ndimension numel nelement element_size is_contiguous stride storage_offset data_ptr
+ untyped_storage requires_grad_ register_hook register_post_accumulate_grad_hook retain_grad backward is_floating_point is_complex is_signed get_device
+ new_tensor is_inference is_set_to type __bool__ __float__ __int__ __complex__ __index__ __len__ __contains__ __repr__ __array__""".split()
+
+
+def override_methods(cls):
+    """Let the hand-written methods of a subclass with a __torch_function__ of its own ask it first, as operators do."""
+    f = cls.__dict__["__torch_function__"]
+    if getattr(f, "__func__", f) is _disabled_torch_function_impl:
+        return
+    for name in _BY_HAND:
+        if getattr(cls, name) is Tensor.__dict__.get(name):
+            setattr(cls, name, _asking(Tensor.__dict__[name]))
+
+
+def _asking(method):
+    @functools.wraps(method)
+    def ask(self, *args, **kwargs):
+        if LOCAL.subclass_off or disabled(type(self)):
+            return method(self, *args, **kwargs)
+        return handle_torch_function(method, (self,), self, *args, **kwargs)
+    return ask
 
 
 def default_torch_function(cls, func, types, args, kwargs):

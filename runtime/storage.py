@@ -229,6 +229,8 @@ class TypedStorage:
         d = kwargs.pop("dtype", None) or cls._class_dtype or dt.get_default_dtype()
         return TypedStorage(wrap_storage=UntypedStorage.from_buffer(*args, dtype=d, **kwargs), dtype=d)
 
+    _from_buffer = from_buffer
+
     def untyped(self):
         return self._untyped_storage
 

@@ -112,8 +112,11 @@ class Tensor(metaclass=TensorMeta):
     def __init__(self, *args, **kw):
         pass
 
-    def __init_subclass__(cls, **kw):
+    def __init_subclass__(cls, raw=False, **kw):
         super().__init_subclass__(**kw)
+        if "__torch_function__" in cls.__dict__ and not raw:
+            from .overrides import override_methods
+            override_methods(cls)
 
     # ------------------------------------------------------------ memory
     def _array(self):
@@ -374,7 +377,10 @@ class Tensor(metaclass=TensorMeta):
         t = alias(self)
         if t._vc is not INFERENCE:
             t._vc = None
-        return t
+        if self.__class__ is Tensor:
+            return t
+        from .overrides import disabled
+        return t if disabled(type(self)) else t.as_subclass(type(self))
 
     @data.setter
     def data(self, new):

@@ -37,6 +37,18 @@ def _cuda_getDeviceCount():
     return 0
 
 
+def _current_autograd_node():
+    """The node whose backward is running."""
+    from mindtorch_proxy.runtime.autograd import TASK
+    return TASK.current if TASK.depth else None
+
+
+def _current_graph_task_id():
+    """A number for the backward pass that is running, -1 outside."""
+    from mindtorch_proxy.runtime.autograd import TASK
+    return id(TASK.callbacks) if TASK.depth else -1
+
+
 def is_anomaly_enabled():
     from mindtorch_proxy.runtime.autograd import is_anomaly_enabled as f
     return f()

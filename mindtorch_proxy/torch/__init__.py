@@ -89,6 +89,7 @@ _LAZY = {
         "_ops": "ops",
         "functional": "align_tensors",
         "amp": "autocast GradScaler",
+        "_streams": "Stream Event",
         "_higher_order_ops": "cond while_loop",
         "_runtime_names": """
         typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference is_same_size numel result_type
@@ -99,7 +100,7 @@ _LAZY = {
         clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled
         set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
         broadcast_shapes get_device_module vmap
-        get_device set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor
+        get_device OutOfMemoryError set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor
         _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
     }.items()
     for n in names.split()

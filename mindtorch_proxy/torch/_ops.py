@@ -10,7 +10,7 @@ class OpOverload:
 
     def __init__(self, packet, op, fn):
         self._packet, self._op, self._fn = packet, op, fn
-        self._overloadname = op.schema.overload or "default"
+        self._overloadname = op if isinstance(op, str) else op.schema.overload or "default"
         self.__name__, self.__module__ = f"{packet.__name__}.{self._overloadname}", "torch._ops.aten"
 
     def __call__(self, *args, **kwargs):
@@ -41,6 +41,8 @@ class OpOverloadPacket:
 
     def __getattr__(self, name):
         if name[:2] != "__":
+            if not self._ops:  # a method: no schema tells its overloads apart
+                return OpOverload(self, name, self._fn)
             for o in self._ops:
                 if (o.schema.overload or "default") == name or name in ("default", "Tensor", "Scalar") and len(self._ops) == 1:
                     return OpOverload(self, o, getattr(self._fn, "overloads", {}).get(name, self._fn))
@@ -50,9 +52,15 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
 
 
+# names of the dispatcher for what has another name here
+_ALIASES = {"alias": "_alias", "slice": "_slice", "sym_size": "size", "sym_stride": "stride", "sym_numel": "numel", "sym_storage_offset": "storage_offset",
+            "_unsafe_view": "view", "_local_scalar_dense": "item", "_is_all_true": "all", "_is_any_true": "any", "lift_fresh_copy": "clone"}
+
+
 class _Namespace(types.ModuleType):
     def __getattr__(self, name):
         if self._ns == "aten" and name[:2] != "__":
+            import torch
             from mindtorch_proxy.runtime.op import function, method
             for ns in ("torch", "nn.functional", "linalg", "fft", "special"):
                 real = name[len(ns) + 1:] if name.startswith(ns + "_") and ns != "torch" else name
@@ -60,6 +68,12 @@ class _Namespace(types.ModuleType):
                     packet = OpOverloadPacket(name, REGISTRY[ns][real], function(ns, real) or method(real))
                     setattr(self, name, packet)
                     return packet
+            own = _ALIASES.get(name, name)
+            fn = method(own) or torch.Tensor.__dict__.get(own) or getattr(torch, own, None)
+            if callable(fn) and not isinstance(fn, type):
+                packet = OpOverloadPacket(name, (), fn)
+                setattr(self, name, packet)
+                return packet
         raise AttributeError(f"'_OpNamespace' '{self._ns}' object has no attribute '{name}'")
 
 

@@ -9,6 +9,11 @@ from mindtorch_proxy.runtime.tensor import Tensor
 from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device
 
 
+class OutOfMemoryError(RuntimeError):
+    """An accelerator has no memory left."""
+    __module__ = "torch"
+
+
 def is_tensor(obj):
     return isinstance(obj, Tensor)
 

@@ -17,6 +17,11 @@ def has_torch_function(relevant_args):
     return _has(relevant_args)
 
 
+def get_default_nowrap_functions():
+    """Getters whose results do not take the class of a subclass."""
+    return {Tensor._base.__get__, Tensor.grad.__get__}
+
+
 def has_torch_function_unary(a):
     return _has((a,))
 

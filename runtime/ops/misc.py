@@ -1,6 +1,7 @@
 """Recurrences as loops over time of dispatched operators (the input is projected for all steps at once), and products of groups."""
 from ..op import composite
 from .common import F, T, dt
+from .creation import FUNCTIONS
 
 # one step: (projected input, states, recurrent weight, its bias, LSTM's projection) -> states; the first state is the output
 
@@ -173,3 +174,62 @@ def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, s
     exp_avg.lerp_(grad, weight1)
     exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=weight2)
     return self.addcdiv_(exp_avg, (exp_avg_sq.sqrt() / root).add_(eps), value=-step_size)
+
+
+# ------------------------------------------------------------------------------------------------ one value at a time
+def _mapped(name, self, others, function):
+    """self, overwritten by function(value, values of the others...)."""
+    if self.requires_grad or any(o.requires_grad for o in others):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if not callable(function):
+        raise TypeError(f"'{type(function).__name__}' object is not callable")
+    if self.is_meta:
+        return self
+    for o in others:
+        if o.dtype is not self.dtype:
+            raise TypeError(f"{name}: expected {self.type()} for 'other' (got {o.type()})")
+    values = zip(*(t.reshape(-1).tolist() for t in (self, *(o.expand(self._shape) for o in others))))
+    return self.copy_(FUNCTIONS["tensor"]([function(*v) for v in values], dtype=self.dtype).reshape(self._shape))
+
+
+@composite("Tensor.apply_(Tensor self, Any callable) -> Tensor")
+def apply_(self, callable):
+    return _mapped("apply_", self, (), callable)
+
+
+@composite("Tensor.map_(Tensor self, Tensor other, Any callable) -> Tensor")
+def map_(self, other, callable):
+    return _mapped("map_", self, (other,), callable)
+
+
+@composite("Tensor.map2_(Tensor self, Tensor x, Tensor y, Any callable) -> Tensor")
+def map2_(self, x, y, callable):
+    return _mapped("map2_", self, (x, y), callable)
+
+
+# ------------------------------------------------------------------------------------------------ small functions
+@composite("dequantize(Tensor self) -> Tensor", out=False)
+def dequantize(self):
+    return self.to(dt.float32)
+
+
+@composite("_assert_async(Tensor self, str? assert_msg=None) -> Any", out=False)
+def assert_async(self, assert_msg):
+    if not self.is_meta and not bool(self):
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
+@composite("Tensor.record_stream(Tensor self, Any s) -> Any", out=False)
+def record_stream(self, s):
+    raise NotImplementedError(f'"record_stream" is not implemented for device {self.device}')
+
+
+@composite("_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? "
+           "out_dtype=None, bool use_fast_accum=False) -> Tensor", method=False, out=False)
+def scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum):
+    if not all(t.dtype.name.startswith("float8") for t in (self, mat2)):
+        raise RuntimeError(f"_scaled_mm: expected matrices of float8 types, got {self.dtype} and {mat2.dtype}")
+    d = out_dtype or self.dtype
+    out = (self.float() * scale_a) @ (mat2.float() * scale_b)
+    out = out if bias is None else out + bias.float()
+    return (out * scale_result if scale_result is not None and d.name.startswith("float8") else out).to(d)

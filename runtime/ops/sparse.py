@@ -29,7 +29,7 @@ class INVARIANTS:
     checked = False
 
 
-class SparseTensor(Tensor):
+class SparseTensor(Tensor, raw=True):
     """A tensor of layout torch.sparse_coo."""
     __module__ = "torch"
     is_sparse, layout = True, COO

@@ -1,4 +1,5 @@
 """torch.cuda in a build without CUDA."""
+from .. import OutOfMemoryError
 from .._absent_device import MEMORY, RANDOM, ZERO, NO_OP, classes, functions, guards, submodules
 
 _error = AssertionError("Torch not compiled with CUDA enabled")

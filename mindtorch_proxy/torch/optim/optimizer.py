@@ -42,6 +42,17 @@ def _get_scalar_dtype(is_fused=None):
     return torch.float64 if not is_fused and torch.get_default_dtype() == torch.float64 else torch.float32
 
 
+def _get_capturable_supported_devices(supports_xla=True):
+    """The types of devices whose steps PyTorch can capture in a graph."""
+    return ["cuda", "xpu", "hpu", torch._C._get_privateuse1_backend_name(), *(["xla"] if supports_xla else [])]
+
+
+def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
+    """(fused, foreach) where the user chose neither: both are for accelerators; fused is possible on CPU."""
+    fused = use_fused and not differentiable and all(p is None or type(p) in (torch.Tensor, torch.nn.Parameter) and p.is_floating_point() for p in params)
+    return bool(fused), False
+
+
 def _get_value(x):
     return x.item() if isinstance(x, torch.Tensor) else x
 
@@ -74,6 +85,23 @@ _HOOK_TABLES = tuple(f"_optimizer_{name}_hooks" for name in (
 
 class Optimizer:
     """Base class: parameter groups with their options, and a state for each parameter."""
+
+    def _accelerator_graph_capture_health_check(self):
+        """Whether a step may be captured in an accelerator's graph: none is ever captured here."""
+
+    _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
+        """Parallel lists of tensors, parted by device and dtype of the first list's: {(device, dtype): (lists, indices)}."""
+        groups = {}
+        for i, row in enumerate(zip(*tensorlistlist)):
+            lists, indices = groups.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
+            for part, t in zip(lists, row):
+                part.append(t)
+            if with_indices:
+                indices.append(i)
+        return groups
 
     def __init__(self, params, defaults):
         self.defaults = defaults

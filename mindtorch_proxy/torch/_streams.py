@@ -1,0 +1,81 @@
+"""torch.Stream and torch.Event: the CPU has one stream, whose work is done when a call returns, and no events."""
+import torch
+
+_NO_EVENTS = "cpu backend doesn't support events."
+
+
+def _device(device):
+    device = torch.device("cpu" if device is None else device)
+    if device.type not in ("cpu", "meta"):
+        raise NotImplementedError(f"streams and events of device {device} are not supported")
+    return device
+
+
+class Stream:
+    """A queue of work on a device; as a context manager the one that work goes to."""
+    __module__ = "torch"
+    stream_id, device_index, device_type = 0, -1, 0
+
+    def __init__(self, device=None, *, priority=0):
+        self.device = _device(device)
+
+    def query(self):
+        return True
+
+    def synchronize(self):
+        """Wait for the work in this stream: it is done."""
+
+    def wait_event(self, event):
+        """Let work wait for an event: it is past."""
+
+    def wait_stream(self, stream):
+        raise RuntimeError(_NO_EVENTS)
+
+    def record_event(self, event=None):
+        raise RuntimeError(_NO_EVENTS)
+
+    def is_capturing(self):
+        return False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and self.device == other.device
+
+    def __hash__(self):
+        return hash((Stream, self.device))
+
+    def __repr__(self):
+        return f"torch.Stream device_type={self.device.type}, device_index={self.device_index}, stream_id={self.stream_id}"
+
+
+class Event:
+    """A point in a stream."""
+    __module__ = "torch"
+    event_id = 0
+
+    def __init__(self, device=None, *, enable_timing=False, blocking=False, interprocess=False):
+        self.device, self._timing = _device(device), enable_timing
+
+    def record(self, stream=None):
+        raise RuntimeError(_NO_EVENTS)
+
+    def query(self):
+        return True
+
+    def synchronize(self):
+        """Wait for what was recorded: nothing can be."""
+
+    def wait(self, stream=None):
+        """Let a stream wait for this event: nothing was recorded."""
+
+    def elapsed_time(self, end_event):
+        raise ValueError("Both events must be recorded before calculating elapsed time." if self._timing and end_event._timing
+                         else "Both events must be created with argument 'enable_timing=True'.")
+
+    def __repr__(self):
+        return f"torch.Event device_type={self.device.type}, device_index=-1, event_flag=0, event_id={self.event_id}"
