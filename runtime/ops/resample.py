@@ -184,6 +184,7 @@ def _grid_op(dims):
     name, meta = f"grid_sampler_{dims}d", _grid_meta(dims)
     args = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
     o = op(f"_C.{name}({args}) -> Tensor", f"GridSampler{dims}D", meta=meta, out=False, derivative={("input", "grid"): _grid_grads},
+           opmath=False,  # PyTorch rounds half types at every step: coordinates, weights, terms
            call=lambda p, x, grid, mode, pad, align: p.of(MODES[mode], PADDINGS[pad], align)(x, grid))
 
     @composite(f"{name}({args}) -> Tensor", out=False)
@@ -242,12 +243,13 @@ def _sample(input, grid, mode, padding, align):
     flat, points, out = input.flatten(2), grid._shape[1:-1], None
     for combination in product(*(_neighbours(grid[..., dims - 1 - k], s, mode, padding, align) for k, s in enumerate(sizes))):
         at = weight = inside = None
-        for (c, w), s in zip(combination, sizes):
-            ok = (c >= 0) & (c < s)
+        for _, w in reversed(combination):
+            weight = w if weight is None else weight * w
+        for (c, _), s in zip(combination, sizes):
+            ok, c = (c >= 0) & (c < s), c.to(dt.int64)
             inside = ok if inside is None else inside & ok
             at = c if at is None else at * s + c
-            weight = w if weight is None else weight * w
-        at = T.where(inside, at, 0).to(dt.int64).flatten(1).unsqueeze(1).expand(*flat._shape[:2], numel(points))
+        at = T.where(inside, at, 0).flatten(1).unsqueeze(1).expand(*flat._shape[:2], numel(points))
         value = flat.gather(2, at).reshape(*flat._shape[:2], *points)
         value = value * (inside.to(value.dtype) if weight is None else T.where(inside, weight, 0)).unsqueeze(1)
         out = value if out is None else out + value
