@@ -150,7 +150,7 @@ def type_error(fn_name, args, values, offset=1):
         if not accepts(arg, v):
             if arg.list and arg.is_tensor and isinstance(v, (tuple, list)):
                 wrong = next(k for k, e in enumerate(v) if not _is_tensor(e))
-                return TypeError(f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {_type_name(v[wrong])}")
+                return TypeError(f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {type_name(v[wrong])}")
             name = "input" if i == 0 and arg.name == "self" else arg.name
             where = "" if arg.kwonly else f" (position {i + offset})"
             return TypeError(f"{fn_name}(): argument '{name}'{where} must be {spoken(arg)}, not {type_name(v)}")

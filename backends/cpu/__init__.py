@@ -171,6 +171,8 @@ class Cpu(backend.Backend):
             else self.cast(t, low)
             if isinstance(t, Tensor)
             else float(_number(t, low))
+            if low is not dt.complex32
+            else complex(dt.complex_array(_number(t, low)))
             for i, t in enumerate(operands)
         ]
 

@@ -405,7 +405,7 @@ class _ParameterwiseOptimizer(Optimizer):
             grad = -grad
         step = None
         if "step" in state:
-            if group.get("differentiable") or group.get("capturable"):
+            if group.get("differentiable") or group.get("capturable") or not isinstance(state["step"], torch.Tensor):
                 state["step"] += 1
                 step = _get_value(state["step"])
             else:
