@@ -74,7 +74,7 @@ def flat_positions(index, shape, dim):
     for d in range(len(shape) - 1, -1, -1):
         if d == dim:
             at = at if step == 1 else at * step
-        elif index.shape[d] > 1:
+        elif index.shape[d] > 1 and shape[d] > 1:
             base = base + np.arange(0, index.shape[d] * step, step).reshape(-1, *(1,) * (len(shape) - 1 - d))
         step *= shape[d]
     return at + base

@@ -62,3 +62,14 @@ def test_variadic_functions_take_a_list_and_tensors():
     assert [t.tolist() for t in torch.meshgrid(a, b, indexing="ij")] == [t.tolist() for t in torch.meshgrid([a, b], indexing="ij")]
     assert torch.block_diag(a, b).shape == (2, 5) and torch.cartesian_prod(a, b).shape == (6, 2)
     assert isinstance(torch.atleast_2d(a), torch.Tensor) and len(torch.atleast_2d(a, b)) == 2
+
+
+def test_gather_from_what_is_expanded_copies_nothing():
+    table = torch.arange(65536.0).view(1, 1, -1)
+    index = torch.randint(0, 65536, (3000, 50, 2))  # 73 GB if the table were copied
+    assert torch.equal(torch.take_along_dim(table, index, dim=2), index.float())
+    x = torch.arange(6.0).view(2, 1, 3).expand(2, 4, 3)
+    index = torch.tensor([2, 0, 1]).expand(2, 4, 3)
+    assert torch.equal(x.gather(2, index), x.contiguous().gather(2, index.contiguous()))
+    index = torch.tensor([3, 0]).view(1, 2, 1).expand(2, 2, 3)
+    assert torch.equal(x.gather(1, index), x[:, :2])

@@ -76,6 +76,7 @@ def gather(x, dim, index, sparse_grad):
         check_bounds(index, x.reshape(-1).shape[0] if x.ndim == 0 else x.shape[dim], dim)
         return np.broadcast_to(x.reshape(-1)[index.reshape(-1)], index.reshape(-1).shape).reshape(index.shape)
     _index_error("gather", index, x.shape[dim], dim)
+    x = x[tuple(slice(1 if st == 0 and d != dim and index.size else None) for d, st in enumerate(x.strides))]  # what is expanded is not copied
     return np.take(np.ascontiguousarray(x).reshape(-1), flat_positions(index, x.shape, dim), mode="clip")
 
 
