@@ -233,7 +233,7 @@ def _np_silu_backward(g, x, out):
 
 numpy("sigmoid_backward", "SigmoidGrad lacks the dtype", lambda g, y: g * np.conj(1 - y) * np.conj(y), dtypes="FD")
 numpy("tanh_backward", "TanhGrad lacks the dtype", lambda g, y: g * np.conj(1 - y * y), dtypes="FD")
-without("tanh_backward", "TanhGrad takes no conjugate", "F")
+without("tanh_backward", "TanhGrad takes no conjugate", "FD")
 without("_C._nn.hardswish", "gives 0 for minus infinity")
 _kernel("_C._nn.hardswish", "HSigmoid", "HSwish gives 0 for minus infinity")(lambda x: _do("Mul", x, _prim("HSigmoid")(x)))
 without("hardswish_backward", "wrong at 3 and for NaN")
