@@ -101,6 +101,8 @@ def div(self, other, rounding_mode=None):
         return _div.call(self, other)
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+    if rounding_mode == "trunc" and isinstance(other, Tensor) and other._shape and result_dtype((self, other)) in dt.OPMATH:
+        return T.trunc(_div.call(self, other))  # PyTorch rounds a quotient of half types before it cuts off the fraction
     return _div_round.call(self, other, rounding_mode)
 
 
@@ -112,7 +114,7 @@ def true_divide(self, other):
 op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=cpu("remainder_cpu", "bool", "complex"),
    derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")})
 op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", promote=cpu("fmod_cpu", "bool", "complex"),
-   derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "trunc")})
+   derivative={"self": lambda g: g, "other": lambda g, self, other: -g * T.div(self, other, rounding_mode="trunc")})
 op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bool", "float", "complex"))
 op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"))
 
@@ -541,8 +543,8 @@ def _frexp_meta(self):
 # ------------------------------------------------------------------------------------------------ functions of two arguments
 def _atan2_backward(g, self, other, needs):
     square = self * self + other * other
-    scale = T.where(square == 0, 0, g / square)
-    return other * scale if needs[0] else None, -self * scale if needs[1] else None
+    scale = square.reciprocal().masked_fill(square == 0, 0)
+    return g * other * scale if needs[0] else None, g * -self * scale if needs[1] else None
 
 
 op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward},
