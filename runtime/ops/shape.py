@@ -537,7 +537,7 @@ def kron(self, other):
 @composite("unravel_index(Tensor indices, int[1] shape) -> Tensor[]", method=False, out=False)
 def unravel_index(indices, shape):
     if indices.dtype.category != dt.INT:
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if any(s < 0 for s in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
     steps = [numel(shape[i + 1:]) for i in range(len(shape))]

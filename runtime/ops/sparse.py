@@ -12,7 +12,7 @@ from .creation import FUNCTIONS, place
 COO = LAYOUTS["sparse_coo"]
 TABLE = {}  # name of a public function -> what it does with sparse arguments
 # what acts on each value as it is; and what does so only where an index occurs once
-ON_VALUES = frozenset("neg negative div true_divide divide clone to double float half bfloat16 int long cpu npu contiguous positive".split())
+ON_VALUES = frozenset("neg negative div true_divide divide clone to double float half bfloat16 int long short char byte bool cpu npu contiguous positive".split())
 ON_COALESCED = frozenset("abs absolute sin sinh asin arcsin asinh arcsinh tan tanh atan arctan atanh arctanh sqrt square expm1 log1p sign sgn ceil floor "
                          "round trunc relu deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit pow nan_to_num floor_divide".split())
 
@@ -398,6 +398,18 @@ def norm(self, *args, **kwargs):
 @on_sparse("zeros_like")
 def zeros_like(self, *, dtype=None, device=None, **kwargs):
     return make(self._i[:, :0], self._v[:0].to(dtype=dtype or self.dtype, device=device or self.device).detach(), self._shape, True)
+
+
+@on_sparse("any")
+def any_(self):
+    return self._v.any()
+
+
+@on_sparse("copy_")
+def copy_(self, src, non_blocking=False):
+    if not isinstance(src, SparseTensor) or not isinstance(self, SparseTensor):
+        raise _unsupported("copy_ between layouts", src if isinstance(src, SparseTensor) else self)
+    return self._take(src.clone().to(self.dtype))
 
 
 @on_sparse("zero_")
