@@ -5,6 +5,14 @@ from .common import F, dt, numel, only
 from .memory import keep_format
 
 
+def _share_dtype(x, *params):
+    """All in one dtype, or float32 parameters of a half type's input."""
+    for p in params:
+        if p is not None and p.dtype is not x.dtype and not (p.dtype is dt.float32 and x.dtype in dt.OPMATH):
+            raise RuntimeError("mixed dtype (CPU): " + ("all inputs must share same datatype." if p.dtype is dt.float32 else
+                                                        "expect parameter to have scalar type of Float"))
+
+
 def _half_of(x, weight):
     return weight.dtype if weight is not None else x.dtype
 
@@ -73,6 +81,7 @@ def _check_layer(x, normalized_shape, weight, bias):
 
 def _layer_meta(x, normalized_shape, weight, bias, eps):
     stat = _check_layer(x, normalized_shape, weight, bias)
+    _share_dtype(x, weight, bias)
     d = _half_of(x, weight)
     return [(x._shape, x.dtype), (stat, d), (stat, d)]
 
@@ -139,6 +148,7 @@ def _group_meta(x, weight, bias, N, C, HxW, group, eps):
         if p is not None and (len(p._shape) != 1 or p._shape[0] != C):
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                                f"{list(p._shape)} and input of shape {list(x._shape)}")
+    _share_dtype(x, weight, bias)
     d = _half_of(x, weight)
     return [(x._shape, x.dtype), ((N, group), d), ((N, group), d)]
 
@@ -190,6 +200,7 @@ def _batch_meta(x, weight, bias, running_mean, running_var, training, momentum, 
             raise RuntimeError(f"{name} should contain {c} elements not {numel(p._shape)}")
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+    _share_dtype(x, weight, bias, running_mean, running_var)
     stat = (c,) if training else (0,)
     d = dt.OPMATH.get(x.dtype, x.dtype) if _half_of(x, weight) is not x.dtype else x.dtype
     return [(x._shape, x.dtype), (stat, d), (stat, d)]
