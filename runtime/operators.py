@@ -59,6 +59,8 @@ def _make(dunder, name, reflected):
             except TypeError:
                 if isinstance(other, takes):
                     raise
+                if name == "eq" and isinstance(other, np.ndarray):  # alone among the comparisons
+                    return public(self, from_array(other))
                 return NotImplemented
         operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
         setattr(Tensor, dunder, operator)
@@ -102,9 +104,8 @@ Tensor.__reversed__ = lambda self: self.flip(tuple(range(len(self._shape)))) if 
 
 
 def _array_wrap(self, array, context=None, return_scalar=False):
-    if array.dtype == np.bool_:
-        return from_array(np.asarray(array))
-    return from_array(np.asarray(array))
+    array = np.asarray(array)
+    return from_array(array.astype(np.uint8) if array.dtype == np.bool_ else array)  # PyTorch's answer from before it had bool
 
 
 Tensor.__array_wrap__ = _array_wrap

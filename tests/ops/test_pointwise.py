@@ -136,3 +136,12 @@ def test_python_classes_are_dtypes():
         with pytest.raises(ValueError, match="invalid type"):
             x.type(name)
     assert torch.finfo(float).bits == 64 and torch.iinfo(int).bits == 64 and torch.nn.Linear(2, 2).to(float).weight.dtype is torch.float64
+
+
+def test_beside_numpy_arrays():
+    x, a = torch.arange(3.0), np.array([0.0, 5.0, 2.0])
+    assert (x == a).tolist() == (a == x).tolist() == [True, False, True] and (x == a).dtype is torch.bool
+    assert torch.is_tensor(x + a) and torch.is_tensor(a / x) and np.isnan(x).dtype is torch.uint8
+    for f in (lambda: a + x, lambda: a * x, lambda: x > a, lambda: torch.mul(x, a)):
+        with pytest.raises(TypeError):
+            f()
