@@ -1,11 +1,10 @@
 """Whether memory grows: training steps of a small transformer, and calls spread over the commonest operators with varied numbers and shapes.
 
     python -m mindtorch_proxy tools/long_run.py [--steps 20000] [--calls 200000]
-Prints resident memory at each tenth, and its growth after the first one, in per cent and in bytes a step or call.
+Prints the memory at each tenth, and its growth after the first one, in per cent and in bytes a step or call.
 """
 import argparse
 import gc
-import os
 import random
 
 import torch
@@ -14,9 +13,10 @@ from torch import nn
 
 
 def resident():
+    """The process's own memory, whether resident or swapped out: pages of files come and go with what else the machine does."""
     gc.collect()
-    with open("/proc/self/statm") as f:
-        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with open("/proc/self/status") as f:
+        return sum(int(line.split()[1]) << 10 for line in f if line.startswith(("RssAnon", "VmSwap")))
 
 
 class Small(nn.Module):
@@ -101,7 +101,7 @@ def caller():
 
 
 def run(name, one, count):
-    """Resident memory at each tenth of `count` calls of one()."""
+    """The memory at each tenth of `count` calls of one()."""
     marks = []
     for part in range(10):
         for _ in range(count // 10):
