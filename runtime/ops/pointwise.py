@@ -164,7 +164,7 @@ def _grad_exponent(g, self, exponent, out):
         grad = g * conj(out * (log.real if not out.dtype.is_complex and isinstance(log, complex) else log))
         return T.where(exponent >= 0, 0, grad) if self == 0 else grad
     at_zero = self == 0 if out.dtype.is_complex else (self == 0) & (exponent >= 0)
-    return T.where(at_zero, 0, g * conj(out * self.log()))
+    return T.where(at_zero, 0, g * conj(out * (self.to(out.dtype) if out.dtype.is_complex else self).log()))
 
 
 @composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True)
