@@ -1,7 +1,6 @@
 """What operator files share: dimension and shape checks, short names of operators."""
-import operator
-
 import math
+import operator
 
 from .. import dtypes as dt
 from ..op import REGISTRY_FN, method

@@ -1,7 +1,6 @@
 """BlockMask: what its blocks are, its pictures and parts."""
 
 import pytest
-import torch
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
 
