@@ -145,3 +145,18 @@ def test_beside_numpy_arrays():
     for f in (lambda: a + x, lambda: a * x, lambda: x > a, lambda: torch.mul(x, a)):
         with pytest.raises(TypeError):
             f()
+
+
+def test_arguments_may_not_share_part_of_what_is_written():
+    def x():
+        return torch.arange(9.0).view(3, 3)
+
+    def overlapping(y):
+        return (lambda: y.add_(y[0]), lambda: y.mul_(y.t()), lambda: y[1:].sub_(y[:-1]), lambda: torch.neg(y[1:], out=y[:2]), lambda: torch.cat([y, y], out=y))
+
+    for change in overlapping(x()):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            change()
+    y = x()
+    assert y.add_(y).sum() == 72 and torch.neg(y, out=y).sum() == -72 and y[0].add_(y[1]).tolist() == [-6, -10, -14]
+    assert y.masked_fill_(y < -12, y[0, 0]).max() == -6 and y.view(-1)[:3].add_(y.view(-1)[3:6]).shape == (3,)
