@@ -7,6 +7,7 @@ kernel and the autograd node.
 
 import inspect
 import traceback
+from _thread import _count as threads
 from collections import namedtuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from .device import CPU, META
 from .overrides import STATE as OVERRIDES
 from .overrides import plain, run_overridden
 from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error, type_name
-from .tensor import INFERENCE, Tensor, alias, check_writable, empty, meta_tensor, numel, strided_view, wrap
+from .tensor import INFERENCE, Tensor, alias, check_writable, empty, is_dense, meta_tensor, numel, strided_view, wrap
 
 # elementwise type promotion, PyTorch's names
 DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, COMPLEX_TO_FLOAT, BOOL_TO_LONG = (
@@ -636,7 +637,9 @@ def _make_unary(o):
         if e is not None and self._stride is None and self.device is CPU and 0 not in self._shape and (e.limit is None or numel(self._shape) < e.limit):
             m = self._ms
             e.calls += 1
-            out = wrap(e.fn(self._mstensor() if m is None else m, *attrs), self._shape, e.out)
+            if m is None:
+                m = self._mstensor()
+            out = wrap(e.fn(m, *attrs) if e.raw is None or attrs or threads() else e.raw(e.prim, [m]), self._shape, e.out)
         else:
             out = pointwise(o, (self, *attrs))
         if differentiable and self._requires_grad and MODE.grad:
@@ -669,10 +672,16 @@ def _make_binary(o):
             ):
                 m = self._ms
                 e.calls += 1
-                out = wrap(e.fn(self._mstensor() if m is None else m, scalar(other, self.dtype)), self._shape, e.out)
+                n = e.constants.get(other) if other else None  # 0.0 and -0.0 are one key
+                if n is None:
+                    n = scalar(other, self.dtype)
+                    if len(e.constants) > 256:
+                        e.constants.clear()
+                    e.constants[other] = n
+                out = wrap(e.fn(self._mstensor() if m is None else m, n), self._shape, e.out)
             else:
                 out = pointwise(o, (self, other))
-            if differentiable and MODE.grad and requires_grad(o, (self, other)):
+            if differentiable and self._requires_grad and MODE.grad:
                 o.record(out, (self, other))
             return out
         if self.__class__ in _NUMBERS:
@@ -695,7 +704,12 @@ def _make_binary(o):
         ):
             m, n = self._ms, other._ms
             e.calls += 1
-            out = wrap(e.fn(self._mstensor() if m is None else m, other._mstensor() if n is None else n), s, e.out)
+            if m is None:
+                m = self._mstensor()
+            if n is None:
+                n = other._mstensor()
+            # one Python frame less where nobody is to be locked out
+            out = wrap(e.fn(m, n) if e.raw is None or threads() else e.raw(e.prim, [m, n]), s, e.out)
         else:
             out = pointwise(o, (self, other))
         if differentiable and (self._requires_grad or other._requires_grad) and MODE.grad:
@@ -840,13 +854,16 @@ def with_out(op, result, out, args=()):
                 UserWarning,
                 stacklevel=4,
             )
-        resize(out, result._shape)
+        resize(out, result._shape, None if name in outs.CONTIGUOUS or getattr(op, "namespace", "") == "fft" else result._stride)
     write(out, result)
     return out
 
 
-def resize(t, shape):
+def resize(t, shape, stride=None):
+    """New memory for t; in the order of `stride` where that is dense."""
     new = empty(tuple(shape), t.dtype, t.device)
+    if stride is not None and 0 not in shape and is_dense(shape, stride):
+        new = strided_view(new, shape, stride, 0) if t.device is not META else meta_tensor(shape, t.dtype, stride)
     vc = t._vc
     t._replace(new)
     t._vc = vc

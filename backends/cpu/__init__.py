@@ -17,7 +17,8 @@ EXPAND_FROM = 2048
 class Impl:
     """A kernel chosen for one operator and dtype; limit: elements from which another one is better."""
 
-    __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why", "role", "convert")
+    __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why", "role", "convert",
+                 "raw", "prim", "constants")
 
     def __init__(self, op, dtype, kernel, compute):
         self.op, self.dtype, self.kind, self.compute, self.calls = op, dtype, kernel.kind, compute, 0
@@ -25,6 +26,8 @@ class Impl:
         self.fn, self.role = kernel.bind(op), table.ROLES.get(op.full, "compute")
         self.native_broadcast = kernel.broadcasts
         self.convert = None if kernel.tensors or kernel.kind == "composite" else Tensor._array if kernel.kind == "numpy" else Tensor._mstensor
+        # the C function and the primitive below fn, where fn only hands its arguments on; numbers as tensors of the dtype
+        self.raw, self.prim, self.constants = getattr(self.fn, "raw", None), getattr(self.fn, "prim", None), {}
         CPU_BACKEND.impls.append(self)
 
     @classmethod
@@ -41,7 +44,7 @@ class Impl:
             with quiet():
                 return pyboost.tensor_from_array(pyboost.array_of(r, shape, _F64).astype(_F32))
 
-        self.fn = fn
+        self.fn, self.raw, self.constants = fn, None, {}
         CPU_BACKEND.impls.append(self)
         return self
 
