@@ -50,12 +50,19 @@ def ones(dtype, n):
 
 def total_last(x):
     """The sum over the last dimension of a contiguous float array: products with a vector of ones, in pieces, so that errors stay small."""
+    if x.dtype.char != "f":
+        return np.add.reduce(x, -1)
+    return _in_pieces(x, 2048, lambda rows: np.dot(rows, ones(rows.dtype, rows.shape[1])), lambda x: np.add.reduce(x, -1))
+
+
+def _in_pieces(x, most, fn, otherwise):
+    """The sum of fn(pieces of one size) over the last dimension; otherwise(x) if there are no such."""
     n = x.shape[-1]
-    if n > 2048:
-        k = n // 1024
-        head = total_last(total_last(x[..., :k * 1024].reshape(*x.shape[:-1], k, 1024)))
-        return head if n == k * 1024 else head + total_last(np.ascontiguousarray(x[..., k * 1024:]))
-    return np.dot(x.reshape(-1, n), ones(x.dtype, n)).reshape(x.shape[:-1])
+    if n <= most:
+        return fn(x.reshape(-1, n)).reshape(x.shape[:-1])
+    least = -(-n // most)
+    k = next((k for k in range(least, least + 64) if n % k == 0), None)
+    return otherwise(x) if k is None else np.add.reduce(fn(x.reshape(-1, n // k)).reshape(*x.shape[:-1], k), -1)
 
 
 def add_rows(out, index, rows):
@@ -93,9 +100,5 @@ def flat_rows(x, indices):
 
 def squares_last(x):
     """The sum of squares over the last dimension of a float array, in pieces by BLAS."""
-    n = x.shape[-1]
-    if n > 4096:
-        k = n // 2048
-        head = squares_last(x[..., :k * 2048].reshape(*x.shape[:-1], k, 2048)).sum(-1)
-        return head + squares_last(x[..., k * 2048:]) if n % 2048 else head
-    return np.matmul(x[..., None, :], x[..., None])[..., 0, 0].astype(np.float64)
+    return _in_pieces(x, 4096, lambda rows: np.matmul(rows[:, None, :], rows[:, :, None])[:, 0, 0].astype(np.float64),
+                      lambda x: np.add.reduce(np.square(x), -1, dtype=np.float64))
