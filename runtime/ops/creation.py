@@ -486,20 +486,21 @@ linspace_op = op(
 
 
 def _ends(name, start, end, steps):
-    """The ends as numbers."""
-    if steps.__class__ is not int:
+    """The ends as numbers, and the steps."""
+    if isinstance(steps, (bool, float)) or not hasattr(steps, "__index__"):
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in (start, end, steps))})")
     wrong = [f"{what} with {len(x._shape)} dimension(s)" for what, x in (("start", start), ("end", end)) if isinstance(x, Tensor) and x._shape]
     if wrong:
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}.")
+    steps = steps.__index__()
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return [x.item() if isinstance(x, Tensor) else x for x in (start, end)]
+    return *(x.item() if isinstance(x, Tensor) else x for x in (start, end)), steps
 
 
 @composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, *, {OPTS}) -> Tensor")
 def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory):
-    start, end = _ends("linspace", start, end, steps)
+    start, end, steps = _ends("linspace", start, end, steps)
     d = dtype or (dt.scalar_dtype(1j) if isinstance(start, complex) or isinstance(end, complex) else dt.get_default_dtype())
     return _flag(linspace_op.call(start, end, steps, d, place(device)), requires_grad)
 
@@ -508,7 +509,7 @@ def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory
 def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_memory):
     d = dtype or dt.get_default_dtype()
     wide = dt.float64 if d.category < dt.COMPLEX else dt.complex128
-    start, end = _ends("logspace", start, end, steps)
+    start, end, steps = _ends("logspace", start, end, steps)
     if d.category == dt.INT:
         start, end = int(start), int(end)
     return _flag(T.pow(base, T.linspace(start, end, steps, dtype=wide, device=device)).to(d), requires_grad)

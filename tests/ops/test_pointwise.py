@@ -96,6 +96,7 @@ def test_numpy_numbers_are_python_numbers(number):
 def test_numpy_numbers_as_sizes_and_indices():
     x = torch.arange(3.0)
     assert x[np.int64(1)] == 1 and x.view(np.int32(1), -1).shape == (1, 3) and x.sum(np.int8(0)) == 3 and len(x.split(np.int64(2))) == 2
+    assert torch.linspace(0, 1, np.int32(3)).tolist() == torch.linspace(0, 1, torch.tensor(3)).tolist() == [0, 0.5, 1]
     assert x[np.array([2.0, 1.0])].tolist() == [2, 1] and x[[1.5]].tolist() == [1]
     for index in (0.5, np.float64(1)):
         with pytest.raises(IndexError, match="only integers, slices"):
