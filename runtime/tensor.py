@@ -263,7 +263,6 @@ class Tensor(metaclass=TensorMeta):
         return self._vc is INFERENCE
 
     is_neg = is_pinned = is_shared = has_names = lambda self, *a: False
-    names = property(lambda self: (None,) * len(self._shape))  # dimensions have none: named tensors are not supported
     is_meta = property(lambda self: self.device is META)
     is_cpu = property(lambda self: self.device is CPU)
     is_npu = property(lambda self: self.device.type == "npu")
