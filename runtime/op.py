@@ -681,7 +681,7 @@ def _make_binary(o):
                 out = wrap(e.fn(self._mstensor() if m is None else m, n), self._shape, e.out)
             else:
                 out = pointwise(o, (self, other))
-            if differentiable and self._requires_grad and MODE.grad:
+            if differentiable and self.__class__ not in _NUMBERS and self._requires_grad and MODE.grad:
                 o.record(out, (self, other))
             return out
         if self.__class__ in _NUMBERS:
