@@ -8,7 +8,8 @@ from .device import layout as Layout
 from .device import memory_format as MemoryFormat
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "contiguous_format": contiguous_format, "preserve_format": preserve_format,
-              "strided": strided, "Mean": 1, "long": dt.int64, "float": dt.float32, "inf": float("inf")}
+              # PyTorch's Python functions read Mean as 0, which is no reduction
+              "strided": strided, "Mean": 0, "long": dt.int64, "float": dt.float32, "inf": float("inf")}
 
 
 class Arg:

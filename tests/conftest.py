@@ -1,6 +1,8 @@
 """What every room's tests use: subprocesses with a clean environment, and the oracle (real PyTorch, in a process of its own)."""
 
+import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,11 @@ if worker := os.environ.get("PYTEST_XDIST_WORKER"):  # MindSpore's threads in se
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent
+PROGRAMS = [str(HERE / "models"), str(HERE / "oracle")]  # modules that both torches import: sessions and processes of the oracle
+sys.path[:0] = PROGRAMS
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
 def clean_environment(**extra):
@@ -56,3 +62,33 @@ def oracle_python():
     if not path:
         pytest.skip("MINDTORCH_ORACLE_PYTHON names no Python with the real torch")
     return path
+
+
+@pytest.fixture(scope="session")
+def oracle():
+    """oracle(function, name, folder) starts a program in the real torch's process and returns what waits for its result; or None.
+
+    The program is a module of tests/models or tests/oracle.
+    """
+    path = os.environ.get("MINDTORCH_ORACLE_PYTHON")
+    if not path:
+        yield None
+        return
+    process = subprocess.Popen([path, HERE / "serve.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               env=clean_environment(PYTHONPATH=os.pathsep.join(PROGRAMS)))
+
+    def start(function, name, folder, module):
+        print(json.dumps([module, function, name, str(folder)]), file=process.stdin, flush=True)
+
+        def result():
+            path = str(folder / f"{function}.pickle")
+            assert path in map(str.strip, process.stdout), "the oracle has ended"  # lines of tests that failed early are skipped
+            found = pickle.loads(Path(path).read_bytes())
+            assert not isinstance(found, str), f"the oracle failed:\n{found}"
+            return found
+
+        return result
+
+    yield start
+    process.stdin.close()
+    process.wait(20)

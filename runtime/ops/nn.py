@@ -3,6 +3,7 @@ import math
 import warnings
 
 from ..autograd import no_grad
+from ..device import contiguous_format
 from ..op import composite, op
 from .common import LINALG, F, T, check_number, dt, only
 from .memory import keep_format
@@ -176,7 +177,7 @@ def pad(input, pad, mode, value):
     out = input
     for i in range(k):
         out = _pad_edge(out, n - 1 - i, pad[2 * i], pad[2 * i + 1], mode) if pad[2 * i] or pad[2 * i + 1] else out
-    out = out.clone() if out is input else out
+    out = out.clone(memory_format=contiguous_format) if out is input or min(pad) < 0 else out  # a cut is a view
     return keep_format(out, input) if mode == "replicate" else out
 
 

@@ -2,7 +2,7 @@
 
 import operator
 
-from ..autograd import FunctionNode  # noqa: F401  (documented here: views differentiate by formulas over dispatched operators)
+from ..autograd import MODE, check_inplace
 from ..op import composite, op, view
 from ..tensor import check_writable, strided_view
 from .common import M, T, Tensor, contiguous_strides, dt, is_contiguous, numel, wrap_dim
@@ -328,6 +328,8 @@ def _expand_geometry(self, size, implicit=False):
         )
     st, off = _strides(self), k - n
     out, ost = [0] * k, [0] * k
+    if n == 0 and min(size, default=0) >= 0:
+        return tuple(size), _norm(tuple(size), tuple(ost)), self._offset
     for i in range(k - 1, -1, -1):
         want = size[i]
         if i < off:
@@ -781,10 +783,12 @@ view("_alias(Tensor(a) self) -> Tensor(a)", lambda self: (self._shape, self._str
 def inplace_view(self, out):
     """Give self the geometry of one of its own views (transpose_, squeeze_, ...)."""
     check_writable(self)
+    check_inplace(self)
     self._shape, self._stride, self._offset = out._shape, out._stride, out._offset
     self._storage = out._storage
     self._ms = self._np = None
-    self._grad_fn, self._output_nr, self._requires_grad = out._grad_fn, out._output_nr, out._requires_grad
+    if MODE.grad:
+        self._grad_fn, self._output_nr, self._requires_grad = out._grad_fn, out._output_nr, out._requires_grad
     self._bump()
     return self
 

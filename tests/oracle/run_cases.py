@@ -14,7 +14,7 @@ import numpy as np
 
 def plain(torch, x):
     if isinstance(x, torch.Tensor):
-        t = x.detach()
+        t = x.detach().resolve_conj().resolve_neg()
         values = t.to(torch.float32) if t.dtype is torch.bfloat16 else t
         return (
             "tensor",

@@ -2,6 +2,7 @@
 import numpy as np
 
 from ....runtime import pyboost
+from ....runtime.tensor import from_array, strided_view
 from ..arrays import add_rows, flat_positions, flat_rows
 from ..table import inplace, legacy, numpy, without
 
@@ -204,11 +205,17 @@ for _name, _fn in {"scatter.src": scatter_src_, "scatter.value": scatter_value_,
 @numpy("_nonzero", "NonZero takes NaN for zero and fails on 0-d tensors; 4 us against 40 at 64 elements")
 def _nonzero(x):
     if not x.ndim or x.size < 4096:
-        return np.stack(np.nonzero(x), axis=1) if x.ndim else np.zeros((int(bool(x)), 0), np.int64)
+        return _columns(np.stack(np.nonzero(x))) if x.ndim else np.zeros((int(bool(x)), 0), np.int64)
     # positions in the flat array; the rows they lie in by counting, because dividing them takes longer
     mask = np.ascontiguousarray(x if x.dtype == bool else x != 0).reshape(-1, x.shape[-1])
     at, count, rows = np.flatnonzero(mask), np.count_nonzero(mask, 1), np.arange(len(mask))
-    out = np.empty((len(at), x.ndim), np.int64)
-    out[:, -1] = at - np.repeat(rows * x.shape[-1], count)
-    out[:, :-1] = np.repeat(np.stack(np.unravel_index(rows, x.shape[:-1] or (1,)), 1)[:, :x.ndim - 1], count, 0)
-    return out
+    out = np.empty((x.ndim, len(at)), np.int64)
+    out[-1] = at - np.repeat(rows * x.shape[-1], count)
+    out[:-1] = np.repeat(np.stack(np.unravel_index(rows, x.shape[:-1] or (1,)))[:x.ndim - 1], count, 1)
+    return _columns(out)
+
+
+def _columns(positions):
+    """PyTorch lays the positions out dimension by dimension."""
+    d, n = positions.shape
+    return strided_view(from_array(positions), (n, d), (1, n) if n > 1 and d > 1 else None, 0)

@@ -1,0 +1,77 @@
+"""Every public operator gives on samples of PyTorch's own OpInfos what the real torch gives: values, dtypes, shapes, strides, errors."""
+import numpy as np
+import pytest
+import samples
+import torch
+from run_cases import plain
+from test_differential import TOLERANCE, same
+
+from mindtorch_proxy.runtime.op import REGISTRY
+
+METHODS = """T H mT mH __getitem__ __radd__ __rand__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rsub__ __rxor__ atleast_1d atleast_2d atleast_3d bfloat16
+ bool byte cdouble cfloat char contiguous double expand expand_as float half int item long new_empty new_empty_strided new_full new_ones new_zeros repeat
+ reshape_as scalar_tensor short sum_to_size to unfold view view_as""".split()
+NAMES = sorted({*METHODS, *(n if space == "torch" else f"{space}.{n}" for space, names in REGISTRY.items() if not space.startswith("_") for n in names
+                            if not n.startswith("_"))})
+UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}  # memory as it was found
+TIES = {"kthvalue", "topk", "mode", "median", "nanmedian"}  # of equal values any position
+# eigenvectors have a sign or a phase, bases of a space are many
+FREE = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "pca_lowrank", "svd_lowrank", "lobpcg", "geqrf", "linalg.lstsq"}
+
+
+def tidy(x, values=True, strides=True):
+    """A result to compare: of strides only those that say something, values and strides if they are wanted."""
+    if isinstance(x, tuple) and x and x[0] == "tensor":
+        said = tuple(s if n != 1 else None for n, s in zip(x[2], x[3])) if strides and 0 not in x[2] else None
+        return (*x[:3], said, x[4], x[5] if values else None)
+    return [tidy(v, values, strides) for v in x] if isinstance(x, list) else x
+
+
+def near(ours, theirs, where, slack):
+    """`same` for values that differ by rounding: within the dtype's tolerance of the largest element."""
+    if isinstance(theirs, tuple) and theirs and theirs[0] == "tensor" and theirs[5] is not None and theirs[1] in TOLERANCE:
+        assert isinstance(ours, tuple) and ours[:5] == theirs[:5], f"{where}: {ours[:5]}, expected {theirs[:5]}"
+        rtol, atol = TOLERANCE[theirs[1]]
+        slack *= 8 if theirs[1] in ("torch.float16", "torch.bfloat16") else 1  # composites round at every step
+        largest = np.abs(theirs[5][np.isfinite(theirs[5])]).max(initial=0)
+        np.testing.assert_allclose(ours[5], theirs[5], slack * rtol, slack * max(atol, atol * largest, rtol / 10 * largest), err_msg=where)
+    elif isinstance(theirs, list) and isinstance(ours, list) and len(ours) == len(theirs):
+        for i, pair in enumerate(zip(ours, theirs)):
+            near(*pair, f"{where}[{i}]", slack)
+    else:
+        same(ours, theirs, where)
+
+
+def failed(x):
+    return isinstance(x, tuple) and x[:1] == ("raises",)
+
+
+def tensors(x):
+    return [x] if isinstance(x, tuple) and x and x[0] == "tensor" else [t for v in x for t in tensors(v)] if isinstance(x, list) else []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operator(name, oracle, tmp_path):
+    if not oracle:
+        pytest.skip("MINDTORCH_ORACLE_PYTHON names no Python with the real torch")
+    found, problems = oracle("samples", name, tmp_path, "samples")(), []
+    if not found:
+        pytest.skip("PyTorch has no samples of it")
+    for sample, theirs in found:
+        ours = samples.run(torch, sample, plain, meta=True)
+        for kind, expected in theirs.items():
+            how = {"values": name not in UNDEFINED | FREE, "strides": kind != "gradients"}
+            try:
+                pair = tidy(ours[kind], **how), tidy(expected, **how)
+                if name in TIES and all(isinstance(x, list) and len(x) > 1 for x in pair):
+                    pair = pair[0][:1], pair[1][:1]
+                near(*pair, kind, 10 if kind == "gradients" else 2)
+            except AssertionError as e:
+                problems.append(f"{sample['label']}\n    {' '.join(str(e).split())[:400]}")
+        # a value is asked for where there is none: says so
+        if failed(ours["forward"]) or failed(ours["meta"]) and (ours["meta"][1] == "NotImplementedError" or "meta" in ours["meta"][2]):
+            continue
+        here = [t[1:4] for t in tensors(tidy(ours["forward"]))]
+        if failed(ours["meta"]) or [t[1:4] for t in map(tidy, ours["meta"])] != here:
+            problems.append(f"{sample['label']}\n    on meta {ours['meta']}, here {here}")
+    assert not problems, f"{len(problems)} of {len(found)} samples\n" + "\n".join(problems[:12])
