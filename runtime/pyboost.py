@@ -196,7 +196,7 @@ def _direct(prim, cls, c):
     exec(f"def call({', '.join(a.arg for a in function.args.args[1:])}):\n    if not _threads():\n        return _fn(_prim, {values})\n"
          f"    with _lock:\n        return _fn(_prim, {values})", env)
     env["call"].__defaults__ = cls.__call__.__defaults__
-    if all(isinstance(e, ast.Name) for e in calls[0].args[1].elts):
+    if all(isinstance(e, ast.Name) for e in calls[0].args[1].elts) and not cls.__call__.__defaults__:  # nothing for `call` to fill in
         env["call"].raw, env["call"].prim = env["_fn"], prim
     return env["call"]
 
