@@ -675,7 +675,7 @@ def _make_binary(o):
                 n = e.constants.get(other) if other else None  # 0.0 and -0.0 are one key
                 if n is None:
                     n = scalar(other, self.dtype)
-                    if len(e.constants) > 256:
+                    if len(e.constants) > 64:
                         e.constants.clear()
                     e.constants[other] = n
                 out = wrap(e.fn(self._mstensor() if m is None else m, n), self._shape, e.out)
@@ -854,7 +854,8 @@ def with_out(op, result, out, args=()):
                 UserWarning,
                 stacklevel=4,
             )
-        resize(out, result._shape, None if name in outs.CONTIGUOUS or getattr(op, "namespace", "") == "fft" else result._stride)
+        resize(out, result._shape, None if op.__class__ is not str and (
+            op.namespace == "fft" or f"{op.namespace}.{op.name}" in outs.CONTIGUOUS) else result._stride)
     write(out, result)
     return out
 

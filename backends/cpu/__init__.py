@@ -91,7 +91,7 @@ class Cpu(backend.Backend):
                 a = _number(value, dtype)
             t = pyboost.tensor_from_array(a)
             if value == value:
-                if len(self._scalars) > 4096:
+                if len(self._scalars) > 1024:
                     self._scalars.clear()
                     self.numbers.clear()
                 self._scalars[key] = t
