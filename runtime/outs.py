@@ -24,7 +24,9 @@ _EXACT = {n: message for message, names in {
  signbit nan_to_num isposinf isneginf take histogram histc bucketize searchsorted inner tensordot logcumsumexp nonzero nonzero_static matrix_norm
  solve_triangular"""}.items() for n in names.split()}
 _JOINS = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
-CONTIGUOUS = frozenset("cholesky cholesky_solve matrix_power tensorinv nanquantile quantile ndtr".split())  # so is a resized out=; others keep the result's order
+# so is a resized out=; others keep the result's order
+CONTIGUOUS = frozenset("torch.cholesky torch.cholesky_solve torch.matrix_power linalg.matrix_power linalg.tensorinv torch.nanquantile torch.quantile "
+                       "special.ndtr".split())
 _APART = frozenset("cat concat concatenate index_select gather scatter index_copy take".split())  # may not even be written over an argument as a whole
 _CPP = {dt.float32: "float", dt.float64: "double", dt.int64: "long int", dt.int32: "int", dt.int16: "short int", dt.int8: "signed char",
         dt.uint8: "unsigned char", dt.bool_: "bool", dt.float16: "c10::Half", dt.bfloat16: "c10::BFloat16", dt.complex64: "c10::complex<float>",

@@ -145,10 +145,11 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
         # a complex magnitude need not come out of two kernels alike
         top = (size == ((T.amax if ord > 0 else T.amin)(size, dim, True) if self.dtype.is_complex else out)) | T.isnan(out)
         return T.sgn(self) * (g / top.sum(dim, keepdim=True)) * top
-    scale = g / out ** (ord - 1)
-    if ord > 1:
-        scale = T.where(out == 0, 0.0, scale)
-    return T.sgn(self) * (T.where(self == 0, 0.0, size ** (ord - 1)) if ord < 2 else size ** (ord - 1)) * scale
+    # in PyTorch's order of products: where the norm is one element's, what is left of its gradient cancels exactly
+    if ord > 2:
+        return self * size ** (ord - 2) * T.where(out == 0, 0.0, g / out ** (ord - 1))
+    scaled = T.sgn(self) * T.where(self == 0, 0.0, size ** (ord - 1))
+    return scaled * g * out ** (1 - ord) if ord < 1 else scaled * T.where(out == 0, 0.0, g / out ** (ord - 1))
 
 
 vector_norm = op("linalg.vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -579,7 +580,7 @@ permutation = op("_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Ten
 @composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)")
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of a factorization."""
-    if unpack_pivots and (LU_pivots.dtype is not dt.int32 or not LU_pivots.is_contiguous()):
+    if unpack_pivots and LU_pivots.dtype is not dt.int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "
                            "intended to be used with the output produced by torch.linalg.lu_factor")
     m, n = LU_data._shape[-2:]

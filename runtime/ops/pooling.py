@@ -382,7 +382,8 @@ def _max_unpool(dims):
             if bad.numel():
                 raise RuntimeError(f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})")
         zeros = T.zeros((*lead, plane), dtype=input.dtype, device=input.device)
-        return zeros.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).reshape((*lead, *size))
+        out = zeros.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).reshape((*lead, *size))
+        return keep_format(out, input) if dims == 2 else out
 
 
 for _dims in (1, 2, 3):
