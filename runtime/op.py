@@ -824,11 +824,13 @@ def out_dtype(dtype, out):
 
 def with_out(op, result, out, args=()):
     """Write a result, or a tuple of them, into out=."""
-    name = op if op.__class__ is str else op.name
+    full = op if op.__class__ is str else f"{op.namespace}.{op.name}"
+    name = full.rpartition(".")[2]
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
-        written = [with_out(name + ".dim" if name in ("max", "min") else name, r, x) for r, x in zip(result, out)]
+        part = full + ".dim" if name in ("max", "min") else full
+        written = [with_out(part, r, x) for r, x in zip(result, out)]
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     if isinstance(out, (tuple, list)) and len(out) == 1:
         out = out[0]
@@ -839,7 +841,7 @@ def with_out(op, result, out, args=()):
     if out.device is not result.device:
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
     if out.dtype is not result.dtype:
-        outs.check_dtype(name, result.dtype, out.dtype)
+        outs.check_dtype(full, result.dtype, out.dtype)
     if args:
         outs.check_overlap(op, out, args)
     if out._shape != result._shape:
@@ -854,8 +856,7 @@ def with_out(op, result, out, args=()):
                 UserWarning,
                 stacklevel=4,
             )
-        resize(out, result._shape, None if op.__class__ is not str and (
-            op.namespace == "fft" or f"{op.namespace}.{op.name}" in outs.CONTIGUOUS) else result._stride)
+        resize(out, result._shape, None if full.startswith("fft.") or full in outs.CONTIGUOUS else result._stride)
     write(out, result)
     return out
 

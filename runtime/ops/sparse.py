@@ -12,9 +12,11 @@ from .creation import FUNCTIONS, place
 COO = LAYOUTS["sparse_coo"]
 TABLE = {}  # name of a public function -> what it does with sparse arguments
 # what acts on each value as it is; and what does so only where an index occurs once
-ON_VALUES = frozenset("neg negative div true_divide divide clone to double float half bfloat16 int long short char byte bool cpu npu contiguous positive".split())
-ON_COALESCED = frozenset("abs absolute sin sinh asin arcsin asinh arcsinh tan tanh atan arctan atanh arctanh sqrt square expm1 log1p sign sgn ceil floor "
-                         "round trunc relu deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit pow nan_to_num floor_divide".split())
+ON_VALUES = frozenset("neg negative div true_divide divide clone to double float half bfloat16 int long short char byte bool cpu npu contiguous "
+                      "positive".split())
+ON_COALESCED = frozenset("abs absolute sin sinh asin arcsin asinh arcsinh tan tanh atan arctan atanh arctanh sqrt square expm1 log1p sign "
+                         "sgn ceil floor round trunc relu deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit pow nan_to_num "
+                         "floor_divide".split())
 
 
 def on_sparse(*names):
@@ -44,8 +46,9 @@ class SparseTensor(Tensor, raw=True):
                 self = args[0].coalesce() if name in ON_COALESCED else args[0]
                 for other in args[1:]:
                     if isinstance(other, Tensor) and other._shape:
-                        raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(other._shape)} for divisor)"
-                                           if "div" in name else f"{name}: expected a number beside a sparse tensor, got shape {list(other._shape)}")
+                        raise RuntimeError((f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(other._shape)} "
+                                            "for divisor)") if "div" in name else
+                                           f"{name}: expected a number beside a sparse tensor, got shape {list(other._shape)}")
                 values = func(self._v, *args[1:], **kwargs)
                 return self if values is self._v else self._with(values)
         raise _unsupported(name + (" with out=" if "out" in kwargs else ""),
@@ -173,8 +176,8 @@ sparse_coo_tensor.__module__ = "torch"
 
 
 # ------------------------------------------------------------------------------------------------ of and to dense tensors
-@composite("Tensor.to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None, int[]? blocksize=None, int? dense_dim=None) -> Tensor",
-           alias=("Tensor.to_sparse_coo",))
+@composite("Tensor.to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None, int[]? blocksize=None, int? dense_dim=None) -> "
+           "Tensor", alias=("Tensor.to_sparse_coo",))
 def to_sparse(self, sparse_dim, layout, blocksize, dense_dim):
     if layout not in (None, COO):
         raise NotImplementedError(f"to_sparse: layout {layout} is not supported, only {COO}")
@@ -277,8 +280,8 @@ def add(self, other, *, alpha=1):
     if not isinstance(other, SparseTensor):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if not isinstance(self, Tensor) or self._shape != other._shape:
-        raise RuntimeError(f"add: expected 'self' and 'other' to have same size, but self has size {list(getattr(self, '_shape', ()))} while other has "
-                           f"size {list(other._shape)} (FYI: dense-sparse addition does not currently support broadcasting)")
+        raise RuntimeError(f"add: expected 'self' and 'other' to have same size, but self has size {list(getattr(self, '_shape', ()))} while "
+                           f"other has size {list(other._shape)} (FYI: dense-sparse addition does not currently support broadcasting)")
     v = other._v if alpha == 1 else other._v * alpha
     common = dt.promote_types(self.dtype, other.dtype)
     if not isinstance(self, SparseTensor):
@@ -336,7 +339,8 @@ def mm(self, other):
     if isinstance(other, SparseTensor):
         return mm(other.t(), self.t()).t()
     if self._shape[1] != other._shape[0]:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({self._shape[0]}x{self._shape[1]} and {'x'.join(map(str, other._shape))})")
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({self._shape[0]}x{self._shape[1]} and "
+                           f"{'x'.join(map(str, other._shape))})")
     rows = other[self._i[1]]
     rows = rows * (self._v.unsqueeze(1) if len(other._shape) == 2 else self._v)
     return T.zeros((self._shape[0], *other._shape[1:]), dtype=rows.dtype, device=rows.device).index_add(0, self._i[0], rows)
