@@ -4,6 +4,7 @@ import warnings
 from itertools import product
 
 from ..autograd import MODE, enable_grad, grad
+from ..device import contiguous_format
 from ..op import composite, op
 from .common import F, T, dt, numel
 from .memory import keep_format
@@ -400,7 +401,8 @@ def pixel_shuffle(self, r):
                            f"input.size(-3)={c} is not divisible by {r * r}")
     n = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return keep_format(x.reshape(*lead, c // (r * r), h * r, w * r), self)
+    x = x.reshape(*lead, c // (r * r), h * r, w * r)
+    return keep_format(x.clone(memory_format=contiguous_format) if r == 1 else x, self)
 
 
 @composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", method=False, out=False)
@@ -414,7 +416,8 @@ def pixel_unshuffle(self, r):
                                f"divisible by {r}")
     n = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return keep_format(x.reshape(*lead, c * r * r, h // r, w // r), self)
+    x = x.reshape(*lead, c * r * r, h // r, w // r)
+    return keep_format(x.clone(memory_format=contiguous_format) if r == 1 else x, self)
 
 
 @composite("channel_shuffle(Tensor self, int groups) -> Tensor", method=False, out=False, alias=("native_channel_shuffle",))
