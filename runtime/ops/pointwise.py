@@ -95,6 +95,11 @@ _div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str roundin
                 inplace=False, derivative={"self": zero, "other": zero})
 
 
+# PyTorch rounds a quotient of half types before it cuts off the fraction
+_trunc_quotient = op("_trunc_quotient(Tensor self, Tensor other) -> Tensor", promote=DEFAULT, opmath=False, **HIDDEN,
+                     derivative={"self": zero, "other": zero})
+
+
 @composite("div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div)
 def div(self, other, rounding_mode=None):
     if rounding_mode is None:
@@ -102,7 +107,7 @@ def div(self, other, rounding_mode=None):
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
     if rounding_mode == "trunc" and isinstance(other, Tensor) and other._shape and result_dtype((self, other)) in dt.OPMATH:
-        return T.trunc(_div.call(self, other))  # PyTorch rounds a quotient of half types before it cuts off the fraction
+        return _trunc_quotient.call(self, other)
     return _div_round.call(self, other, rounding_mode)
 
 

@@ -219,6 +219,9 @@ composite("_div_round", why="DivMod is wrong for zero and infinite divisors", dt
     lambda a, b, mode: T.floor_divide(a, b) if mode == "floor" else T.trunc(T._div(a, b)))
 
 
+composite("_trunc_quotient", why="every step in the half type", dtypes="ez")(lambda a, b: T.trunc(T._div(a, b)))
+
+
 # ------------------------------------------------------------------------------------------------ powers
 _POWERS = {2: lambda x: _prim("Square")(x), 3: lambda x: _prim("Mul")(x, _prim("Square")(x)), 0.5: lambda x: _prim("Sqrt")(x),
            -0.5: lambda x: _prim("Rsqrt")(x), -1: lambda x: _prim("Reciprocal")(x)}
