@@ -86,5 +86,5 @@ def conj(x):
     return T.conj(x) if isinstance(x, Tensor) and x.dtype.is_complex else x.conjugate() if x.__class__ is complex else x
 
 
-__all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "wrap_dim", "wrap_dims", "numel", "contiguous_strides", "is_contiguous", "check_float", "check_number", "only",
-           "conj"]
+__all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "wrap_dim", "wrap_dims", "numel", "contiguous_strides", "is_contiguous",
+           "check_float", "check_number", "only", "conj"]
