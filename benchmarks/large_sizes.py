@@ -2,7 +2,8 @@
 
     python -m mindtorch_proxy benchmarks/large_sizes.py --oracle PYTHON_WITH_TORCH [--only NAME,NAME] [--core 0] [--tsv FILE]
 A child process under the oracle's Python answers on a pipe; both sides have one thread on the same core and take turns, and the least time
-of the rounds counts: of the clock, or of the processor where that is less because something else ran there. Tensors have about a million elements, in the shapes models use.
+of the rounds counts: of the clock, or of the processor where that is less because something else ran there. Tensors have about a million elements, in the
+shapes models use.
 """
 import argparse
 import os
@@ -18,7 +19,8 @@ ROWS = "8,128,1024"        # batch, positions, width
 HEADS = "8,12,128,64"      # batch, heads, positions, width of a head
 SCORES = "8,8,128,128"
 IMAGE = "8,32,64,64"
-# name: (inputs, expression over a, b, c, d); R: floats that need gradients, N: floats that do not, P and V: the same, positive, I(high, shape): indices, M: a mask
+# name: (inputs, expression over a, b, c, d); R: floats that need gradients, N: floats that do not, P and V: the same, positive,
+# I(high, shape): indices, M: a mask
 CASES = {
     "add": (f"R({ROWS}), R({ROWS})", "a + b"), "add bias": (f"R({ROWS}), R(1024)", "a + b"),
     "add mask": (f"R({SCORES}), N(8,1,1,128)", "a + b"), "add scalar": (f"R({ROWS})", "a + 1.5"), "sub": (f"R({ROWS}), R({ROWS})", "a - b"),
@@ -66,7 +68,8 @@ CASES = {
     "scatter": ("R(1024,1000), I(1000, 1024,1000), R(1024,1000)", "a.scatter(1, b, c)"),
     "scatter_add": ("R(1024,1000), I(1000, 1024,1000), R(1024,1000)", "a.scatter_add(1, b, c)"),
     "index_add": ("R(4096,256), I(4096, 4096), R(4096,256)", "a.index_add(0, b, c)"), "nonzero": (f"M({ROWS})", "a.nonzero()"),
-    "sum": (f"R({ROWS})", "a.sum()"), "sum last": (f"R({ROWS})", "a.sum(-1)"), "sum first": (f"R({ROWS})", "a.sum((0, 1))"), "sum middle": (f"R({ROWS})", "a.sum(1)"),
+    "sum": (f"R({ROWS})", "a.sum()"), "sum last": (f"R({ROWS})", "a.sum(-1)"),
+    "sum first": (f"R({ROWS})", "a.sum((0, 1))"), "sum middle": (f"R({ROWS})", "a.sum(1)"),
     "sum int64": (f"I(99, {ROWS})", "a.sum()"), "mean": (f"R({ROWS})", "a.mean()"), "mean last": (f"R({ROWS})", "a.mean(-1, keepdim=True)"),
     "mean pixels": (f"R({IMAGE})", "a.mean((2, 3))"), "max": (f"R({ROWS})", "a.max()"), "max dim": (f"R({ROWS})", "a.max(-1)[0]"),
     "amax": (f"R({ROWS})", "a.amax(-1)"), "argmax": (f"N({ROWS})", "a.argmax(-1)"), "var": (f"R({ROWS})", "a.var(-1)"), "norm": (f"R({ROWS})", "a.norm()"),

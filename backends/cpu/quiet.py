@@ -1,17 +1,14 @@
 """np.errstate(all="ignore") at a tenth of its cost, which for a small tensor would be a third of the call."""
 import numpy as np
 
-if hasattr(np, "geterrobj"):
-    class quiet:
-        """NumPy's floating point warnings are off inside."""
-        __slots__ = ("old",)
 
-        def __enter__(self):
-            self.old = np.geterrobj()
-            np.seterrobj([self.old[0], 0, None])
+class quiet:
+    """NumPy's floating point warnings are off inside. NumPy 1's own functions, which NumPy 2 no longer has (MindSpore needs 1)."""
+    __slots__ = ("old",)
 
-        def __exit__(self, *exc):
-            np.seterrobj(self.old)
-else:  # NumPy 2
-    def quiet():
-        return np.errstate(all="ignore")
+    def __enter__(self):
+        self.old = np.geterrobj()
+        np.seterrobj([self.old[0], 0, None])
+
+    def __exit__(self, *exc):
+        np.seterrobj(self.old)

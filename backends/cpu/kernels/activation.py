@@ -12,7 +12,6 @@ from ..quiet import quiet
 from ..table import composite, legacy, numpy, pyboost_, without
 from .pointwise import _prim, _slower, against
 
-
 _constants: dict = {}
 
 

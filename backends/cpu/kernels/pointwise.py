@@ -52,7 +52,8 @@ def against(ufunc):
 # ------------------------------------------------------------------------------------------------ slow for large tensors
 # name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
 for _name, (_fn, _above, _ratio, _codes) in {
-        "sqrt": (np.sqrt, 32768, 3.4, "fd"), "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "fd"), "exp": (np.exp, 2048, 17, "fd"), "log": (np.log, 2048, 37, "fd"),
+        "sqrt": (np.sqrt, 32768, 3.4, "fd"), "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "fd"), "exp": (np.exp, 2048, 17, "fd"),
+        "log": (np.log, 2048, 37, "fd"),
         "expm1": (np.expm1, 2048, 20, "fd"), "log1p": (np.log1p, 4096, 7.7, "fd"), "tanh": (np.tanh, 2048, 61, "f"),
         "sin": (np.sin, 1024, 40, "fd"), "cos": (np.cos, 1024, 31, "fd"), "tan": (np.tan, 1024, 30, "fd"),
         "sinh": (np.sinh, 1024, 42, "fd"), "cosh": (np.cosh, 2048, 22, "fd"), "asin": (np.arcsin, 1024, 50, "fd"),
@@ -73,7 +74,8 @@ for _name, (_fn, _above, _ratio, _codes) in {
         "logical_and": (np.logical_and, 16384, 14, "b"), "logical_or": (np.logical_or, 16384, 14, "b"),
         "logical_xor": (np.logical_xor, 16384, 14, "b"), "logical_not": (np.logical_not, 16384, 15, "b"),
         "bitwise_and": (np.bitwise_and, 16384, 18, "b"), "bitwise_or": (np.bitwise_or, 16384, 18, "b"),
-        "bitwise_xor": (np.bitwise_xor, 16384, 18, "b"), "bitwise_not": (np.bitwise_not, 16384, 15, "b"), "atan2": (np.arctan2, 1024, 77, "fd"), "hypot": (np.hypot, 8192, 4, "fd"),
+        "bitwise_xor": (np.bitwise_xor, 16384, 18, "b"), "bitwise_not": (np.bitwise_not, 16384, 15, "b"),
+        "atan2": (np.arctan2, 1024, 77, "fd"), "hypot": (np.hypot, 8192, 4, "fd"),
         "fmax": (np.fmax, 4096, 27, "fd")}.items():
     numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
     numpy(_name, LACKING, _fn, dtypes="tuv" if _name in ORDERED else REST)
