@@ -163,7 +163,8 @@ class _Formulas:
         env = {"_mode": MODE, "_new": object.__new__, "_class": self.node_class, "_seq": next_sequence, "_numbers": _NUMBERS, "_accumulator": accumulator,
                "_edge": edge, "_meta": meta_of, "_saved": Saved, "_list": save_list, "_pack": _pack, "_stack": traceback.format_stack,
                "_defaults": tuple(a.default for a in args)}
-        body = [f"if len(args) < {len(args)}: args += _defaults[len(args):]", "node = _new(_class)", "node._pre_hooks = node._post_hooks = node._tensor_hooks = None",
+        body = [f"if len(args) < {len(args)}: args += _defaults[len(args):]", "node = _new(_class)",
+                "node._pre_hooks = node._post_hooks = node._tensor_hooks = None",
                 "node._seq = _seq()",
                 f"{''.join(f'a{i}, ' for i in range(len(args)))} = args"]
         edges, metas, needs = [], [], [f"n{k}" for k in range(len(self.diff))]
