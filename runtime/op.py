@@ -1354,15 +1354,6 @@ def _kind(v):
     return type(v).__name__ if not isinstance(v, (tuple, list)) else f"{type(v).__name__} of ({', '.join(map(_kind, v))})"
 
 
-def out_tensor(shape, dtype, device):
-    return empty(shape, dtype, device)
-
-
-def finish(t, src):
-    """Mark t as an alias of src for code that made it by hand."""
-    return note_view(t, src)
-
-
 __all__ = [
     "op",
     "view",

@@ -208,15 +208,6 @@ class _Constants(ast.NodeTransformer):
         return ast.Name("_" + node.attr, ast.Load()) if isinstance(node.value, ast.Name) and node.value.id == "self" else self.generic_visit(node)
 
 
-def transpose_kernel():
-    """The legacy Transpose kernel as a hand-made primitive: returns a contiguous tensor."""
-    ms = mindspore()
-    prim = ms.ops.Primitive("Transpose")
-    prim.init_prim_io_names(inputs=["x", "perm"], outputs=["output"])
-    prim.set_device("CPU")
-    return prim
-
-
 # On so few cores MindSpore's pool gains nothing: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one;
 # matrix products follow the process's affinity whatever is said here.
 FEW_CORES = 4

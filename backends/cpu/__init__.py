@@ -201,12 +201,6 @@ class Cpu(backend.Backend):
         return t if t.dtype is work else self.cast(t, work)
 
     # ---------------------------------------------------------------- everything else
-    def launch(self, op, spec, args):
-        """What an operator's call does between its meta kernel and the tape."""
-        kernel = op.quick.get(args[op.first].dtype)
-        out = None if kernel is None else kernel(spec, args)
-        return self.run(op, spec, args) if out is None else out
-
     def run(self, op, spec, args):
         multi, key = spec.__class__ is list, self._key_dtype(op, spec, args)
         refuse(op, key, args)
