@@ -24,7 +24,7 @@ def _swapped(name):
     if name == "truediv":
         def over(self, other):
             r = T.reciprocal(self)
-            return r if other.__class__ is int and other == 1 and not r._requires_grad else r * other
+            return r if other.__class__ is int and other == 1 and not r._requires_grad and not r.dtype.is_complex else r * other
         return over
     function = getattr(T, _BINARY[name])
     return lambda self, other: function(other, self)

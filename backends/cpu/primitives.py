@@ -17,7 +17,7 @@ Copy:ezfdaBsilbFDtuv Cos:efdFD Cosh:efdFD Cross:efdaBsilFDtuv CumProd:efdaBsilFD
 Cummin:efdaBsiltuv CumulativeLogsumexp:efd Dense:efdaBsilFD Diag:efdsilFD DiagPart:efdilFD Digamma:ef Div:efdaBsilbFDtuv DivMod:fdaB
 DivNoNan:efdFD Eig:fdFD Elu:efd Equal:efdaBsilbFDtuv Erf:efd Erfc:efd Erfinv:efd Exp:efdFD Expm1:efdFD Eye:efdaBsilbFDtuv FFT:ezfdsilFD
 FillV2:efdaBsilbFDtuv Floor:efd FloorDiv:efdaBsitu FloorMod:efdaBsi Fmax:efdil GLU:efd Gather:efdaBsilbFDtuv GatherD:efdaBsilbFDtuv
-GatherDGradV2:efdaBsilFDtuv GatherNd:efdaBsilbFDtuv GatherNdExt:efdaBsilbFDtuv Gcd:sil GeLU:efd GeLUGrad:ef Ger:ef Greater:efdaBsilbtuv
+GatherDGradV2:efdaBsilbFDtuv GatherNd:efdaBsilbFDtuv GatherNdExt:efdaBsilbFDtuv Gcd:sil GeLU:efd GeLUGrad:ef Ger:ef Greater:efdaBsilbtuv
 GreaterEqual:efdaBsilbtuv GridSampler2D:ef GridSampler3D:efd GroupNorm:efd HShrink:ef HShrinkGrad:ef HSigmoid:efd HSigmoidGrad:efd
 HSwish:efd HSwishGrad:efd Heaviside:efdaBsiltuv Histogram:efi Hypot:fd IFFT:ezfdsilFD IRFFT:ezfdsilFD Identity:efdaBsilbFDtuv Igamma:f
 Igammac:f Im2Col:efdaBsilFD Imag:efdaBsilbFDtuv ImagView:FD IndexAdd:efdaBsi IndexFill:efdaBsiltuv IndexPut:efdaBsilFDtuv Inv:efdFD
@@ -30,21 +30,22 @@ MaxDim:efdaBsiltuv MaxPool:efd MaxPool3DWithArgmax:efdaBsiltuv MaxPoolWithArgmax
 MinDim:efdaBsiltuv Minimum:efdaBsiltuv MirrorPad:efdaBsilbFDt Mish:ef Mod:efdaBsi Mul:efdaBsilbFDtuv MulNoNan:efdaBsilFDtuv NLLLoss:ef
 NLLLossGrad:ef NanToNum:ef Neg:efdaBsilFDtuv NextAfter:fd NonZero:efdaBsilbFDtuv NotEqual:efdaBsilbFDtuv OneHot:efil Ones:ezfdaBsilbFDtuv
 OnesLike:efdaBsilbFDtuv PReLU:ef PReLUGrad:ef Pad:efdaBsilbFDtuv PadV3:efdaBsilFDtuv Pdist:efd PixelShuffle:ezfdaBsilbFDtuv Polar:fd
-Pow:efdFD PowScalarTensor:efdaBs PowTensorScalar:efdaBb ProdExt:efdaBsilbFDtuv Qr:fdFD RFFT:ezfdsil ReLU:efdaBsilbtuv ReLU6:ef
+Pow:efdFD PowScalarTensor:efdaBsb PowTensorScalar:efdaBb ProdExt:efdaBsilbFDtuv Qr:fdFD RFFT:ezfdsil ReLU:efdaBsilbtuv ReLU6:ef
 Real:efdasibFDtu RealDiv:efdFD RealView:ezfdaBsilbFDtuv Reciprocal:efdaBsilbFDtuv ReduceAll:ezfdaBsilbFDtuv ReduceAny:aBb
 ReduceMax:efdaBsiltuv ReduceMean:efdFD ReduceMin:efdaBsiltuv ReduceProd:efdaBsilbFDtuv ReduceStd:ef ReduceSum:efdaBsibFDtu
 ReluGrad:efdaBsilbtuv ResizeBilinearV2:ef ResizeLinear1D:efd ReverseV2:efdaBsilbFDtuv RightShift:aBsiltuv Rint:efd Round:efdi Rsqrt:efdFD
-ScatterNd:efdaBsilFDtuv ScatterValue:efdaBsilbtuv SeLU:ef SearchSorted:fdasil Select:efdaBsilbFDtuv SiLU:efd SiLUGrad:efd Sigmoid:efd
-SigmoidCrossEntropyWithLogits:ef SigmoidGrad:efd Sign:efdil Sin:efdFD Sinc:efdaBsilFDtuv Sinh:efdFD Slice:ezfdaBsilbFDtuv SmoothL1Loss:efd
-SmoothL1LossGrad:efd SoftShrink:ef SoftShrinkGrad:ef Softmax:efd Softplus:ef SoftplusGrad:ef Softsign:efd SolveTriangular:efdasilFD
-Sort:efaBsil SparseSoftmaxCrossEntropyWithLogits:ef Sqrt:efdaBsilbFDtuv Square:efdaBsilFDtuv SquaredDifference:efdil Stack:efdaBsilbFDtuv
-StridedSlice:ezfdaBsilbFDtuv Sub:efdaBsilFDt SubExt:ezfdaBsilFDtuv SumExt:efdaBsibFD Svd:fdFD Tan:efdFD Tanh:efdFD TanhGrad:efdFD
-TensorScatterAdd:efdaBsiltuv TensorScatterDiv:efdsiltuv TensorScatterElements:efdaBsilbtuv TensorScatterMax:efdaBsiltuv
-TensorScatterMin:efdaBsiltuv TensorScatterMul:efdaBsiltuv TensorScatterSub:efdaBsiltuv TensorScatterUpdate:efdaBsilbFDtuv
-Tile:efdaBsilbFDtuv TopK:efdaBsiltuv Trace:efdaBsiltuv Transpose:ezfdaBsilbFDtuv Tril:efdaBsilbtuv Triu:efdaBsilbtuv Trunc:efdaBsi
-TruncateDiv:efdaBsitu TruncateMod:efdaBi UniqueConsecutive:ezfdaBsilbFDtuv UnsortedSegmentSum:efdaBsilFDtuv Unstack:ezfdaBsilbFDtuv
-UpsampleNearest1D:efdB UpsampleNearest1DGrad:efd UpsampleNearest2D:efdB UpsampleNearest2DGrad:efd UpsampleNearest3D:efdB
-UpsampleNearest3DGrad:efd UpsampleTrilinear3D:efd Xdivy:efdFD Xlogy:efdFD Zeros:efdaBsilbFDtuv ZerosLike:efdaBsilbFDtuv Zeta:fd
+ScatterNd:efdaBsilbFDtuv ScatterValue:efdaBsilbtuv SeLU:ef SearchSorted:fdasil Select:efdaBsilbFDtuv SiLU:efdFD SiLUGrad:efd Sigmoid:efdFD
+SigmoidCrossEntropyWithLogits:ef SigmoidGrad:efdFD Sign:efdilFD Sin:efdFD Sinc:efdaBsilFDtuv Sinh:efdFD Slice:ezfdaBsilbFDtuv
+SmoothL1Loss:efd SmoothL1LossGrad:efd SoftShrink:ef SoftShrinkGrad:ef Softmax:efd Softplus:ef SoftplusGrad:ef Softsign:efd
+SolveTriangular:efdasilFD Sort:efaBsil SparseSoftmaxCrossEntropyWithLogits:ef Sqrt:efdaBsilbFDtuv Square:efdaBsilFDtuv
+SquaredDifference:efdil Stack:efdaBsilbFDtuv StridedSlice:ezfdaBsilbFDtuv Sub:efdaBsilFDt SubExt:ezfdaBsilFDtuv SumExt:efdaBsibFD Svd:fdFD
+Tan:efdFD Tanh:efdFD TanhGrad:efdFD TensorScatterAdd:efdaBsiltuv TensorScatterDiv:efdsiltuv TensorScatterElements:efdaBsilbtuv
+TensorScatterMax:efdaBsiltuv TensorScatterMin:efdaBsiltuv TensorScatterMul:efdaBsiltuv TensorScatterSub:efdaBsiltuv
+TensorScatterUpdate:efdaBsilbFDtuv Tile:efdaBsilbFDtuv TopK:efdaBsiltuv Trace:efdaBsiltuv Transpose:ezfdaBsilbFDtuv Tril:efdaBsilbtuv
+Triu:efdaBsilbtuv Trunc:efdaBsi TruncateDiv:efdaBsitu TruncateMod:efdaBi UniqueConsecutive:ezfdaBsilbFDtuv UnsortedSegmentSum:efdaBsilFDtuv
+Unstack:ezfdaBsilbFDtuv UpsampleNearest1D:efdB UpsampleNearest1DGrad:efd UpsampleNearest2D:efdB UpsampleNearest2DGrad:efd
+UpsampleNearest3D:efdB UpsampleNearest3DGrad:efd UpsampleTrilinear3D:efd Xdivy:efdFD Xlogy:efdFD Zeros:efdaBsilbFDtuv
+ZerosLike:efdaBsilbFDtuv Zeta:fd
 """
 # where 2.10.0 differs
 _CHANGES = """

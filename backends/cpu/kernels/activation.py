@@ -203,7 +203,8 @@ for _name, _fn in (("nn.functional.gelu", _np_gelu), ("gelu_backward", _np_gelu_
 
 
 # ------------------------------------------------------------------------------------------------ the other smooth ones
-numpy("_C._nn.silu", "SiLU lacks the dtype", lambda x: x / (1 + np.exp(-x)), dtypes="D")
+without("_C._nn.silu", "0 where exp(-x) overflows and PyTorch gives NaN", "FD")
+numpy("_C._nn.silu", "SiLU gives 0 where exp(-x) overflows and PyTorch NaN", lambda x: x / (1 + np.exp(-x)), dtypes="FD")
 numpy("silu_backward", "SiLUGrad lacks the dtype", lambda g, x: np.conj((s := 1 / (1 + np.exp(-x))) * (1 + x * (1 - s))) * g, dtypes="FD")
 
 
@@ -230,7 +231,6 @@ def _np_silu_backward(g, x, out):
     out *= g
 
 
-numpy("sigmoid_backward", "SigmoidGrad lacks the dtype", lambda g, y: g * np.conj(1 - y) * np.conj(y), dtypes="FD")
 numpy("tanh_backward", "TanhGrad lacks the dtype", lambda g, y: g * np.conj(1 - y * y), dtypes="FD")
 without("tanh_backward", "TanhGrad takes no conjugate", "FD")
 without("_C._nn.hardswish", "gives 0 for minus infinity")

@@ -49,6 +49,11 @@ def against(ufunc):
     return fn
 
 
+def _inverse(x):
+    """np.reciprocal gives NaN for a complex 0, PyTorch infinity."""
+    return 1 / x
+
+
 # ------------------------------------------------------------------------------------------------ slow for large tensors
 # name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
 for _name, (_fn, _above, _ratio, _codes) in {
@@ -61,7 +66,7 @@ for _name, (_fn, _above, _ratio, _codes) in {
         "acosh": (np.arccosh, 1024, 20, "fd"), "atanh": (np.arctanh, 1024, 41, "fd"), "floor": (np.floor, 4096, 20, "fd"),
         "ceil": (np.ceil, 4096, 20, "fd"), "trunc": (np.trunc, 4096, 18, "fd"), "_round": (np.rint, 4096, 28, "fd"),
         "square": (np.square, 16384, 9, "fd"),
-        "sign": (lambda x: ((x > 0).view(np.int8) - (x < 0).view(np.int8)).astype(x.dtype), 4096, 7, "fd"), "reciprocal": (np.reciprocal, 16384, 6, "fd"),
+        "sign": (lambda x: ((x > 0).view(np.int8) - (x < 0).view(np.int8)).astype(x.dtype), 4096, 7, "fd"), "reciprocal": (_inverse, 16384, 6, "fd"),
         "neg": (np.negative, 16384, 9, "fdil"), "abs": (np.abs, 16384, 9, "fdil"), "sinc": (np.sinc, 4096, 6, "fd"),
         "isfinite": (np.isfinite, 4096, 26, "fd"), "isnan": (np.isnan, 8192, 15, "fd"), "isinf": (np.isinf, 8192, 15, "fd"),
         "add": (np.add, 2048, 76, INTS), "sub": (np.subtract, 2048, 65, INTS), "_rsub": (np.subtract, 2048, 65, INTS),
@@ -89,16 +94,18 @@ for _name, _fn in {"add": np.add, "sub": np.subtract, "_rsub": np.subtract, "mul
 without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
 without("log", "relative error 6e-2 near 1 in float32: computed in float64 and rounded", "f")
 without("tanh", "absolute error 1e-4 in float32: computed in float64 and rounded", "f")
-without("expm1", "relative error 2e-2 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
+without("expm1", "relative error 2e-2 near 0 in float32, which the function is for: computed in float64 and rounded; loses NaN in complex", "fFD")
 without("log1p", "relative error 5e-5 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
-without("logical_xor", "takes NaN for 0", "F")
+without("logical_xor", "takes NaN for 0", "FD")
+without("reciprocal rsqrt square mul", "infinity or 0 for complex numbers with a NaN part", "FD")
+without("sigmoid", "0 where exp(-x) overflows and PyTorch gives NaN", "FD")
 for _name, _legacy in {"acos": "ACos", "asin": "Asin", "atan": "Atan", "acosh": "Acosh", "asinh": "Asinh", "atan2": "Atan2",
                        "hypot": "Hypot", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "bitwise_not": "Invert",
                        "fmax": "Fmax", "lcm": "Lcm", "heaviside": "Heaviside"}.items():
     legacy(_name, _legacy, "PyBoost has no CPU kernel", broadcasts=False)
 for _name, (_fn, _codes) in {
         "heaviside": (lambda x, v: np.where(x == 0, v, x > 0), "b"), "gcd": (np.gcd, "Ba"), "lcm": (np.lcm, "Bas"),
-        "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "D"), "bitwise_and": (np.bitwise_and, "tuv"), "bitwise_or": (np.bitwise_or, "tuv"),
+        "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "FD"), "bitwise_and": (np.bitwise_and, "tuv"), "bitwise_or": (np.bitwise_or, "tuv"),
         "bitwise_xor": (np.bitwise_xor, "tuv"), "logical_not": (np.logical_not, REST), "isinf": (np.isinf, "Basilb"),
         "sign": (np.sign, "Bas"), "_where": (np.where, "Dtuv"), "masked_fill": (lambda x, mask, v: np.where(mask, v, x), "Dtuv")}.items():
     numpy(_name, LACKING, _fn, dtypes=_codes)
@@ -227,7 +234,7 @@ composite("_trunc_quotient", why="every step in the half type", dtypes="ez")(lam
 # ------------------------------------------------------------------------------------------------ powers
 _POWERS = {2: lambda x: _prim("Square")(x), 3: lambda x: _prim("Mul")(x, _prim("Square")(x)), 0.5: lambda x: _prim("Sqrt")(x),
            -0.5: lambda x: _prim("Rsqrt")(x), -1: lambda x: _prim("Reciprocal")(x)}
-_NP_POWERS = {2: np.square, 3: lambda x: x * np.square(x), 0.5: np.sqrt, -0.5: lambda x: 1 / np.sqrt(x), -1: np.reciprocal}
+_NP_POWERS = {2: np.square, 3: lambda x: x * np.square(x), 0.5: np.sqrt, -0.5: lambda x: 1 / np.sqrt(x), -1: _inverse, -2: lambda x: 1 / np.square(x)}
 
 
 def _power(prim, x, e):
@@ -246,9 +253,9 @@ def _np_power(x, e):
 
 without("_pow.Tensor_Tensor", "computes integers in floating point", INTS)
 without("_pow.Tensor_Scalar", "whole and half powers go to cheaper primitives, integers overflow as in C")
-pyboost_("_pow.Tensor_Scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="fdF")
+pyboost_("_pow.Tensor_Scalar", "Pow", "PowTensorScalar is 10 to 20 times slower for whole powers", _power, dtypes="fd")
 numpy("_pow.Tensor_Scalar", _slower(9), _np_power, dtypes="fd", above=16384)
-numpy("_pow.Tensor_Scalar _pow.Tensor_Tensor", "Pow computes integers in floating point and lacks complex128", _np_power, dtypes=INTS + "D")
+numpy("_pow.Tensor_Scalar _pow.Tensor_Tensor", "Pow computes integers in floating point, and loses NaN in complex", _np_power, dtypes=INTS + "FD")
 
 
 # ------------------------------------------------------------------------------------------------ several operands, attributes
@@ -381,6 +388,4 @@ def _angle(x):
     return np.angle(x) if x.dtype.kind == "c" else np.where(x != x, x, np.where(x < 0, x.dtype.type(np.pi), 0))
 
 
-@numpy("sgn", "Sign lacks the dtype", dtypes="FDBas")
-def _sgn(x):
-    return np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))) if x.dtype.kind == "c" else np.sign(x)
+numpy("sgn", "Sign lacks the dtype", np.sign, dtypes="Bas")

@@ -24,10 +24,15 @@ def _igamma(a, x, upper=False):
     return np.where(low == -1, (sp.gammaincc if upper else sp.gammainc)(a, x), 1 - low if upper else low)
 
 
+def _zeta(x, q):
+    """SciPy's; NaN where PyTorch multiplies the terms that have become 0 by an overflow of x ** 23."""
+    return np.where((q > 1) & (x > 1) & (np.isinf(q) | np.isinf(x.astype(np.float64) ** 23)), np.nan, sp.zeta(x, q))
+
+
 for _name, _fn in {
         "erfinv": sp.erfinv, "digamma": sp.psi, "special.erfcx": sp.erfcx, "special.ndtri": sp.ndtri, "special.log_ndtr": sp.log_ndtr,
         "_polygamma": _polygamma, "igamma": _igamma, "igammac": lambda a, x: _igamma(a, x, True),
-        "special.zeta": lambda x, q: np.where((q == np.inf) & (x > 1), np.nan, sp.zeta(x, q)), "special.entr": sp.entr,
+        "special.zeta": _zeta, "special.entr": sp.entr,
         "special.xlog1py": sp.xlog1py, "special.airy_ai": lambda x: sp.airy(x)[0], "special.bessel_j0": sp.j0, "special.bessel_j1": sp.j1,
         "special.bessel_y0": sp.y0, "special.bessel_y1": sp.y1, "special.modified_bessel_i0": sp.i0, "special.modified_bessel_i1": sp.i1,
         "special.modified_bessel_k0": sp.k0, "special.modified_bessel_k1": sp.k1, "special.scaled_modified_bessel_k0": sp.k0e,
