@@ -438,10 +438,15 @@ class OpNode(Node):
         return self.op.formulas.backward(self, grads, args, outs)
 
     def release(self):
-        for a in self.saved or ():
-            if a.__class__ is Saved:
-                a.release()
-        self.saved = self.outs = None
+        """Free what was saved; a node that saved no tensor can run again."""
+        held = self.outs is not None
+        for a, tensor in zip(self.saved or (), self.op.is_tensor):
+            if tensor and a is not None:
+                held = True
+                if a.__class__ is Saved:
+                    a.release()
+        if held:
+            self.saved = self.outs = None
 
     def __getattr__(self, name):
         if name.startswith("_saved_"):

@@ -20,7 +20,7 @@ from .device import CPU, META
 from .overrides import STATE as OVERRIDES
 from .overrides import plain, run_overridden
 from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error, type_name
-from .tensor import INFERENCE, Tensor, alias, check_writable, empty, is_dense, meta_tensor, numel, strided_view, wrap
+from .tensor import INFERENCE, Tensor, alias, check_writable, empty, meta_tensor, numel, strided_view, wrap
 
 # elementwise type promotion, PyTorch's names
 DEFAULT, NO_OPMATH, INT_TO_FLOAT, ALWAYS_BOOL, COMPLEX_TO_FLOAT, BOOL_TO_LONG = (
@@ -789,6 +789,8 @@ def _past(self):
     old = REGISTRY_FN("clone")(self.detach())
     old._requires_grad, old._grad_fn, old._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
     return old
+    if o.promote is COMPLEX_TO_FLOAT and self.dtype.is_complex:
+        raise RuntimeError(f"In-place {o.name} is not supported for complex tensors.")
 
 
 def _check_result(o, self, r):
@@ -858,16 +860,19 @@ def with_out(op, result, out, args=()):
                 UserWarning,
                 stacklevel=4,
             )
-        resize(out, result._shape, None if full.startswith("fft.") or full in outs.CONTIGUOUS else result._stride)
+        resize(out, result._shape, outs.strides(full, result, args))
     write(out, result)
     return out
 
 
 def resize(t, shape, stride=None):
-    """New memory for t; in the order of `stride` where that is dense."""
-    new = empty(tuple(shape), t.dtype, t.device)
-    if stride is not None and 0 not in shape and is_dense(shape, stride):
-        new = strided_view(new, shape, stride, 0) if t.device is not META else meta_tensor(shape, t.dtype, stride)
+    """New memory for t, with strides where those are given."""
+    if stride is None or 0 in shape or 0 in stride:
+        new = empty(tuple(shape), t.dtype, t.device)
+    elif t.device is META:
+        new = meta_tensor(shape, t.dtype, stride)
+    else:
+        new = strided_view(empty((1 + sum((n - 1) * s for n, s in zip(shape, stride)),), t.dtype, t.device), shape, stride, 0)
     vc = t._vc
     t._replace(new)
     t._vc = vc

@@ -26,14 +26,22 @@ _EXACT = {n: message for message, names in {
  ormqr float_power signbit nan_to_num isposinf isneginf take histogram histc bucketize searchsorted inner tensordot logcumsumexp nonzero
  nonzero_static matrix_norm solve_triangular"""}.items() for n in names.split()}
 _JOINS = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
-# so is a resized out=; others keep the result's order
-CONTIGUOUS = frozenset("torch.cholesky torch.cholesky_solve torch.matrix_power linalg.matrix_power linalg.tensorinv torch.nanquantile torch.quantile "
-                       "special.ndtr".split())
+# a resized out= is contiguous; others keep the result's order
+_CONTIGUOUS = frozenset("torch.cholesky torch.cholesky_solve torch.matrix_power linalg.matrix_power linalg.tensorinv torch.nanquantile torch.quantile "
+                        "special.ndtr".split())
 # may not even be written over an argument as a whole
 _APART = frozenset("cat concat concatenate index_select gather scatter index_copy take".split())
 _CPP = {dt.float32: "float", dt.float64: "double", dt.int64: "long int", dt.int32: "int", dt.int16: "short int", dt.int8: "signed char",
         dt.uint8: "unsigned char", dt.bool_: "bool", dt.float16: "c10::Half", dt.bfloat16: "c10::BFloat16",
         dt.complex64: "c10::complex<float>", dt.complex128: "c10::complex<double>", dt.complex32: "c10::complex<c10::Half>"}
+
+
+def strides(name, result, args):
+    """The strides that a resized out= gets: None for contiguous."""
+    if name in _CONTIGUOUS or name.startswith("fft.") and not (name in ("fft.ifft", "fft.ihfft") and not args[0].dtype.is_complex):
+        return None
+    from .ops.memory import preserved_strides
+    return preserved_strides(result) if args and result is args[0] else result._stride
 
 
 def check_dtype(name, want, got):

@@ -353,10 +353,11 @@ class Cpu(backend.Backend):
             if r.dtype != dtype.np:
                 r = _astype(r, dtype)
             r = r.reshape(shape) if r.shape != tuple(shape) else r
-            if len(spec) > 2 and spec[2] is not None:
+            if len(spec) > 2 and spec[2] is not None and r.size:
                 # LAPACK's results have their columns in one piece, a transform's result the dimensions transformed
-                order = sorted(range(r.ndim), key=lambda d: -spec[2][d])
-                return strided_view(from_array(np.ascontiguousarray(r.transpose(order)), dtype), tuple(shape), spec[2], 0)
+                t = strided_view(from_array(np.empty(1 + sum((n - 1) * s for n, s in zip(shape, spec[2])), dtype.np), dtype), tuple(shape), spec[2], 0)
+                np.copyto(t._array(), r)
+                return t
             return from_array(r, dtype)
         if _ms_out(r) is not dtype:
             return from_array(_astype(_host(r), dtype).reshape(shape), dtype)

@@ -128,8 +128,6 @@ def _real_input(x, name, of):
 
 
 def _transform(x, dims, sizes, norm, forward):
-    if not x.dtype.is_complex and forward and dims:
-        return T._fft_r2c(_cropped(_inexact(x), dims, sizes), dims, scale(norm, True), False)
     x = _cropped(_inexact(x, True), dims, sizes)
     return T._fft_c2c(x, dims, scale(norm, forward), forward) if dims else x.clone()
 
@@ -147,7 +145,7 @@ def _make(forward):
     @composite(f"fft.{inverse}fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
     def fft(self, n, dim, norm):
         d, n = _one(self, n, dim)
-        return _transform(self, [d], [n], norm, forward)
+        return _transform(self, [d], [n], norm, forward) if self.dtype.is_complex else half(_inexact(self), [d], [n], norm, False)
 
     @composite(f"fft.{inverse}fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
     def fftn(self, s, dim, norm):
@@ -161,9 +159,12 @@ def _make(forward):
     # real points to half a spectrum: rfft, and ihfft, its conjugate the other way
     name = "rfft" if forward else "ihfft"
 
-    def half(x, dims, sizes, norm):
-        x = T._fft_r2c(_cropped(x, dims, sizes), dims, scale(norm, forward), True)
-        return x if forward else conj(x)
+    def half(x, dims, sizes, norm, onesided=True):
+        x, k = _cropped(x, dims, sizes), scale(norm, forward)
+        if forward:
+            return T._fft_r2c(x, dims, k, onesided)
+        x = conj(T._fft_r2c(x, dims[-1:], k, onesided))  # the last dimension first, as PyTorch: the order of the result follows
+        return T._fft_c2c(x, dims[:-1], k, False) if dims[1:] else x
 
     @composite(f"fft.{name}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
     def rfft(self, n, dim, norm):

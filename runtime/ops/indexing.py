@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from ..autograd import MODE
-from ..op import broadcast_shapes, composite, op, python_number, view
+from ..op import broadcast_shapes, composite, op, python_number, view, with_out
 from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
 from ..schema import type_name
 from ..tensor import from_array
@@ -612,11 +612,15 @@ def _nonzero_meta(self):
     return None, dt.int64  # the kernel knows the shape
 
 
-@composite("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor")
-def nonzero(self, as_tuple):
+@composite("Tensor.nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", out=False)
+@composite("nonzero(Tensor self, *, bool as_tuple=False, Tensor? out=None) -> Tensor", method=False, out=False)
+def nonzero(self, as_tuple, out=None):
     if as_tuple:
+        if out is not None:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return (self if self._shape else self.unsqueeze(0)).nonzero().unbind(1)
-    return _nonzero.call(self.detach() if self._requires_grad else self)
+    r = _nonzero.call(self.detach() if self._requires_grad else self)
+    return r if out is None else with_out("torch.nonzero", r, out)
 
 
 @composite("argwhere(Tensor self) -> Tensor")

@@ -51,10 +51,12 @@ def same_dtype(A, B, fn, a="A", b="B"):
                            f"{_name(B)} instead")
 
 
-def column(shape, dtype):
-    """The spec of a stack of matrices whose columns lie in one piece, as LAPACK leaves them."""
+def column(shape, dtype, rows=None):
+    """The spec of a stack of matrices whose columns lie in one piece, as LAPACK leaves them; each in the place of `rows` rows."""
     shape = tuple(shape)
-    st = contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
+    if len(shape) < 2:
+        return shape, dtype
+    st = contiguous_strides((*shape[:-2], shape[-1], rows or shape[-2]))
     return shape, dtype, canonical(shape, (*st[:-2], st[-1], st[-2]))
 
 
@@ -77,15 +79,6 @@ def diag(x):
 
 def eye(n, like):
     return T.eye(n, dtype=like.dtype, device=like.device)
-
-
-def several(*schemas):
-    """One composite function under several names."""
-    def deco(fn):
-        for s in schemas:
-            composite(s)(fn)
-        return fn
-    return deco
 
 
 def eps(dtype):
@@ -139,7 +132,7 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
     if ord == 1:
         return T.sgn(self) * g
     if ord == 2:
-        return self * T.where(out == 0, 0.0, g / out)
+        return g * T.where(out == 0, 0.0, self / out)
     size = self.abs()
     if abs(ord) == INF:
         # a complex magnitude need not come out of two kernels alike
@@ -283,7 +276,8 @@ def inv_ex(A, check_errors):
     return _inv(A, "linalg.inv_ex", check_errors)
 
 
-@several("linalg.inv(Tensor A) -> Tensor", "inverse(Tensor self) -> Tensor")
+@composite("linalg.inv(Tensor A) -> Tensor")
+@composite("inverse(Tensor self) -> Tensor")
 def inv(A):
     return _inv(A, "linalg.inv", True)[0]
 
@@ -307,7 +301,8 @@ det_op = op("_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, n
             meta=lambda A: [(A._shape[:-2], A.dtype), column(A._shape, A.dtype), (A._shape[:-1], dt.int32)])
 
 
-@several("linalg.det(Tensor A) -> Tensor", "det(Tensor self) -> Tensor")
+@composite("linalg.det(Tensor A) -> Tensor")
+@composite("det(Tensor self) -> Tensor", out=False)
 def det(A):
     checked(A, "linalg.det")
     return det_op.call(A)[0]
@@ -327,7 +322,8 @@ slogdet_op = op("_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", method=False, d
                 meta=lambda A: [(A._shape[:-2], A.dtype), (A._shape[:-2], A.dtype.to_real())])
 
 
-@several("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
+@composite("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
+@composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
 def slogdet(A):
     checked(A, "linalg.slogdet", low=False)
     return slogdet_op.call(A)
@@ -352,13 +348,19 @@ def _fits(A, B, left, fn):
                            f"({A._shape[-2]}x{A._shape[-1]} and {B._shape[-2]}x{B._shape[-1]})")
 
 
-def _solve_grads(g0, A, out0, left, needs):
+def _solve_grads(g0, A, out0, left, vector, needs):
+    if vector:
+        g0, out0 = g0.unsqueeze(-1), out0.unsqueeze(-1)
     gB = LINALG.solve(mH(A), g0, left=left)
     return -(gB @ mH(out0) if left else mH(out0) @ gB) if needs[0] else None, gB
 
 
-solve_op = op("_linalg_solve_ex(Tensor A, Tensor B, bool left) -> (Tensor, Tensor)", method=False, non_differentiable=(1,),
-              meta=lambda A, B, left: [column(B._shape, B.dtype) if left else (B._shape, B.dtype), (A._shape[:-2], dt.int32)],
+def _solve_meta(A, B, left, vector):
+    # of vectors, too, PyTorch lays the result out as one matrix
+    return [column(B._shape[:-1] if vector else B._shape, B.dtype) if left else (B._shape, B.dtype), (A._shape[:-2], dt.int32)]
+
+
+solve_op = op("_linalg_solve_ex(Tensor A, Tensor B, bool left, bool vector) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), meta=_solve_meta,
               derivative={("A", "B"): _solve_grads})
 
 
@@ -372,10 +374,10 @@ def _solve(A, B, left, fn, check):
     b = B.unsqueeze(-1) if vector else B
     check_matrix(b, "linalg.solve", "B")
     _fits(A, b, left, "linalg.solve")
-    X, info = solve_op.call(*_batched(A, b), left)
+    X, info = solve_op.call(*_batched(A, b), left, vector)
     if check:
         raise_info(info, fn, lambda v: "The solver failed because the input matrix is singular.")
-    return X.squeeze(-1) if vector else X, info
+    return X, info
 
 
 @composite("linalg.solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)")
@@ -407,7 +409,7 @@ def _triangular_grads(g, self, out, upper, left, unitriangular, needs):
 
 
 op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-   prepare=_triangular_prepare, meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype) if left else (B._shape, B.dtype),
+   prepare=_triangular_prepare, meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype),
    derivative={("self", "B"): _triangular_grads})
 
 
@@ -615,7 +617,7 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
     P = permutation.call(pivots, LU._shape[-1], LU.dtype)
     if adjoint:
         y = LINALG.solve_triangular(mH(LU), B, upper=False)
-        return P @ LINALG.solve_triangular(mH(LU), y, upper=True, unitriangular=True)
+        return columns(P @ LINALG.solve_triangular(mH(LU), y, upper=True, unitriangular=True))
     y = LINALG.solve_triangular(LU, mH(P) @ B, upper=False, unitriangular=True)
     return LINALG.solve_triangular(LU, y, upper=True)
 
@@ -732,7 +734,8 @@ def qr(self, some):
     return qr_op.call(self, "reduced" if some else "complete")
 
 
-@several("linalg.householder_product(Tensor input, Tensor tau) -> Tensor", "orgqr(Tensor self, Tensor input2) -> Tensor")
+@composite("linalg.householder_product(Tensor input, Tensor tau) -> Tensor")
+@composite("orgqr(Tensor self, Tensor input2) -> Tensor")
 def householder_product(input, tau):
     fn = "torch.linalg.householder_product"
     only("orgqr_cpu", input, dt.FLOAT, dt.COMPLEX, half=False)
@@ -748,6 +751,8 @@ def householder_product(input, tau):
         raise RuntimeError(f"{fn}: tau dtype {_name(tau)} does not match input dtype {_name(input)}")
     m, n = input._shape[-2:]
     start = T.eye(m, n, dtype=input.dtype, device=input.device).expand(input._shape)
+    if not tau._shape[-1]:  # there is a node without reflectors, too
+        start = start + tau.sum() + input.narrow(-1, 0, 0).sum()
     return columns(_reflect(input, tau, start, range(tau._shape[-1] - 1, -1, -1), False))
 
 
@@ -795,6 +800,14 @@ op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", meta=_geqrf_meta)
 
 
 # ------------------------------------------------------------------------------------------------ eigenvalues and singular values
+def _check_phase(by_vectors, fn, what="eigenvectors", why="quantity, so it is"):
+    """PyTorch's error for a loss that changes when complex vectors are multiplied by a phase."""
+    turn = by_vectors.diagonal(0, -2, -1)
+    if turn.dtype.is_complex and not turn.is_meta and not T.allclose(turn.imag, T.zeros_like(turn.imag), 1e-2, 1e-2):
+        raise RuntimeError(f"{fn}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss "
+                           f"function depends on this {why} ill-defined.")
+
+
 def _eigh_grad(gs, out0, out1, compute_v):
     L, V = out0, out1
     if not compute_v:
@@ -802,7 +815,9 @@ def _eigh_grad(gs, out0, out1, compute_v):
     if gs[1] is None:
         return (V * gs[0].unsqueeze(-2)) @ mH(V)
     E = L.unsqueeze(-2) - L.unsqueeze(-1)
-    inner = (mH(V) @ gs[1]) / (E + eye(E._shape[-1], E))
+    inner = mH(V) @ gs[1]
+    _check_phase(inner, "linalg_eigh_backward")
+    inner = (inner - mH(inner)) * 0.5 / (E + eye(E._shape[-1], E))
     inner = inner - diag(inner.diagonal(0, -2, -1))
     if gs[0] is not None:
         inner = inner + diag(gs[0]).to(V.dtype)
@@ -836,6 +851,7 @@ def _eig_grad(gs, out0, out1):
     inner = None
     if gV is not None:
         VhgV = mH(V) @ gV
+        _check_phase(VhgV, "linalg_eig_backward")
         inner = VhgV - mH(V) @ (V * _real_part(VhgV.diagonal(0, -2, -1)).unsqueeze(-2))
         E = conj(L.unsqueeze(-2) - L.unsqueeze(-1))
         inner = inner / (E + eye(E._shape[-1], E))
@@ -880,6 +896,7 @@ def _svd_grad(gs, out0, out1, out2, full_matrices, compute_uv):
     row, col = S.unsqueeze(-2), S.unsqueeze(-1)
     left = None if gU is None else skew(mH(U) @ gU)
     right = None if gV is None else skew(V @ mH(gV))
+    _check_phase(right if left is None else left if right is None else left + right, "svd_backward", "singular vectors", "phase term, making it")
     inner = (left * row + col * right) / E if gU is not None and gV is not None else (left / E) * row if gV is None else col * (right / E)
     inner = inner - diag(inner.diagonal(0, -2, -1))
     if gS is not None:
@@ -1033,16 +1050,21 @@ def cond(self, p):
     return T.where(info != 0, INF, r)
 
 
-def _lstsq_spec(self, b, rcond, driver):
+def _lstsq_spec(self, b, rcond, driver, vector):
     *batch, m, n = self._shape
     nrhs, real = b._shape[-1], self.dtype.to_real()
     square_sum = m > n and driver != "gelsy"
-    return [column((*batch, n, nrhs), self.dtype), ((*batch, nrhs) if square_sum else (0,), real),
+    shape, dtype, *st = column((*batch, n, nrhs), self.dtype, max(m, n))
+    if vector:
+        shape, st = shape[:-1], [canonical(shape[:-1], s[:-1]) for s in st if s]
+    return [(shape, dtype, *st), ((*batch, nrhs) if square_sum else (0,), real),
             ((0,) if driver == "gels" else tuple(batch), dt.int64), ((*batch, min(m, n)) if driver in ("gelsd", "gelss") else (0,), real)]
 
 
-def _lstsq_grads(gs, self, b, out0, needs):
+def _lstsq_grads(gs, self, b, out0, vector, needs):
     gX, gL = gs[0], gs[1]
+    if vector:
+        gX, out0 = None if gX is None else gX.unsqueeze(-1), out0.unsqueeze(-1)
     P = LINALG.pinv(self)
     gA = gB = None
     if gX is not None:
@@ -1055,7 +1077,7 @@ def _lstsq_grads(gs, self, b, out0, needs):
     return gA, gB
 
 
-lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver) -> (Tensor, Tensor, Tensor, Tensor)", method=False,
+lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)", method=False,
               meta=_lstsq_spec, derivative={("self", "b"): _lstsq_grads}, non_differentiable=(2, 3), empty_ok=True)
 
 
@@ -1078,8 +1100,7 @@ def lstsq(self, b, rcond, driver):
     if self._shape[-2] != B._shape[-2]:
         raise RuntimeError(f"{fn}: input.size(-2) should match other.size({-1 if vector else -2})")
     rcond = eps(self.dtype) * max(self._shape[-2:]) if rcond is None else rcond
-    X, res, rank, s = lstsq_op.call(*_batched(self, B), rcond, driver or "gelsy")
-    return X.squeeze(-1) if vector else X, res, rank, s
+    return lstsq_op.call(*_batched(self, B), rcond, driver or "gelsy", vector)
 
 
 # ------------------------------------------------------------------------------------------------ functions of a matrix

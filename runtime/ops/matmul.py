@@ -758,7 +758,9 @@ def cosine_similarity(x1, x2, dim, eps):
     shape = broadcast_shapes(x1._shape, x2._shape)
     wrap_dim(dim, len(shape))
     x1, x2 = (x.to(d).expand(shape) for x in (x1, x2))
-    n1, n2 = (LINALG.vector_norm(x, 2, [dim], True).clamp_min(eps) for x in (x1, x2))
+    n1, n2 = (LINALG.vector_norm(x, 2, [dim], True).clone() for x in (x1, x2))
+    for n in (n1, n2):
+        n.detach().clamp_min_(eps)  # no part of the gradient
     return (x1 / n1 * (x2 / n2)).sum(dim)
 
 

@@ -1,7 +1,7 @@
 """Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a formula."""
 from ..autograd import MODE
 from ..op import composite, op
-from .common import F, dt, numel, only
+from .common import F, T, dt, numel, only
 from .memory import keep_format
 
 
@@ -49,6 +49,14 @@ def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
     return gx, gw, gb
 
 
+def _stats(x, dims, eps, mean, rstd):
+    """mean and rstd as they were saved; where the derivative is to be differentiated, as functions of x."""
+    if not MODE.grad:
+        return mean, rstd
+    var, mean = T.var_mean(x.to(rstd.dtype), tuple(dims), correction=0, keepdim=True)
+    return mean, (var + eps).rsqrt()
+
+
 def normal(x, mean, rstd):
     return (x if mean is None else x - mean) * rstd
 
@@ -86,15 +94,17 @@ def _layer_meta(x, normalized_shape, weight, bias, eps):
     return [(x._shape, x.dtype), (stat, d), (stat, d)]
 
 
-def _layer_backward(gs, input, normalized_shape, weight, out1, out2, needs):
+def _layer_backward(g, input, normalized_shape, weight, eps, out1, out2, needs):
     n, k = len(input._shape), len(normalized_shape)
-    gx, gw, gb = norm_backward(gs, input, out1, out2, weight, range(n - k, n), range(n - k), needs)
+    dims = range(n - k, n)
+    gx, gw, gb = norm_backward((g,), input, *_stats(input, dims, eps, out1, out2), weight, dims, range(n - k), needs)
     return gx, _shaped(gw, normalized_shape), _shaped(gb, normalized_shape)
 
 
 native_layer_norm = op("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, "
                        "Tensor, Tensor)",
-                       "LayerNormExt", meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False)
+                       "LayerNormExt", meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False,
+                       non_differentiable=(1, 2))
 
 
 @composite("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
@@ -206,19 +216,18 @@ def _batch_meta(x, weight, bias, running_mean, running_var, training, momentum, 
     return [(x._shape, x.dtype), (stat, d), (stat, d)]
 
 
-def _batch_backward(gs, input, weight, running_mean, running_var, training, eps, out1, out2, needs):
+def _batch_backward(g, input, weight, running_mean, running_var, training, eps, out1, out2, needs):
     n = len(input._shape)
     per, dims = (1, -1, *(1,) * (n - 2)), (0, *range(2, n))
-    mean, rstd = (out1, out2) if training else (running_mean, (running_var + eps).rsqrt())
-    wide = [None if g is None or k and not training else g if k == 0 else g.reshape(per) for k, g in enumerate(gs)]
-    gx, gw, gb = norm_backward(wide, input, mean.reshape(per), rstd.reshape(per), _shaped(weight, per), dims if training else (), dims,
+    mean, rstd = _stats(input, dims, eps, out1, out2) if training else (running_mean, (running_var + eps).rsqrt())
+    gx, gw, gb = norm_backward((g,), input, mean.reshape(per), rstd.reshape(per), _shaped(weight, per), dims if training else (), dims,
                                needs)
     return gx, _shaped(gw, (-1,)), _shaped(gb, (-1,))
 
 
 _native_batch_norm = op("_C.native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
                         "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", "BatchNormExt", meta=_batch_meta, out=False,
-                        empty_ok=True, derivative={("input", "weight", "bias"): _batch_backward})
+                        empty_ok=True, derivative={("input", "weight", "bias"): _batch_backward}, non_differentiable=(1, 2))
 
 
 def _native(input, weight, bias, running_mean, running_var, training, momentum, eps):

@@ -4,6 +4,7 @@ import math
 
 from ..op import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, composite, op, promoted, result_dtype
 from .common import T, Tensor, check_number, conj, dt, numel, only
+from .memory import preserved_strides
 
 LN2, LN10 = math.log(2), math.log(10)
 HIDDEN = {"method": False, "inplace": False}
@@ -542,7 +543,8 @@ op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=Fals
 def _frexp_meta(self):
     if self.dtype.category != dt.FLOAT:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    return [(self._shape, self.dtype), (self._shape, dt.int32)]
+    st = preserved_strides(self)
+    return [(self._shape, self.dtype, st), (self._shape, dt.int32, st)]
 
 
 # ------------------------------------------------------------------------------------------------ functions of two arguments

@@ -1,9 +1,9 @@
 """Random numbers: PyTorch's own streams (runtime/generator.py), drawn in the memory order of the tensor that is filled."""
 import math
 
-from ..autograd import check_inplace
+from ..autograd import MODE, check_inplace
 from ..device import CPU, META
-from ..op import composite, in_order, memory_order, op
+from ..op import composite, in_order, memory_order, op, with_out
 from .common import T, Tensor, dt, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
 from .memory import copy_
@@ -207,6 +207,10 @@ _sampler("multinomial(Tensor self, int num_samples, bool replacement=False, *, G
          meta=_multinomial_meta)
 
 
+_normal_op = op("_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor", method=False, function=False, memory=True,
+                derivative={"mean": lambda g: T.zeros_like(g), "std": lambda g: T.zeros_like(g)})
+
+
 def _normal(mean, std, generator):
     t = mean if isinstance(mean, Tensor) else std
     if isinstance(std, Tensor):
@@ -221,7 +225,10 @@ def _normal(mean, std, generator):
     else:
         shape = t._shape
     z = draw("normal", shape, (0.0, 1.0, True), generator, t.dtype, t.device)
-    return (z * std + mean).detach()
+    out = (z * std + mean).detach()
+    if MODE.grad and any(isinstance(t, Tensor) and t._requires_grad for t in (mean, std)):
+        _normal_op.record(out, (mean, std))
+    return out
 
 
 @composite("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
@@ -229,9 +236,11 @@ def normal_tensors(mean, std, generator):
     return _normal(mean, std, generator)
 
 
-@composite("normal.Tensor_float(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor", method=False)
-def normal_tensor_float(mean, std, generator):
-    return _normal(mean, std, generator)
+@composite("normal.Tensor_float(Tensor mean, float std=1.0, *, Generator? generator=None, Tensor? out=None) -> Tensor", method=False, out=False)
+def normal_tensor_float(mean, std, generator, out):
+    if out is None:
+        return _normal(mean, std, generator)
+    return with_out("torch.normal", _normal(T.broadcast_tensors(mean, out)[0], std, generator), out)  # as many as both ask for
 
 
 @composite("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)

@@ -8,6 +8,7 @@ from .common import M, T, Tensor, dt, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .memory import copy_, fill_, storage_order
 from .reduction import no_meta
+from ..tensor import strided_view
 from .views import _inverse as inverse
 
 
@@ -363,6 +364,14 @@ def trace(self):
     return self.diagonal().sum()
 
 
+def _clone_with_gaps(x):
+    """A copy of all the memory that x is a part of, seen as x sees it."""
+    if x._stride is None and not x._offset or 0 in x.stride():
+        return x.clone()
+    whole = strided_view(x, (x.untyped_storage().nbytes() // x.dtype.itemsize,), None, 0)
+    return strided_view(whole.clone(), x._shape, x._stride, x._offset)
+
+
 def _into_copy(name, args, view, grad_self, grad_src):
     """NAME_scatter: a copy of self with src in the place of one of its views."""
     o = op(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor", derivative={"self": grad_self, "src": grad_src}, memory=True)
@@ -370,7 +379,7 @@ def _into_copy(name, args, view, grad_self, grad_src):
     def call(self, src, *where):
         grad, MODE.grad = MODE.grad, False
         try:
-            out = self.clone()
+            out = _clone_with_gaps(self)
             dst = view(out, *where)
             if dst._shape != src._shape:
                 raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = "

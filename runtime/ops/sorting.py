@@ -1,5 +1,5 @@
 """Sorting, searching, distinct values."""
-from ..op import composite, op, result_dtype
+from ..op import composite, in_order, op, result_dtype
 from .common import T, Tensor, dt, numel, wrap_dim
 from .memory import storage_order
 from .reduction import _chosen, no_meta
@@ -76,6 +76,9 @@ def _unique(self, dim, sort, return_inverse, return_counts):
         if 0 in self._shape[:dim] + self._shape[dim + 1:]:
             raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     values, inverse, counts = _distinct.call(self.detach(), dim, sort)
+    if dim:
+        values = in_order(values, (*values._shape[1:dim + 1], values._shape[0], *values._shape[dim + 1:]),
+                          [dim, *(d for d in range(len(self._shape)) if d != dim)])
     out = [values, *[inverse] * return_inverse, *[counts] * return_counts]
     return out[0] if len(out) == 1 else tuple(out)
 

@@ -76,7 +76,7 @@ def inv(a):
 
 
 @numpy("_linalg_solve_ex", NO_INFO)
-def solve(a, b, left):
+def solve(a, b, left, vector):
     def one(m, x):
         lu, piv, info = _factor(m)
         if not m.size or not x.size:
@@ -273,7 +273,7 @@ def eig(a):
 
 
 @numpy("_linalg_lstsq", "the legacy Lstsq takes full-rank single matrices only")
-def lstsq(a, b, rcond, driver):
+def lstsq(a, b, rcond, driver, vector):
     *batch, m, n = a.shape
     k, real = min(m, n), a.real.dtype
     square_sum = m > n and driver != "gelsy"

@@ -81,7 +81,7 @@ def _runs(new, order, shape):
 
 @numpy("_distinct", "Unique2 has no CPU kernel; Sort and UniqueConsecutive take NaN for the smallest")
 def distinct(x, dim, sort):
-    """Distinct values (rows along dim), sorted or runs only; NaN differs from itself."""
+    """Distinct values (rows along dim, which comes first then), sorted or runs only; NaN differs from itself."""
     shape = x.shape if dim is None else (x.shape[dim],)
     rows = x.reshape(-1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], x.size // max(x.shape[dim], 1))
     n = len(rows)
@@ -97,7 +97,7 @@ def distinct(x, dim, sort):
     start, inverse, counts = _runs(new, order, shape)
     values = s[start]
     if dim is not None:
-        values = np.moveaxis(values.reshape((len(values),) + x.shape[:dim] + x.shape[dim + 1:]), 0, dim)
+        values = values.reshape((len(values),) + x.shape[:dim] + x.shape[dim + 1:])
     return values, inverse, counts
 
 

@@ -153,6 +153,11 @@ class MultiheadAttention(Module):
     def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
                 is_causal=False):
         transpose = self.batch_first and query.dim() == 3
+        # where PyTorch takes one fused kernel, the result is contiguous
+        fused = (transpose and query is key is value and not self.training and self.num_heads % 2 == 0 and self._qkv_same_embed_dim
+                 and self.in_proj_bias is not None and self.bias_k is None and not self.add_zero_attn and not torch.is_autocast_enabled()
+                 and not any(m is not None and m.is_floating_point() for m in (attn_mask, key_padding_mask))
+                 and not (torch.is_grad_enabled() and any(t.requires_grad for t in (query, *self.parameters()))))
         key_padding_mask = F._canonical_mask(mask=key_padding_mask, mask_name="key_padding_mask",
                                              other_type=F._none_or_dtype(attn_mask), other_name="attn_mask", target_type=query.dtype)
         attn_mask = F._canonical_mask(mask=attn_mask, mask_name="attn_mask", other_type=None, other_name="", target_type=query.dtype,
@@ -168,7 +173,8 @@ class MultiheadAttention(Module):
             self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
             key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
             average_attn_weights=average_attn_weights, is_causal=is_causal, **projections)
-        return output.transpose(1, 0) if transpose else output, weights
+        output = output.transpose(1, 0) if transpose else output
+        return output.contiguous() if fused else output, weights
 
     def merge_masks(self, attn_mask, key_padding_mask, query):
         """One mask of (batch, heads, length, length) from both, and its kind: 1 padding alone, 2 with attention mask."""
