@@ -246,7 +246,9 @@ def _conversions():
     for name, d in names.items():
 
         def f(self, memory_format=preserve_format, _d=d):
-            return self if self.dtype is _d else T._to_copy(self, _d, None, memory_format)
+            if memory_format is preserve_format:
+                return self if self.dtype is _d else T._to_copy(self, _d)
+            return _to(self, _d, memory_format=memory_format)
 
         f.__name__ = name
         setattr(Tensor, name, _overridable(f))
@@ -256,11 +258,11 @@ _conversions()
 
 
 def _cpu(self, memory_format=preserve_format):
-    return _to(self, CPU)
+    return _to(self, CPU, memory_format=memory_format)
 
 
 def _npu(self, device=None, non_blocking=False, memory_format=preserve_format):
-    return _to(self, Device("npu" if device is None else device))
+    return _to(self, Device("npu" if device is None else device), memory_format=memory_format)
 
 
 def _cuda(self, device=None, non_blocking=False, memory_format=preserve_format):

@@ -333,10 +333,10 @@ for _name, _prim, _derivative in (("maximum", "Maximum", _tie(lambda a, b: a < b
 
 
 
-def _clamp_promote(common, self, limit):
+def _clamp_promote(common, self, *limits):
     if common.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
-    if common is dt.bool_ and not isinstance(limit, Tensor):
+    if common is dt.bool_ and not isinstance(limits[0], Tensor):
         raise NotImplementedError("\"clamp_scalar_cpu\" not implemented for 'Bool'")
     return common, common
 
@@ -345,6 +345,11 @@ _clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum
     "self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)})
 _clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative={
     "self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)})
+
+_clamp = op("_clamp(Tensor self, Tensor min, Tensor max) -> Tensor", "ClampTensor", promote=_clamp_promote, **HIDDEN, derivative={
+    "self": lambda g, self, min, max: T.where((self >= min) & (self <= max), g, 0),
+    "min": lambda g, self, min, max: T.where((self < min) & (min < max), g, 0),
+    "max": lambda g, self, min, max: T.where((self > max) | (max < min), g, 0)})
 
 
 @composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True)
@@ -358,6 +363,8 @@ def clamp(self, min, max):
             check_number(limit, self.dtype)
     if self.dtype is dt.bool_ and min is not None and max is not None and result_dtype((self, min, max)) is dt.bool_:
         only("clamp_cpu", self, dt.INT, dt.FLOAT)
+    if isinstance(min, Tensor) and isinstance(max, Tensor):
+        return _clamp.call(self, min, max)
     if min is not None:
         self = _clamp_min.call(self, min)
     return self if max is None else _clamp_max.call(self, max)

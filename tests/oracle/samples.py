@@ -176,7 +176,7 @@ def samples(name, folder):
                     sample = {"name": name, "args": encode(torch, args), "kwargs": encode(torch, s.kwargs)}
                 except TypeError:
                     continue  # a function, a sparse tensor
-                inplace = info.inplace_variant is not None and not s.broadcasts_input and alone(args[0])
+                inplace = info.inplace_variant is not None and not s.broadcasts_input and isinstance(s.input, torch.Tensor) and alone(s.input)
                 sample |= {"label": f"{info.variant_test_name} {dtype} {s.input if not isinstance(s.input, torch.Tensor) else tuple(s.input.shape)} "
                                     f"{[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in s.args]} {s.kwargs}"[:300],
                            "gradients": requires_grad, "inplace": inplace, "out": 0}

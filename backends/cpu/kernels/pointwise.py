@@ -93,6 +93,8 @@ for _name, _fn in {"add": np.add, "sub": np.subtract, "_rsub": np.subtract, "mul
 # ------------------------------------------------------------------------------------------------ missing, inexact, or without a dtype
 without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
 without("log", "relative error 6e-2 near 1 in float32: computed in float64 and rounded", "f")
+without("_clamp", "ClampTensor loses NaN")
+composite("_clamp", "Maximum and Minimum keep NaN")(lambda x, low, high: T.clamp_max(T.clamp_min(x, low), high))
 without("tanh", "absolute error 1e-4 in float32: computed in float64 and rounded", "f")
 without("expm1", "relative error 2e-2 near 0 in float32, which the function is for: computed in float64 and rounded; loses NaN in complex", "fFD")
 without("log1p", "relative error 5e-5 near 0 in float32, which the function is for: computed in float64 and rounded", "f")
