@@ -75,7 +75,10 @@ def upsample(mode):
                 continue
             bits = 0
             if x.dtype == np.uint8:
-                # weights as 16-bit integers, the sum rounded after each dimension
+                # weights as 16-bit integers, the sum rounded after each dimension; what falls on the same point at an edge is one weight
+                for i in range(len(w) - 1):
+                    w[i + 1] += np.where(at[i] == at[i + 1], w[i], 0)
+                    w[i] = np.where(at[i] == at[i + 1], 0, w[i])
                 bits = int(np.log2((2 ** 15 - 0.5) / w.max()))
                 w = np.floor(w * 2 ** bits + 0.5).astype(np.int32)
             y = sum(np.take(x, i, axis) * _along(v, axis, x.ndim) for i, v in zip(at, w))
