@@ -674,12 +674,9 @@ def _make_binary(o):
             ):
                 m = self._ms
                 e.calls += 1
-                n = e.constants.get(other) if other else None  # 0.0 and -0.0 are one key
+                n = e.constants.get(other or str(other))  # 0.0 and -0.0 are one key
                 if n is None:
                     n = scalar(other, self.dtype)
-                    if len(e.constants) > 64:
-                        e.constants.clear()
-                    e.constants[other] = n
                 out = wrap(e.fn(self._mstensor() if m is None else m, n), self._shape, e.out)
             else:
                 out = pointwise(o, (self, other))
@@ -789,11 +786,11 @@ def _past(self):
     old = REGISTRY_FN("clone")(self.detach())
     old._requires_grad, old._grad_fn, old._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
     return old
-    if o.promote is COMPLEX_TO_FLOAT and self.dtype.is_complex:
-        raise RuntimeError(f"In-place {o.name} is not supported for complex tensors.")
 
 
 def _check_result(o, self, r):
+    if o.promote is COMPLEX_TO_FLOAT and self.dtype.is_complex:
+        raise RuntimeError(f"In-place {o.name} is not supported for complex tensors.")
     if r._shape != self._shape:
         raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(r._shape)}")
     if not dt.can_cast(r.dtype, self.dtype):

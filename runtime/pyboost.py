@@ -10,14 +10,18 @@ import ctypes
 import os
 import sys
 import threading
+from collections import deque
 from functools import partial
 from inspect import getsource, signature
+from itertools import count
 from textwrap import dedent
 
 import numpy as np
 
 LOCK = threading.RLock()
 _cache = {}
+MADE = 128  # primitives with constructor arguments that are kept
+_made: deque = deque()
 _ms = _from_numpy = _data_ptr = None
 
 
@@ -37,8 +41,9 @@ def loaded():
 
 def _load():
     os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
-    # what it compiles for each shape takes 24 kB, on MindSpore 2.10 half a megabyte
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512")
+    # what it compiles for each shape takes 24 kB, on MindSpore 2.10 half a megabyte; to compile again takes no time that can be measured.
+    # 2.7.2's oneDNN knows this name alone
+    os.environ.setdefault("DNNL_PRIMITIVE_CACHE_CAPACITY", "64")
     os.environ.setdefault("GLOG_v", "3")
     import mindspore as ms
     from mindspore import _c_expression as c
@@ -124,9 +129,10 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
         call = _build(name, init, target, legacy, attrs)
         call.of = lambda *init, **attrs: primitive(name, *init, target=target, legacy=legacy, **attrs)
         try:
-            if len(_cache) >= COMPILED:
-                for old in list(_cache)[:COMPILED // 2]:
-                    del _cache[old]
+            if init or attrs:  # as many as a program has numbers
+                if len(_made) >= MADE:
+                    del _cache[_made.popleft()]
+                _made.append(key)
             _cache[key] = call
         except TypeError:
             pass
@@ -147,9 +153,11 @@ def _build(name, init, target, legacy, attrs):
     if direct is not None:
         return direct
 
+    number = next(_numbers)
+
     def call(*args):
         with LOCK:
-            _count_compiled(prim, args)
+            _count_compiled(number, args)
             return prim(*args)
     return call
 
@@ -157,11 +165,12 @@ def _build(name, init, target, legacy, attrs):
 # What MindSpore compiles for a legacy primitive it keeps for every shape and number that it is called with, 35 to 130 kB each.
 COMPILED = 512
 _compiled: set = set()
+_numbers = count()  # of primitives: an id comes again after its primitive is gone
 
 
-def _count_compiled(prim, args):
+def _count_compiled(number, args):
     """Have MindSpore forget what it compiled once that is too much; it waits for kernels first."""
-    key = hash((id(prim), *[tuple([getattr(t, "_shape", t) for t in a]) if a.__class__ in (tuple, list) else getattr(a, "_shape", a) for a in args]))
+    key = hash((number, *[tuple([getattr(t, "_shape", t) for t in a]) if a.__class__ in (tuple, list) else getattr(a, "_shape", a) for a in args]))
     if key not in _compiled:
         if len(_compiled) >= COMPILED:
             from mindspore.common.api import _pynative_executor

@@ -1,5 +1,7 @@
 """The CPU backend: chooses a kernel for (operator, dtype) from the table, converts arguments, counts calls."""
 
+from collections import defaultdict
+
 import numpy as np
 
 from ...runtime import backend, dtypes as dt, pyboost
@@ -27,7 +29,7 @@ class Impl:
         self.native_broadcast = kernel.broadcasts
         self.convert = None if kernel.tensors or kernel.kind == "composite" else Tensor._array if kernel.kind == "numpy" else Tensor._mstensor
         # the C function and the primitive below fn, where fn only hands its arguments on; numbers as tensors of the dtype
-        self.raw, self.prim, self.constants = getattr(self.fn, "raw", None), getattr(self.fn, "prim", None), {}
+        self.raw, self.prim, self.constants = getattr(self.fn, "raw", None), getattr(self.fn, "prim", None), CPU_BACKEND.constants[dtype]
         CPU_BACKEND.impls.append(self)
 
     @classmethod
@@ -44,20 +46,21 @@ class Impl:
             with quiet():
                 return pyboost.tensor_from_array(pyboost.array_of(r, shape, _F64).astype(_F32))
 
-        self.fn, self.raw, self.constants = fn, None, {}
+        self.fn, self.raw = fn, None
         CPU_BACKEND.impls.append(self)
         return self
 
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _PLAIN = frozenset((int, float, bool, complex, type(None)))  # what may stand where a tensor might
+KEPT = 256  # numbers of each dtype that are kept as tensors
 
 
 class Cpu(backend.Backend):
     def __init__(self):
         self.impls = []
         self._table = {}
-        self._scalars = {}
+        self.constants = defaultdict(dict)  # dtype: {number: 0-d MindSpore tensor}; zeros by their text, for their signs
         self.numbers = {}
 
     def moves(self):
@@ -84,17 +87,18 @@ class Cpu(backend.Backend):
 
     def scalar(self, value, dtype):
         """A 0-d MindSpore tensor of a Python number; those kept are in `numbers`, so that a kernel can tell what it was given."""
-        key = (value, value.__class__, dtype) if value else (str(value), dtype)
-        t = self._scalars.get(key)
+        kept, key = self.constants[dtype], value or str(value)
+        t = kept.get(key)
         if t is None:
             with quiet():
                 a = _number(value, dtype)
             t = pyboost.tensor_from_array(a)
             if value == value:
-                if len(self._scalars) > 1024:
-                    self._scalars.clear()
-                    self.numbers.clear()
-                self._scalars[key] = t
+                if len(kept) >= KEPT:
+                    for old in kept.values():
+                        del self.numbers[id(old)]
+                    kept.clear()
+                kept[key] = t
                 self.numbers[id(t)] = value
         return t
 

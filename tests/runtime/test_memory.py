@@ -34,10 +34,16 @@ def test_new_shapes_of_a_legacy_primitive(monkeypatch):
     assert grown(lambda: torch.ones(1, next(sizes)).topk(2), 200, 400) < 8 << 20
 
 
-def test_primitives_made_for_a_call_are_not_kept_for_ever(monkeypatch):
+def test_primitives_made_for_a_call(monkeypatch):
+    """They are forgotten, and so is what was compiled for them; a later one at the same address counts as another."""
     monkeypatch.setattr(pyboost, "COMPILED", 100)
-    epsilons = iter(1e-5 * (1 + k / 300) for k in range(300))
-    x = torch.randn(2, 4)
-    for _ in range(300):
-        torch.nn.functional.layer_norm(x, (4,), eps=next(epsilons))
-    assert len(pyboost._cache) <= 101
+    x, epsilons = torch.randn(2, 4), iter(1e-5 * (1 + k / 1000) for k in range(1000))
+    assert grown(lambda: torch.nn.functional.layer_norm(x, (4,), eps=next(epsilons)), 300, 600) < 8 << 20
+    assert len(pyboost._made) <= pyboost.MADE
+
+
+@pytest.mark.skipif(pyboost.version().startswith("2.1"), reason="MindSpore 2.10 itself loses memory in every call (docs/status.md)")
+def test_new_shapes_of_a_product():
+    """oneDNN compiles for each shape, and keeps a thousand unless it is told otherwise under the name it knows."""
+    sizes = iter((torch.ones(a, b), torch.ones(b, c)) for a in range(2, 12) for b in range(2, 12) for c in range(2, 12))
+    assert grown(lambda: torch.mm(*next(sizes)), 300, 600) < 4 << 20

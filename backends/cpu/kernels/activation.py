@@ -12,20 +12,10 @@ from ..quiet import quiet
 from ..table import composite, legacy, numpy, pyboost_, without
 from .pointwise import _prim, _slower, against
 
-_constants: dict = {}
-
 
 def _s(x, value):
     """A number as a 0-d tensor of x's dtype."""
-    key = value, value.__class__, x.dtype
-    c = _constants.get(key)
-    if c is None:
-        c = CPU_BACKEND.scalar(value, _ms_out(x))
-        if len(_constants) > 1024:
-            _constants.clear()
-        if value or value.__class__ is int:  # 0.0 and -0.0 are one key
-            _constants[key] = c
-    return c
+    return CPU_BACKEND.scalar(value, _ms_out(x))
 
 
 def _do(name, x, *others):
@@ -237,7 +227,7 @@ without("_C._nn.hardswish", "gives 0 for minus infinity")
 _kernel("_C._nn.hardswish", "HSigmoid", "HSwish gives 0 for minus infinity")(lambda x: _do("Mul", x, _prim("HSigmoid")(x)))
 without("hardswish_backward", "wrong at 3 and for NaN")
 _kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and for NaN")(lambda g, x: _do("Mul", g, _select(
-    _do("LessEqual", x, -3), 0, _select(_do("Less", x, 3), _do("Add", _do("Mul", x, 1 / 3), 0.5), 1))))
+    _do("LessEqual", x, -3), 0, _select(_do("GreaterEqual", x, 3), 1, _do("Add", _do("Mul", x, 1 / 3), 0.5)))))
 legacy("_C._nn.mish", "Mish", "MishExt has no CPU kernel; Mish gives NaN for infinity",
        lambda p, x: _select(_do("LessEqual", x, 20), p(x), x), dtypes="f")
 numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="d")
