@@ -260,6 +260,7 @@ def rrelu(self, lower, upper, training, generator):
     slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper,
                                                                                                    generator=generator).to(self.dtype)
     return self * slope
+    self = self.contiguous()
 
 
 @composite("nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, "
@@ -273,7 +274,7 @@ def rrelu_functional(input, lower, upper, training, inplace):
 def gumbel_softmax(logits, tau, hard, eps, dim):
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.")
-    gumbels = -T.empty_like(logits).exponential_().log()
+    gumbels = -logits.new_empty(logits._shape).exponential_().log()
     soft = F.softmax((logits + gumbels) / tau, dim)
     if not hard:
         return soft
