@@ -50,7 +50,7 @@ ZerosLike:efdaBsilbFDtuv Zeta:fd
 # where 2.10.0 differs
 _CHANGES = """
 Div:ezfdaBsilbFDtuv DivMod:ezfdaBst Divs:ezfdaBsilbFDtuv Eig:dFD EqScalar:efdaBsilbFDtuv FloorDiv:ezfdaBsitu Mul:ezfdaBsilbFDtuv
-Muls:ezfdaBsilFDtuv Neg:ezfdaBsilFDtuv SoftplusExt:efd Trunc:ezfdaBsilbtuv Zeros:ezfdaBsilbFDtuv ZerosLike:ezfdaBsilbFDtuv
+Muls:ezfdaBsilbFDtuv Neg:ezfdaBsilFDtuv SoftplusExt:efd Trunc:ezfdaBsilbtuv Zeros:ezfdaBsilbFDtuv ZerosLike:ezfdaBsilbFDtuv
 """
 DTYPES = dict(e.split(":") for e in _MEASURED.split())
 if tuple(map(int, pyboost.version().split(".")[:2])) >= (2, 10):

@@ -29,8 +29,9 @@ softmax_backward_lastdim_kernel_impl bBasilFD _softmax_backward_data
 softmax_kernel_impl bBasilFD _safe_softmax
 avg_pool2d bBasiFD _C._nn.avg_pool1d _C._nn.avg_pool2d
 avg_pool3d_out_frame bBasiezFD _C._nn.avg_pool3d
-max_pool2d FD _C._nn.max_pool1d_with_indices _C._nn.max_pool2d_with_indices
-max_pool3d FD _C._nn.max_pool3d_with_indices
+max_pool2d FD _C._nn.max_pool1d_with_indices
+max_pool2d FDtuv _C._nn.max_pool2d_with_indices
+max_pool3d FDtuv _C._nn.max_pool3d_with_indices
 compute_index_ranges_weights basilezFD _C._nn._upsample_bilinear2d_aa _C._nn._upsample_bicubic2d_aa _C._nn._upsample_lanczos2d_aa
 im2col_out_cpu Basil _C._nn.im2col
 col2im_out_cpu Basil _C._nn.col2im

@@ -2,6 +2,7 @@
 import math
 import warnings
 
+from ..autograd import MODE
 from ..op import DEFAULT, composite, op
 from ..op import inplace as run_inplace
 from .common import F, T, check_number, dt, only, wrap_dim
@@ -28,7 +29,7 @@ def _functional(schema, o, check=None, **options):
     @composite(f"nn.functional.{schema}", out=False, **options)
     def call(input, *args):
         if check is not None:
-            check(*args)
+            check(input, *args)
         return run_inplace(o, input, (input, *args[:-1])) if args[-1] else o.call(input, *args[:-1])
 
 
@@ -49,7 +50,7 @@ _hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1
                high: _hardtanh_check(common, low), derivative=lambda g, self, min_val, max_val: T.where(
         (self <= min_val) | (self >= max_val), 0, g))
 _functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh,
-            lambda low, high, inplace: _ordered(low, high), inplace=True)
+            lambda input, low, high, inplace: _ordered(low, high), inplace=True)
 
 
 def _hardtanh_check(common, low):
@@ -171,7 +172,14 @@ def _silu_backward_backward(g, grad_output, self):
 _silu_backward = _hidden("silu_backward(Tensor grad_output, Tensor self) -> Tensor", "SiLUGrad", derivative={
     "grad_output": lambda g, self: _silu_backward.call(g, self), "self": _silu_backward_backward})
 _silu = op("_C._nn.silu(Tensor self) -> Tensor", "SiLU", promote=_floats("silu"), derivative=lambda g, self: _silu_backward.call(g, self))
-_functional("silu(Tensor input, bool inplace=False) -> Tensor", _silu)
+
+
+def _silu_check(input, inplace):
+    if input.dtype.is_complex and input.requires_grad and MODE.grad:
+        raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
+
+
+_functional("silu(Tensor input, bool inplace=False) -> Tensor", _silu, _silu_check)
 
 
 def _mish_backward(g, self):

@@ -103,10 +103,10 @@ without("reciprocal rsqrt square mul", "infinity or 0 for complex numbers with a
 without("sigmoid", "0 where exp(-x) overflows and PyTorch gives NaN", "FD")
 for _name, _legacy in {"acos": "ACos", "asin": "Asin", "atan": "Atan", "acosh": "Acosh", "asinh": "Asinh", "atan2": "Atan2",
                        "hypot": "Hypot", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "bitwise_not": "Invert",
-                       "fmax": "Fmax", "lcm": "Lcm", "heaviside": "Heaviside"}.items():
+                       "fmax": "Fmax", "lcm": "Lcm"}.items():
     legacy(_name, _legacy, "PyBoost has no CPU kernel", broadcasts=False)
 for _name, (_fn, _codes) in {
-        "heaviside": (lambda x, v: np.where(x == 0, v, x > 0), "b"), "gcd": (np.gcd, "Ba"), "lcm": (np.lcm, "Bas"),
+        "gcd": (np.gcd, "Ba"), "lcm": (np.lcm, "Bas"),
         "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "FD"), "bitwise_and": (np.bitwise_and, "tuv"), "bitwise_or": (np.bitwise_or, "tuv"),
         "bitwise_xor": (np.bitwise_xor, "tuv"), "logical_not": (np.logical_not, REST), "isinf": (np.isinf, "Basilb"),
         "sign": (np.sign, "Bas"), "_where": (np.where, "Dtuv"), "masked_fill": (lambda x, mask, v: np.where(mask, v, x), "Dtuv")}.items():
@@ -175,7 +175,10 @@ def _extremum(prim, a, b):
 for _names, _primitive in (("maximum _clamp_min", "Maximum"), ("minimum _clamp_max", "Minimum")):
     without(_names, "the primitive loses a NaN in its first operand", "fd")
     pyboost_(_names, _primitive, "the primitive loses a NaN in its first operand", _extremum, dtypes="fd")
-numpy("nextafter", "NextAfter does not leave infinity", np.nextafter, dtypes="fd")
+legacy("nextafter", "NextAfter", "no PyBoost primitive of that name", dtypes="d", broadcasts=False)
+numpy("nextafter", "NextAfter does not leave infinity in float32", np.nextafter, dtypes="f")
+legacy("heaviside", "Heaviside", "no PyBoost primitive of that name", dtypes="aBsil", broadcasts=False)
+numpy("heaviside", "Heaviside takes small floats for 0, and lacks bool", lambda x, v: np.where(x == 0, v, x > 0), dtypes="fdb")
 
 
 @numpy("nextafter", "NextAfter lacks the half types", dtypes="ez")
@@ -339,11 +342,13 @@ without("_isclose _nan_to_num _round.decimals", "the numbers are attributes: a p
 @numpy("_isclose", "IsClose takes the tolerances as attributes, and no integers")
 def _isclose(a, b, rtol, atol, equal_nan):
     close = a == b
-    if a.dtype.kind not in "fc":
-        return close | (np.abs(a.astype(np.int64) - b.astype(np.int64)) <= atol + np.abs(rtol * b.astype(np.float64)))
     if equal_nan:
         close |= (a != a) & (b != b)
-    return close if rtol == 0 and atol == 0 else close | np.isfinite(a - b) & (np.abs(a - b) <= atol + np.abs(rtol * b))
+    if rtol == 0 and atol == 0:
+        return close
+    if a.dtype.kind not in "fc":
+        return close | (np.abs(a.astype(np.int64) - b.astype(np.int64)) <= atol + np.abs(rtol * b.astype(np.float64)))
+    return close | np.isfinite(a - b) & (np.abs(a - b) <= atol + np.abs(rtol * b))
 
 
 @numpy("_nan_to_num", "NanToNum takes the numbers as attributes, and lacks float64", dtypes="fdFD")

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.ops.pooling import MAX_POOL, spread
-from ..table import composite, legacy, numpy
+from ..table import composite, legacy, numpy, without
 
 
 def _positions(kernel, stride, dilation, out):
@@ -93,6 +93,9 @@ def _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out):
 def max_pool1d(x, kernel, stride, padding, dilation, ceil):
     two = [(a, *v) for a, v in zip((1, 1, 0, 1), (kernel, stride, padding, dilation))]
     return tuple(t.squeeze(-2) for t in MAX_POOL[2].call(x.unsqueeze(-2), *two, ceil))
+
+
+without("_C._nn.adaptive_max_pool2d", "ignores NaN")
 
 
 @numpy("_C._nn.adaptive_max_pool1d _C._nn.adaptive_max_pool2d _C._nn.adaptive_max_pool3d",

@@ -100,8 +100,9 @@ def upsample_backward(mode):
 
 
 def _bilinear(prim, x, size, align, scales):
+    """ResizeBilinearV2 where the scales are those of the sizes; it makes NaN of infinity."""
     a = x.asnumpy()
-    if scales is not None and any(o != n * s for n, o, s in zip(a.shape[2:], size, scales)):
+    if scales is not None and any(o != n * s for n, o, s in zip(a.shape[2:], size, scales)) or not np.isfinite(a).all():
         return upsample("linear")(a, size, align, scales)
     if a.ndim == 3:
         a = a[:, :, None]
