@@ -48,7 +48,7 @@ _relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivat
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
 _hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=lambda common, self, low,
                high: _hardtanh_check(common, low), derivative=lambda g, self, min_val, max_val: T.where(
-        (self <= min_val) | (self >= max_val), 0, g))
+        (self > min_val) & (self < max_val), g, 0))
 _functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh,
             lambda input, low, high, inplace: _ordered(low, high), inplace=True)
 
@@ -83,7 +83,7 @@ _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tenso
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
 op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"),
    call=lambda p, x, lambd: p.of(lambd)(x), alias=("nn.functional.hardshrink",),
-   inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
+   inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
 
 
 def _softshrink_promote(common, self, lambd):
@@ -95,7 +95,7 @@ def _softshrink_promote(common, self, lambd):
 
 op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", promote=_softshrink_promote,
    call=lambda p, x, lambd: p.of(lambd)(x), inplace=False,
-   derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
+   derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
 
 
 @composite("prelu(Tensor self, Tensor weight) -> Tensor", out=False)
@@ -121,14 +121,14 @@ _prelu = _hidden("prelu_kernel(Tensor self, Tensor weight) -> Tensor", None, pro
 
 # ------------------------------------------------------------------------------------------------ exponential
 _elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x),
-          derivative=lambda g, self, alpha: T.where(self <= 0, g * T.exp(self) * alpha, g))
+          derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self) * alpha))
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
 _selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False,
-           derivative=lambda g, self: g * SELU_SCALE * T.where(self <= 0, T.exp(self) * SELU_ALPHA, 1))
+           derivative=lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA))
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 _celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False,
            promote=lambda common, self, alpha: _celu_promote(common, alpha),
-           derivative=lambda g, self, alpha: T.where(self <= 0, g * T.exp(self / alpha), g))
+           derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha)))
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
 

@@ -459,7 +459,7 @@ op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> T
     "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})
 _nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT,
                  call=lambda p, x, *numbers: p.of(*numbers)(x), **HIDDEN,
-                 derivative=lambda g, self: T.where(T.isfinite(self), g, 0))
+                 derivative=lambda g, self: g * T.isfinite(self))
 
 
 @composite("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True)

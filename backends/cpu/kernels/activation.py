@@ -225,9 +225,9 @@ numpy("tanh_backward", "TanhGrad lacks the dtype", lambda g, y: g * np.conj(1 - 
 without("tanh_backward", "TanhGrad takes no conjugate", "FD")
 without("_C._nn.hardswish", "gives 0 for minus infinity")
 _kernel("_C._nn.hardswish", "HSigmoid", "HSwish gives 0 for minus infinity")(lambda x: _do("Mul", x, _prim("HSigmoid")(x)))
-without("hardswish_backward", "wrong at 3 and for NaN")
-_kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and for NaN")(lambda g, x: _do("Mul", g, _select(
-    _do("LessEqual", x, -3), 0, _select(_do("GreaterEqual", x, 3), 1, _do("Add", _do("Mul", x, 1 / 3), 0.5)))))
+without("hardswish_backward", "wrong at 3 and -3")
+_kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and -3")(lambda g, x: _select(
+    _do("LessEqual", x, -3), 0, _select(_do("GreaterEqual", x, 3), g, _do("Mul", g, _do("Add", _do("Mul", x, 1 / 3), 0.5)))))
 legacy("_C._nn.mish", "Mish", "MishExt has no CPU kernel; Mish gives NaN for infinity",
        lambda p, x: _select(_do("LessEqual", x, 20), p(x), x), dtypes="f")
 numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="d")
