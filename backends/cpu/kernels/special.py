@@ -9,6 +9,7 @@ for _name, _prim in {"lgamma": "Lgamma", "i0": "BesselI0", "special.i0e": "Besse
     legacy(_name, _prim, "PyBoost has no such primitive", dtypes="fd")
 without("erfinv", "wrong by up to 0.9")
 without("digamma", "relative error 0.1 near the root")
+numpy("log1p", "Log1p computes log(1 + x), and np.log1p of complex numbers too", sp.log1p, dtypes="FD")
 MISSING = "no primitive, or one that is wrong at the edges"
 
 
@@ -38,7 +39,7 @@ def _airy_ai(x):
 
 
 for _name, _fn in {
-        "erfinv": sp.erfinv, "digamma": sp.psi, "special.erfcx": sp.erfcx, "special.ndtri": sp.ndtri, "special.log_ndtr": sp.log_ndtr,
+        "erfinv": lambda x: np.copysign(sp.erfinv(x), x), "digamma": sp.psi, "special.erfcx": sp.erfcx, "special.ndtri": sp.ndtri, "special.log_ndtr": sp.log_ndtr,
         "_polygamma": _polygamma, "igamma": _igamma, "igammac": lambda a, x: _igamma(a, x, True),
         "special.zeta": _zeta, "special.entr": sp.entr,
         "special.xlog1py": sp.xlog1py, "special.airy_ai": _airy_ai, "special.bessel_j0": sp.j0, "special.bessel_j1": sp.j1,
