@@ -423,7 +423,8 @@ def multinomial(gen, probs, num_samples, replacement=False):
     _check(bool((rows.sum(1, dtype=work) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
     if simple:  # the largest of p / q with q ~ Exp(1)
         with np.errstate(all="ignore"):
-            score = rows / exponential(gen, rows.size, rows.dtype).reshape(rows.shape)
+            by_columns = probs.ndim == 2 and 0 < probs.strides[0] < probs.strides[1]  # drawn in the order of memory
+            score = rows / exponential(gen, rows.size, rows.dtype).reshape(rows.shape, order="F" if by_columns else "C")
         if num_samples == 1:
             return score.argmax(-1).reshape(shape)
         if num_samples < rows.shape[1]:

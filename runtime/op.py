@@ -566,6 +566,14 @@ def memory_order(shape, operands):
     return None if perm == list(range(n)) else perm
 
 
+def result_strides(shape, operands):
+    """The strides of an elementwise result; None for contiguous."""
+    if all(t._stride is None for t in operands if isinstance(t, Tensor)):
+        return None
+    order = memory_order(shape, operands)
+    return order and strides_in_order(shape, order)
+
+
 def permuted(t, order, n):
     """t with leading 1s up to rank n, then permuted: a plain view."""
     shape, st = t._shape, t.stride()
@@ -604,7 +612,7 @@ def pointwise(o, args):
     shape = tensors[0]._shape if len(tensors) == 1 else broadcast_shapes((), *[t._shape for t in tensors])
     order = None
     for t in tensors:
-        if t._stride is not None:
+        if t._stride is not None and not o.options.get("contiguous"):
             order = memory_order(shape, tensors)
             break
     if device is META:

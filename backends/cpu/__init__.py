@@ -270,7 +270,7 @@ class Cpu(backend.Backend):
 
         def kernel(spec, args):
             shape, dtype = spec[0], spec[1]
-            if shape is None or 0 in shape:
+            if shape is None or 0 in shape or len(spec) > 2 and spec[2] is not None:
                 return None
             if limit is not None and (numel(args[0]._shape) if one else size(op, args, spec)) >= limit:
                 run = larger.get(args[first].dtype)
@@ -352,14 +352,15 @@ class Cpu(backend.Backend):
             if r.dtype is not dtype:
                 r = self.cast(r, dtype)
             return r
-        if r.__class__ is np.ndarray or isinstance(r, np.generic):
-            r = np.asarray(r)
+        strides = spec[2] if len(spec) > 2 else None
+        if strides is not None or r.__class__ is np.ndarray or isinstance(r, np.generic):
+            r = np.asarray(r) if r.__class__ is np.ndarray or isinstance(r, np.generic) else _host(r)
             if r.dtype != dtype.np:
                 r = _astype(r, dtype)
             r = r.reshape(shape) if r.shape != tuple(shape) else r
-            if len(spec) > 2 and spec[2] is not None and r.size:
+            if strides is not None and r.size:
                 # LAPACK's results have their columns in one piece, a transform's result the dimensions transformed
-                t = strided_view(from_array(np.empty(1 + sum((n - 1) * s for n, s in zip(shape, spec[2])), dtype.np), dtype), tuple(shape), spec[2], 0)
+                t = strided_view(from_array(np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides)), dtype.np), dtype), tuple(shape), strides, 0)
                 np.copyto(t._array(), r)
                 return t
             return from_array(r, dtype)

@@ -3,7 +3,7 @@ import math
 import warnings
 
 from ..autograd import MODE
-from ..op import DEFAULT, composite, op
+from ..op import DEFAULT, composite, op, result_strides
 from ..op import inplace as run_inplace
 from .common import F, T, check_number, dt, only, wrap_dim
 from .pointwise import cpu, zero
@@ -230,7 +230,8 @@ def _glu_meta(self, dim):
     n = self._shape[dim]
     if n % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
-    return (*self._shape[:dim], n // 2, *self._shape[dim + 1:]), self.dtype
+    shape = (*self._shape[:dim], n // 2, *self._shape[dim + 1:])
+    return shape, self.dtype, result_strides(shape, [self.narrow(dim, 0, n // 2)] if self._stride is not None else ())
 
 
 def _glu_backward(g, self, dim):
@@ -260,6 +261,7 @@ def glu(input, dim):
 def rrelu(self, lower, upper, training, generator):
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+    self = self.contiguous()
     if not training:
         return _leaky_relu.call(self, (lower + upper) / 2)
     only("rrelu_with_noise_out_cpu", self, dt.FLOAT, half=self.dtype is not dt.float16)
@@ -268,7 +270,6 @@ def rrelu(self, lower, upper, training, generator):
     slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper,
                                                                                                    generator=generator).to(self.dtype)
     return self * slope
-    self = self.contiguous()
 
 
 @composite("nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, "

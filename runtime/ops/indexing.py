@@ -5,12 +5,12 @@ import operator
 import numpy as np
 
 from ..autograd import MODE
-from ..op import broadcast_shapes, composite, op, python_number, view, with_out
+from ..op import broadcast_shapes, composite, op, python_number, result_strides, view, with_out
 from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
 from ..schema import type_name
-from ..tensor import from_array
+from ..tensor import from_array, meta_tensor
 from .common import T, Tensor, check_number, contiguous_strides, dt, numel, wrap_dim
-from .memory import copy_, fill_
+from .memory import copy_, fill_, preserved_strides
 from .views import _norm, _strides, slice_bounds
 
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
@@ -78,13 +78,26 @@ _basic_index = view("_basic_index(Tensor(a) self, Any index) -> Tensor(a)", _bas
 index_op = op(
     "_index(Tensor self, Tensor?[] indices) -> Tensor",
     "Index",
-    meta=lambda self, indices: (_index_shape(self, indices), self.dtype),
+    meta=lambda self, indices: _index_meta(self, indices),
     derivative=lambda g, self_shape, indices: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_put(indices, g, True),
     function=True,
     method=False,
     opmath=False,
     empty_ok=False,
 )
+
+
+def _index_meta(self, indices):
+    shape = _index_shape(self, indices)
+    if self._stride is None and all(i is None or i._stride is None for i in indices):
+        return shape, self.dtype
+    # laid out as an elementwise result of self, which stays where it is along the indices, and of the indices
+    at = [k for k, i in enumerate(indices) if i is not None]
+    first, joint = at[0] if at == list(range(at[0], at[-1] + 1)) else 0, len(shape) - len(self._shape) + len(at)
+    rest = [s for k, s in enumerate(self.stride()) if k not in at]
+    laid = [(*rest[:first], *(0,) * joint, *rest[first:])]
+    laid += [(*(0,) * first, *indices[k].expand(shape[first : first + joint]).stride(), *(0,) * len(rest[first:])) for k in at]
+    return shape, self.dtype, result_strides(shape, [meta_tensor(shape, self.dtype, st) for st in laid])
 
 
 def _index_shape(self, indices):
@@ -323,7 +336,7 @@ def _put_meta(self, indices, values, accumulate):
         ok = False
     if not ok:
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of shape {list(shape)}")
-    return self._shape, self.dtype
+    return self._shape, self.dtype, preserved_strides(self)
 
 
 def _put_grad_self(g, indices, accumulate):
@@ -332,7 +345,7 @@ def _put_grad_self(g, indices, accumulate):
 
 op(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    "IndexPut" if False else "InplaceIndexPut",
+    "InplaceIndexPut",
     prepare=_put_prepare,
     meta=_put_meta,
     inplace=True,
@@ -595,7 +608,7 @@ op(
     "index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor",
     "InplaceIndexFillTensor",
     prepare=_fill_prepare,
-    meta=lambda self, *a: (self._shape, self.dtype),
+    meta=lambda self, *a: (self._shape, self.dtype, preserved_strides(self)),
     inplace=True,
     opmath=False,
     derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()},

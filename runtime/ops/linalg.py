@@ -237,7 +237,7 @@ def renorm(self, p, dim, maxnorm):
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     d = wrap_dim(dim, n)
     size = LINALG.vector_norm(self, p, [i for i in range(n) if i != d], True)
-    return self * T.where(size > maxnorm, maxnorm / (size + 1e-7), 1.0).to(self.dtype)
+    return (self * T.where(size > maxnorm, maxnorm / (size + 1e-7), 1.0).to(self.dtype)).contiguous()
 
 
 @composite("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor")

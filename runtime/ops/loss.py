@@ -3,7 +3,7 @@ import math
 import warnings
 
 from ..autograd import no_grad
-from ..op import broadcast_shapes, composite, op, result_dtype
+from ..op import broadcast_shapes, composite, op, result_dtype, result_strides
 from .common import F, T, Tensor, dt, numel, only
 from .creation import tensor
 
@@ -133,12 +133,15 @@ def _declare(name, between, prim, call, dself, dtarget):
             def formula(g, self, target, weight, pos_weight, reduction):
                 return _scaled(g, f(self, target, weight, pos_weight), reduction, sign)
         return formula
+    def meta(*a):
+        shape = () if a[at] else broadcast_shapes(a[0]._shape, a[1]._shape)
+        return shape, a[0].dtype, result_strides(shape, a[:at])
     derivative = {"self": gradient(dself, 1)}
     if dtarget != 0:
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
     return op(f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor", prim, call=call,
-              prepare=_loss_args, derivative=derivative, out=False, opmath=name != "soft_margin_loss",  # whose exp overflows in half types
-              meta=lambda *a: ((broadcast_shapes(a[0]._shape, a[1]._shape), ())[a[at] > 0], a[0].dtype))
+              prepare=_loss_args, derivative=derivative, out=False, meta=meta,
+              opmath=name != "soft_margin_loss")  # whose exp overflows in half types
 
 
 def _scaled(g, d, reduction, sign):

@@ -4,6 +4,7 @@ import string
 from ..op import REGISTRY_FN, _made, broadcast_shapes, composite, op
 from ..overrides import LOCAL
 from .common import LINALG, T, Tensor, conj, dt, numel, wrap_dim
+from .memory import _to_copy, preserved_strides
 
 
 def _name(t):
@@ -610,7 +611,7 @@ op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", meta
            "dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False) -> Tensor", out=False)
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row with nothing to attend to gives zeros."""
-    q, k, v = query, key, value
+    q, k, v, mask = query, key, value, attn_mask
     if not q.dtype is k.dtype is v.dtype:
         raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(q)} key.dtype: "
                            f"{_c_name(k)} and value.dtype: {_c_name(v)} instead.")
@@ -650,7 +651,18 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
         weights = T.dropout(weights, dropout_p, True)
     out = T.matmul(weights, v)
-    return out if work is None else out.to(d)
+    st = None if dropout_p else _fused_strides(query, key, value, mask, enable_gqa)
+    return _to_copy.call(out, d, None, st) if st is not None else out if work is None else out.to(d)
+
+
+def _fused_strides(q, k, v, mask, gqa):
+    """Where PyTorch takes one fused kernel, the result lies in memory as the query does; else it is contiguous."""
+    if q._stride is None or len(q._shape) != 4 or mask is not None and (mask._requires_grad or len(mask._shape) not in (2, 4)):
+        return None
+    b, h, _, d = q._shape
+    if any(t._shape[0] != b or t._shape[1] != h and not gqa or t._shape[3] != d or 0 in t._shape or t.stride(3) != 1 for t in (q, k, v)):
+        return None
+    return preserved_strides(q)
 
 
 def _repeat_heads(x, n):

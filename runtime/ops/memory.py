@@ -16,7 +16,9 @@ autograd.PRESERVE = preserve_format
 
 
 def format_strides(shape, fmt):
-    """Strides of a memory format; None for contiguous."""
+    """Strides of a memory format; None for contiguous. Strides are taken as they are."""
+    if fmt.__class__ is tuple:
+        return fmt
     if fmt is channels_last or fmt is channels_last_3d:
         n = 4 if fmt is channels_last else 5
         if len(shape) != n:
@@ -52,6 +54,11 @@ def _suggested_format(t):
             return None
         least = st[d] * max(t._shape[d], 1)
     return channels_last if n == 4 else channels_last_3d
+
+
+def kept_strides(t):
+    """The strides of t's memory format; None for contiguous."""
+    return None if t._stride is None else format_strides(t._shape, _suggested_format(t))
 
 
 def keep_format(out, *inputs):

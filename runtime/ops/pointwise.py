@@ -423,7 +423,7 @@ def _mask_prepare(self, mask, value):
     return self, mask, value
 
 
-op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", keep=(1,), prepare=_mask_prepare,
+op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", keep=(1,), prepare=_mask_prepare, contiguous=True,
    promote=lambda common, self, mask, value: (self.dtype, self.dtype), derivative={
        "self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)})
 

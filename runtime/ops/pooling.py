@@ -80,6 +80,15 @@ def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
     return tuple(out)
 
 
+def _keep(out, x, dims):
+    """keep_format; in one dimension as PyTorch, which pools planes of one row."""
+    if dims > 1 or x._stride is None or len(x._shape) < 3:
+        return keep_format(out, x)
+    many = out.__class__ is tuple
+    kept = tuple(keep_format(o.unsqueeze(2), x.unsqueeze(2)).squeeze(2) for o in (out if many else (out,)))
+    return kept if many else kept[0]
+
+
 # ------------------------------------------------------------------------------------------------ maxima
 def put_back(g, indices, shape, dims):
     """g added up at the flat positions of `indices` in planes of the given shape."""
@@ -108,7 +117,8 @@ def _max_pool(dims):
         plain = dims == 1 and not indices and not self._requires_grad
         if plain:
             only("max_pool1d_impl", self, dt.FLOAT)
-        return keep_format(o.call(self, *_pool_args(name, dims, kernel, stride, padding, dilation, plain), ceil), self)
+        out = o.call(self, *_pool_args(name, dims, kernel, stride, padding, dilation, plain), ceil)
+        return out if plain else _keep(out, self, dims)
 
     @composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, out=False)
     def values(*a):
@@ -173,7 +183,7 @@ def _adaptive_max(dims):
 
     @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
     def either(input, output_size, return_indices):
-        out = keep_format(o.call(input, _adaptive_size(input, output_size, dims)), input)
+        out = _keep(o.call(input, _adaptive_size(input, output_size, dims)), input, dims)
         return out if return_indices else out[0]
 
     @composite(f"nn.functional.{name}_with_indices(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
@@ -210,7 +220,7 @@ def _avg_pool(dims):
 
     def pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor=None):
         out = o.call(self, *_pool_args(name, dims, kernel, stride, padding)[:3], ceil_mode, count_include_pad, divisor)
-        return out if dims == 3 else keep_format(out, self)
+        return out if dims == 3 else _keep(out, self, dims)
     if dims == 1:
         composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, alias=(f"nn.functional.{name}",))(pool)
     else:
@@ -252,7 +262,7 @@ def _adaptive_avg(dims):
         if input.dtype in dt.OPMATH:  # one rounding, not one for each dimension
             return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
         if all(o == 1 for o in size):
-            return keep_format(input.mean(tuple(range(-dims, 0)), keepdim=True), input)
+            return _keep(input.mean(tuple(range(-dims, 0)), keepdim=True), input, dims)
         if 0 not in size and all(n % o == 0 for n, o in zip(spatial, size)):
             return F.__getattr__(f"avg_pool{dims}d")(input, [n // o for n, o in zip(spatial, size)])
         out, n = input, len(input._shape)
@@ -260,7 +270,7 @@ def _adaptive_avg(dims):
             s = out._shape[d]
             parts = [out.narrow(d, i * s // o, -(-(i + 1) * s // o) - i * s // o).mean(d, keepdim=True) for i in range(o)]
             out = out.narrow(d, 0, 0) if not parts else parts[0] if o == 1 else T.cat(parts, d)
-        return keep_format(out, input)
+        return _keep(out, input, dims)
     if dims == 1:
         composite(f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
     else:

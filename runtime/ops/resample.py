@@ -429,4 +429,4 @@ def channel_shuffle(self, groups):
     n, c, *rest = self._shape
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    return keep_format(self.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(self._shape), self)
+    return keep_format(self.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(self._shape).contiguous(), self)

@@ -6,7 +6,7 @@ from ..device import channels_last, channels_last_3d, contiguous_format
 from ..op import broadcast_shapes, composite, op, result_dtype
 from .common import M, T, Tensor, dt, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
-from .memory import copy_, fill_, storage_order
+from .memory import copy_, fill_, format_strides, kept_strides, storage_order
 from .reduction import no_meta
 from ..tensor import strided_view
 from .views import _inverse as inverse
@@ -86,7 +86,17 @@ def _stack_prepare(tensors, dim):
 
 op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", prepare=_stack_prepare, opmath=False, method=False,
    call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": lambda g, dim: g.unbind(dim)},
-   meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype))
+   meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype, _stack_strides(tensors, dim)))
+
+
+def _stack_strides(tensors, dim):
+    """PyTorch joins along `dim` and then splits that dimension: the memory format of the tensors stays."""
+    shape, n = list(tensors[0]._shape), len(tensors[0]._shape)
+    if dim == n or any(kept_strides(t) is None for t in tensors):
+        return None
+    shape[dim] *= len(tensors)
+    st = format_strides(shape, channels_last if n == 4 else channels_last_3d)
+    return (*st[:dim], tensors[0]._shape[dim] * st[dim], *st[dim:])
 
 
 def _at_least(n):
@@ -179,7 +189,8 @@ def _roll_prepare(self, shifts, dims):
 
 
 op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", prepare=_roll_prepare, opmath=False, out=False,
-   meta=lambda self, shifts, dims: (self._shape, self.dtype), call=lambda p, self, shifts, dims: p.of(shifts, dims or None)(self),
+   meta=lambda self, shifts, dims: (self._shape, self.dtype, kept_strides(self) if dims else None),
+   call=lambda p, self, shifts, dims: p.of(shifts, dims or None)(self),
    derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims))
 
 
@@ -195,7 +206,7 @@ def rot90(self, k, dims):
     a, b = (wrap_dim(d, n) for d in dims)
     k %= 4
     if k == 0:
-        return self.clone()
+        return self.clone(memory_format=contiguous_format)
     return self.flip((a, b)) if k == 2 else self.flip((b,)).transpose(a, b) if k == 1 else self.flip((a,)).transpose(a, b)
 
 

@@ -79,8 +79,15 @@ def test_in_place_saves_the_value_before():
 
 def test_results_keep_the_order_of_dimensions():
     x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
-    for r in (x.exp(), x * 2, torch.where(x > 0, x, 0.0), x.masked_fill(x > 0, 1), torch.nn.functional.gelu(x)):
+    for r in (x.exp(), x * 2, torch.where(x > 0, x, 0.0), torch.nn.functional.gelu(x), x[torch.tensor([1, 0])], x.roll(1, 1)):
         assert r.stride() == x.stride()
+    assert x.masked_fill(x > 0, 1).is_contiguous()
+
+
+def test_attention_lies_in_memory_as_its_query():
+    q = torch.randn(2, 5, 4, 8).transpose(1, 2)
+    r = torch.nn.functional.scaled_dot_product_attention(q, q, q)
+    assert r.stride() == q.stride() and r.transpose(1, 2).is_contiguous()
 
 
 @pytest.mark.parametrize("number", [np.float64(2), np.float32(2), np.float16(2), np.int64(2), np.uint8(2), np.bool_(True), np.complex128(2)])
