@@ -191,7 +191,7 @@ _mish = op("_C._nn.mish(Tensor self) -> Tensor", "MishExt", promote=_reals("mish
 _functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
 op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", promote=_reals("softplus"),
    inplace=False, derivative=lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta)))
-op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", promote=_reals("log_sigmoid"), inplace=False,
+op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", promote=_reals("log_sigmoid"), inplace=False, contiguous=True,
    derivative=lambda g, self: g * T.sigmoid(-self))
 _hardswish_backward = _hidden("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", "HSwishGrad", derivative={
     "grad_output": lambda g, self: _hardswish_backward.call(g, self),

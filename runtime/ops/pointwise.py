@@ -179,6 +179,8 @@ def pow_(self, exponent):
         if exponent.__class__ is float and self.dtype in dt.OPMATH:
             exponent = T.full((), exponent, dtype=self.dtype).item()
         return _pow_scalar.call(self, exponent)
+    if not isinstance(self, Tensor):
+        exponent = exponent.contiguous()  # so is the power of a number
     return _pow.call(self, T.full((), exponent) if exponent.__class__ is complex else exponent)
 
 
