@@ -108,7 +108,7 @@ def _cdf(x):
     return _do("Mul", _do("Add", _prim("Erf")(_do("Mul", x, math.sqrt(0.5))), 1), 0.5)
 
 
-@_kernel("nn.functional.gelu", "Erf", "GeluExt has no CPU kernel; GeLU is its tanh form", "f")
+@_kernel("nn.functional.gelu", "Erf", "GeluExt has no CPU kernel; GeLU is its tanh form")
 def _gelu(x, approximate):
     return _prim("GeLU")(x) if approximate == "tanh" else _do("Mul", x, _cdf(x))
 
@@ -187,9 +187,9 @@ def _np_gelu_backward(g, x, approximate, out):
     out *= g
 
 
-for _name, _fn in (("nn.functional.gelu", _np_gelu), ("gelu_backward", _np_gelu_backward)):
-    numpy(_name, "Erf and GeLU are 4 and 12 times slower than NumPy at 64k elements", _fn, dtypes="f", above=8192)
-    numpy(_name, "GeLU computes float64 in float32", _fn, dtypes="d")
+numpy("nn.functional.gelu", "Erf and GeLU are 4 and 12 times slower than NumPy at 64k elements", _np_gelu, dtypes="fd", above=8192)
+numpy("gelu_backward", "Erf and GeLUGrad are 4 and 12 times slower than NumPy at 64k elements", _np_gelu_backward, dtypes="f", above=8192)
+numpy("gelu_backward", "GeLUGrad computes float64 in float32", _np_gelu_backward, dtypes="d")
 
 
 # ------------------------------------------------------------------------------------------------ the other smooth ones

@@ -202,7 +202,7 @@ for _name, _fn in {"scatter.src": scatter_src_, "scatter.value": scatter_value_,
     numpy(_name, "no CPU kernel that adds, copies and refuses indices out of range as PyTorch does", _functional(_fn))
 
 
-@numpy("_nonzero", "NonZero takes NaN for zero and fails on 0-d tensors; 4 us against 40 at 64 elements")
+@numpy("_nonzero", "NonZero takes small floats for zero and fails on 0-d tensors; 4 us against 40 at 64 elements")
 def _nonzero(x):
     if not x.ndim or x.size < 4096:
         return _columns(np.stack(np.nonzero(x))) if x.ndim else np.zeros((int(bool(x)), 0), np.int64)

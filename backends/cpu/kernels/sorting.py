@@ -79,7 +79,7 @@ def _runs(new, order, shape):
     return start, inverse.reshape(shape), np.diff(np.append(start, len(new)))
 
 
-@numpy("_distinct", "Unique2 has no CPU kernel; Sort and UniqueConsecutive take NaN for the smallest")
+@numpy("_distinct", "Unique2 has no CPU kernel; Sort and UniqueConsecutive do not order NaN")
 def distinct(x, dim, sort):
     """Distinct values (rows along dim, which comes first then), sorted or runs only; NaN differs from itself."""
     shape = x.shape if dim is None else (x.shape[dim],)
