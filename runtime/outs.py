@@ -27,7 +27,7 @@ _EXACT = {n: message for message, names in {
  nonzero_static matrix_norm solve_triangular"""}.items() for n in names.split()}
 _JOINS = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
 # a resized out= is contiguous; others keep the result's order
-_CONTIGUOUS = frozenset("torch.cholesky torch.cholesky_solve torch.matrix_power linalg.matrix_power linalg.tensorinv torch.nanquantile torch.quantile "
+_CONTIGUOUS = frozenset("torch.kron torch.cholesky torch.cholesky_solve torch.matrix_power linalg.matrix_power linalg.tensorinv torch.nanquantile torch.quantile "
                         "special.ndtr".split())
 # may not even be written over an argument as a whole
 _APART = frozenset("cat concat concatenate index_select gather scatter index_copy take".split())

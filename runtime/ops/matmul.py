@@ -256,7 +256,7 @@ def addr(self, vec1, vec2, beta, alpha):
         product = product if alpha else T.zeros_like(product)
         return product | self if beta else product.clone()
     product = scaled(product, alpha.conjugate())
-    return (product if beta == 0 else product + scaled(self, beta.conjugate())).to(d)
+    return (product if beta == 0 else scaled(self, beta.conjugate()) + product).to(d)
 
 
 def _linear_meta(input, weight, bias):

@@ -68,6 +68,8 @@ def formula(g, x, mean, rstd, weight, stats, params, affine):
     if stats:
         gx = gx - xh * (rstd * (d * xh).mean(stats, True))
         gx = gx if mean is None else gx - rstd * d.mean(stats, True)
+    if not params:  # each element has a weight of its own
+        return (gx, g * xh, g)[:1 + 2 * affine]
     return (gx, (g * xh).sum(params, True), g.sum(params, True))[:1 + 2 * affine]
 
 
