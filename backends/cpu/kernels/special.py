@@ -39,8 +39,8 @@ def _airy_ai(x):
 
 
 for _name, _fn in {
-        "erfinv": lambda x: np.copysign(sp.erfinv(x), x), "digamma": sp.psi, "special.erfcx": sp.erfcx, "special.ndtri": sp.ndtri, "special.log_ndtr": sp.log_ndtr,
-        "_polygamma": _polygamma, "igamma": _igamma, "igammac": lambda a, x: _igamma(a, x, True),
+        "erfinv": lambda x: np.copysign(sp.erfinv(x), x), "digamma": sp.psi, "special.erfcx": sp.erfcx, "special.ndtri": sp.ndtri,
+        "special.log_ndtr": sp.log_ndtr, "_polygamma": _polygamma, "igamma": _igamma, "igammac": lambda a, x: _igamma(a, x, True),
         "special.zeta": _zeta, "special.entr": sp.entr,
         "special.xlog1py": sp.xlog1py, "special.airy_ai": _airy_ai, "special.bessel_j0": sp.j0, "special.bessel_j1": sp.j1,
         "special.bessel_y0": sp.y0, "special.bessel_y1": sp.y1, "special.modified_bessel_i0": sp.i0, "special.modified_bessel_i1": sp.i1,
