@@ -608,7 +608,7 @@ def pointwise(o, args):
     compute, out_dtype = o.promote(common, *args) if callable(o.promote) else promoted(o.promote, common)
     tensors = [t for t in operands if isinstance(t, Tensor)]
     if not tensors and not o.options.get("numbers"):
-        raise type_error(o.name.lstrip("_"), o.schema.args[:1], (None,)) from None
+        raise TypeError(f"{o.name.lstrip('_')}() received an invalid combination of arguments - got ({', '.join(map(_kind, operands))})")
     shape = tensors[0]._shape if len(tensors) == 1 else broadcast_shapes((), *[t._shape for t in tensors])
     order = None
     for t in tensors:

@@ -175,11 +175,11 @@ def _grad_exponent(g, self, exponent, out):
 
 @composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True)
 def pow_(self, exponent):
-    if exponent.__class__ in (int, float, bool):
+    if isinstance(self, Tensor) and exponent.__class__ in (int, float, bool):
         if exponent.__class__ is float and self.dtype in dt.OPMATH:
             exponent = T.full((), exponent, dtype=self.dtype).item()
         return _pow_scalar.call(self, exponent)
-    if not isinstance(self, Tensor):
+    if not isinstance(self, Tensor) and isinstance(exponent, Tensor):
         exponent = exponent.contiguous()  # so is the power of a number
     return _pow.call(self, T.full((), exponent) if exponent.__class__ is complex else exponent)
 

@@ -71,7 +71,7 @@ def lu_factor(a):
 def inv(a):
     def one(m):
         lu, piv, info = _factor(m)
-        return lapack("getri", m)(lu, piv - 1)[0] if len(m) and not info else lu, info
+        return lapack("getrs", m)(lu, piv - 1, np.eye(len(m), dtype=m.dtype))[0] if len(m) else lu, info
     return each(one, a)
 
 
