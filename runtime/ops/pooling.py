@@ -2,6 +2,7 @@
 import math
 from itertools import product
 
+from ..device import contiguous_format
 from ..op import composite, op
 from .common import F, T, dt, numel, only
 from .memory import keep_format
@@ -258,7 +259,7 @@ def _adaptive_avg(dims):
         _check_adaptive(name, input, size, dims)
         spatial = input._shape[-dims:]
         if size == spatial:
-            return input.clone()
+            return _keep(input.clone(memory_format=contiguous_format), input, dims)
         if input.dtype in dt.OPMATH:  # one rounding, not one for each dimension
             return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
         if all(o == 1 for o in size):

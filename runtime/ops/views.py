@@ -370,7 +370,7 @@ def expand_as(self, other):
     return self.expand(other._shape)
 
 
-@composite("broadcast_to(Tensor self, int[] size) -> Tensor")
+@composite("broadcast_to(Tensor self, int[] size) -> Tensor", varargs="size")
 def broadcast_to(self, size):
     return self.expand(size)
 

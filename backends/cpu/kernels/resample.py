@@ -65,7 +65,8 @@ def _along(w, axis, ndim):
 
 
 def upsample(mode):
-    def fn(x, size, align, scales):
+    def fn(source, size, align, scales):
+        x = source
         for axis in range(x.ndim - 1, 1, -1):
             n, o = x.shape[axis], size[axis - 2]
             given = scales[axis - 2] if scales else None
@@ -83,7 +84,7 @@ def upsample(mode):
                 w = np.floor(w * 2 ** bits + 0.5).astype(np.int32)
             y = sum(np.take(x, i, axis) * _along(v, axis, x.ndim) for i, v in zip(at, w))
             x = np.clip((y + 2 ** (bits - 1)) >> bits, 0, 255).astype(np.uint8) if bits else y
-        return x
+        return x.copy() if x is source else x
     return fn
 
 
