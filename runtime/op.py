@@ -18,7 +18,7 @@ from .autograd import MODE, TASK, OpNode, Saved, accumulator, check_inplace, edg
 from .backend import get as backend
 from .device import CPU, META
 from .overrides import STATE as OVERRIDES
-from .overrides import plain, run_overridden
+from .overrides import IN_PYTHON, plain, run_overridden
 from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error, type_name
 from .tensor import INFERENCE, Tensor, alias, check_writable, empty, meta_tensor, numel, strided_view, wrap
 
@@ -964,11 +964,15 @@ def function_names(ns):
     return {n for n, ops in REGISTRY.get(ns, {}).items() if any(map(is_function, ops))} | {n for space, n in _made if space == ns}
 
 
+def _home(ns, name):
+    return "torch.functional" if ns == "torch" and name in IN_PYTHON else "torch" if ns in ("torch", "Tensor") else "torch." + ns
+
+
 def _build(ops, name, ns, kind):
     f = _build_one(ops[0], name, ns, kind) if len(ops) == 1 else _build_overloads(ops, name, ns, kind)
     f.__name__ = name
     f.__qualname__ = ("Tensor." if ns == "Tensor" else "") + name
-    f.__module__ = "torch" if ns in ("torch", "Tensor") else "torch." + ns
+    f.__module__ = _home(ns, name)
     if f.__doc__ is None:
         f.__doc__ = "\n".join(o.schema.text for o in ops) + ("" if ops[0].fn is None else "\n\n" + (ops[0].fn.__doc__ or ""))
     return f
@@ -1062,6 +1066,8 @@ def _build_one(o, name, ns, kind):
             kw_started = True
             params.append(f"{py}=_REQ")
             convert.append(f"{py} = _varargs({py}_, {py}, {a.name!r}, _op)")
+            if a.is_tensor:
+                checks.append(f"not _plain_list({py})")
             continue
         if a.kwonly and not kw_started:
             params.append("*")
@@ -1100,7 +1106,8 @@ def _build_one(o, name, ns, kind):
         params.append("**_np")
     tup = "(" + "".join(n + ", " for n in names) + ")"
     call_args = ", ".join(names)
-    over = f"_overridden(_public, _op, {tup}, {'out' if out else 'None'}, {kind!r})"
+    star = f", star={varargs}_" if varargs else ""
+    over = f"_overridden(_public, _op, {tup}, {'out' if out else 'None'}, {kind!r}{star})"
     body = []
     if numpy_names:
         body.append(f"if _np: return _np_names(_public, _op, {tup}, _np{', out' if out else ''})")
@@ -1283,7 +1290,7 @@ def _build_overloads(ops, name, ns, kind):
     parts = [_build_one(o, name, ns, kind) for o in ops]
     for p in parts:
         p.__name__ = name
-        p.__module__ = "torch" if ns in ("torch", "Tensor") else "torch." + ns
+        p.__module__ = _home(ns, name)
 
     chosen = {}
 

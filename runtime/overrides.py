@@ -155,13 +155,35 @@ def handle_torch_function(public, relevant, *args, **kwargs):
                     f"__torch_function__: {[t.__name__ for t in types]}")
 
 
-def run_overridden(public, op, args, out, kind, kwargs=None):
-    """The slow way of a call: overrides, then autocast; STATE when the call should go on as it is."""
+def overridable(fn):
+    """A function over operators asks for overrides itself, before any of them does."""
+    @functools.wraps(fn)
+    def public(*args, **kwargs):
+        relevant = tuple(_flat((*args, *kwargs.values())))
+        return handle_torch_function(public, relevant, *args, **kwargs) if has_torch_function(relevant) else fn(*args, **kwargs)
+    return public
+
+
+# What PyTorch writes in Python hands on what is optional by its name, what it writes in C++ as it was given: of torch, and of nn.functional
+IN_PYTHON = frozenset("""atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum lu meshgrid
+ norm split stft tensordot unique unique_consecutive unravel_index""".split())
+_IN_CPP = frozenset("""adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
+ conv_transpose2d conv_transpose3d cosine_similarity gelu hardshrink linear logsigmoid one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu
+ scaled_dot_product_attention softplus softshrink""".split())
+
+
+def _in_python(f):
+    return f.__module__ == "torch.functional" or f.__module__ == "torch.nn.functional" and f.__name__ not in _IN_CPP and f.__name__[-1] != "_"
+
+
+def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
+    """The slow way of a call: overrides, then autocast; STATE when the call should go on as it is. `star`: what f(*sizes) was given."""
     if kwargs is None:
         schema_args = op.schema.args
-        pos = [v for a, v in zip(schema_args, args) if not a.kwonly]
+        named = kind == "function" and _in_python(public)
+        pos = [v for a, v in zip(schema_args, args) if not a.kwonly and (a.required or not named)]
         kw = {(a.name if a.name not in ("from", "lambda") else a.name + "_"): v for a, v in zip(schema_args, args)
-              if a.kwonly and v is not a.default}
+              if (a.kwonly or named and not a.required) and (named or v is not a.default)}
         varargs = op.options.get("varargs")
         while pos and not varargs and len(pos) > 1 and not schema_args[len(pos) - 1].required and pos[-1] is schema_args[len(pos) - 1].default:
             pos.pop()
@@ -172,17 +194,17 @@ def run_overridden(public, op, args, out, kind, kwargs=None):
     if LOCAL.modes or not LOCAL.subclass_off:
         relevant = list(_flat((*pos, *kw.values())))
         if LOCAL.modes or overloaded(relevant):
-            return handle_torch_function(public, relevant, *pos, **kw)
+            return handle_torch_function(public, relevant, *pos[:len(pos) - bool(star)], *star, **kw)
     cast = LOCAL.autocast
     if cast is not None and kwargs is None:
         new = cast(op, args)
         if new is not None:
             prev, LOCAL.autocast = LOCAL.autocast, None
             try:
-                new_kw = {k: v for k, v in kw.items()}
+                new_kw = dict(kw)
                 pos = new[:len(pos)]
                 for a, v in zip(op.schema.args, new):
-                    if a.kwonly and a.name in new_kw:
+                    if a.name in new_kw:
                         new_kw[a.name] = v
                 return public(*pos, **new_kw)
             finally:

@@ -9,7 +9,7 @@ from mindtorch_proxy.runtime.overrides import (DisableTorchFunction, DisableTorc
                                                has_torch_function as _has_torch_function)
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
-from mindtorch_proxy.runtime.tensor import Tensor as TensorBase  # noqa: F401
+from mindtorch_proxy.runtime.tensor import Tensor as TensorBase, TensorMeta as _TensorMeta  # noqa: F401
 
 _TensorBase = TensorBase
 

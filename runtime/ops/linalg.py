@@ -4,6 +4,7 @@ import math
 from ..autograd import MODE
 from ..device import contiguous_format
 from ..op import broadcast_shapes, composite, op
+from ..overrides import overridable
 from ..tensor import canonical
 from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, numel, only, wrap_dim, wrap_dims
 from .matmul import mH, mT
@@ -565,6 +566,7 @@ def linalg_lu(A, pivot):
     return lu_unpack(*_lu(A, pivot, "linalg.lu", False)[:2], True, True)
 
 
+@overridable
 def lu(self, pivot=True, get_infos=False, out=None):
     """(LU, pivots) or (LU, pivots, infos) of the LU factorization (deprecated for linalg.lu_factor)."""
     r = T._lu_with_info(self, pivot=pivot, check_errors=not get_infos)
@@ -1125,7 +1127,7 @@ op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, al
 def matrix_power(self, n):
     check_square(self, "linalg.matrix_power")
     if n == 0:
-        return self.clone().zero_() + eye(self._shape[-1], self)
+        return self.clone(memory_format=contiguous_format).zero_() + eye(self._shape[-1], self)
     if n < 0:
         self, n = LINALG.inv(self), -n
     r = None

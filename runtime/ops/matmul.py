@@ -2,7 +2,7 @@
 import string
 
 from ..op import REGISTRY_FN, _made, broadcast_shapes, composite, op
-from ..overrides import LOCAL
+from ..overrides import LOCAL, handle_torch_function, has_torch_function, overridable
 from .common import LINALG, T, Tensor, conj, dt, numel, wrap_dim
 from .memory import _to_copy, preserved_strides
 
@@ -569,7 +569,11 @@ def einsum(*args):
                          "list")
     if not isinstance(args[0], Tensor):
         equation, operands = args[0], args[1:]
-        return _inner(equation, list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands))
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = operands[0]
+        if has_torch_function(operands):
+            return handle_torch_function(einsum, operands, equation, *operands)
+        return _inner(equation, list(operands))
 
     def spell(labels):
         for c in labels:
@@ -580,6 +584,7 @@ def einsum(*args):
     return _inner(equation + ("->" + spell(args[-1]) if len(args) % 2 else ""), list(args[:len(args) // 2 * 2:2]))
 
 
+@overridable
 def chain_matmul_(*matrices, out=None):
     """The product of the matrices in the cheapest order (deprecated for linalg.multi_dot)."""
     import warnings

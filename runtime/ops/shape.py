@@ -4,6 +4,7 @@ import itertools
 from ..autograd import MODE
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..op import broadcast_shapes, composite, op, result_dtype
+from ..overrides import overridable
 from .common import M, T, Tensor, dt, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order
@@ -116,13 +117,14 @@ def _atleast(n):
     name = f"atleast_{n}d"
     composite(f"_{name}(Tensor self) -> Tensor", out=False, method=False)(fit)
 
+    @overridable
     def public(*tensors):
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
             return getattr(T, "_" + name)(tensors[0])
         ts = tensors[0] if len(tensors) == 1 else tensors
         return tuple(getattr(T, "_" + name)(t) for t in ts)
     public.__name__ = public.__qualname__ = name
-    public.__module__ = "torch"
+    public.__module__ = "torch.functional"
     FUNCTIONS[name] = public
     return fit
 
@@ -477,7 +479,7 @@ def broadcast_tensors(tensors):
     if not tensors:
         return ()
     shape = broadcast_shapes(*[t._shape for t in tensors])
-    return tuple(t.expand(shape) for t in tensors)
+    return tuple(t if t._shape == shape else t.expand(shape) for t in tensors)
 
 
 @composite("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", varargs="tensors", method=False, out=False)

@@ -112,3 +112,18 @@ def case_changing_graphs(torch):
         text(lambda: g.erase_node(x)),
         torch.fx.Transformer(torch.fx.symbolic_trace(lambda x: x + 1)).transform()(torch.ones(1)),
     ]
+
+
+def case_calls_as_given(torch):
+    """How a call stands in the graph: functions of Python name what is optional, f(*tensors) is as it was written."""
+    F = torch.nn.functional
+
+    def f(x, y):
+        many = torch.block_diag(x, y), torch.cartesian_prod(x, y), torch.broadcast_tensors(x, y), torch.atleast_2d(x, y), torch.einsum("ij->i", x)
+        many += torch.einsum("ij,jk", [x, y]), torch.meshgrid(x, y, indexing="ij"), x.view(2, 3), x.view((2, 3)), x.permute(1, 0), x.repeat(2, 2)
+        many += torch.split(x, 2, dim=1), torch.cdist(x, y), torch.unique(x), torch.stack([x, y], 1), x.sum(1, keepdim=True), x.clamp(min=0)
+        many += F.dropout(x, 0.1, False), F.cross_entropy(x, y, reduction="sum"), F.layer_norm(x, (3,)), F.pad(x, (1, 1)), F.embedding(x, y)
+        many += F.interpolate(x, scale_factor=2), F.normalize(x), F.leaky_relu(x, 0.2)
+        return len(many)
+    return [(n.op, n.name, getattr(n.target, "__name__", n.target), getattr(n.target, "__module__", ""), str(n.args), str(n.kwargs))
+            for n in torch.fx.symbolic_trace(f).graph.nodes]
