@@ -169,7 +169,7 @@ Scatter | f | x,0,j,y,'none' > x,0,i,y,'add' | torch.scatter_add(a, 0, c, d) | a
 L.MaxPoolWithArgmaxV2{2,2} | fde | t(nan,0,-inf,-inf).reshape(1,1,2,2) | F.max_pool2d(a, 2) | np.full((1,1,1,1),nan)
 L.MaxPool{2,2} | fd | t(-inf,-inf,-inf,-inf).reshape(1,1,2,2) | F.max_pool2d(a, 2) | np.full((1,1,1,1),-inf)
 AdaptiveMaxPool2D{(1,1)} | fd | t(0,nan,1,2).reshape(1,1,2,2) | F.adaptive_max_pool2d(a, 1) | np.full((1,1,1,1),nan)
-L.ResizeBilinearV2{True,False} | f | t([[[inf,0],[1,2]]]),(3,3) | F.interpolate(a, b, None, "bilinear", True) | np.array([[[[inf,inf,0],[inf,inf,1],[1,1.5,2]]]])
+L.ResizeBilinearV2{True,False} | f | t([[[inf,0],[1,2]]]),(3,3) | F.interpolate(a,b,None,"bilinear",True) | np.array([[[[inf,inf,0],[inf,inf,1],[1,1.5,2]]]])
 L.ResizeBicubic{False,True} | f | np.arange(16,dtype='f').reshape(1,1,4,4)**2,np.array([2,2],'i4') | F.interpolate(a, (2, 2), mode="bicubic") | halve@a@halve.T
 L.MatrixInverse | fd | np.ones((2,2),T) | torch.linalg.inv(a) | refused
 """

@@ -3,6 +3,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.ops.resample import UPSAMPLE, _sample
+from ..quiet import quiet
 from ..table import composite, legacy, numpy, without
 from .conv import windows
 
@@ -104,7 +105,8 @@ def _bilinear(prim, x, size, align, scales):
     """ResizeBilinearV2 where the scales are those of the sizes; it makes NaN of infinity."""
     a = x.asnumpy()
     if scales is not None and any(o != n * s for n, o, s in zip(a.shape[2:], size, scales)) or not np.isfinite(a).all():
-        return upsample("linear")(a, size, align, scales)
+        with quiet():
+            return upsample("linear")(a, size, align, scales)
     if a.ndim == 3:
         a = a[:, :, None]
         x, size = pyboost.tensor_from_array(a), (1, *size)
