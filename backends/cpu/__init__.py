@@ -354,7 +354,7 @@ class Cpu(backend.Backend):
             return r
         strides = spec[2] if len(spec) > 2 else None
         if strides is not None or r.__class__ is np.ndarray or isinstance(r, np.generic):
-            r = np.asarray(r) if r.__class__ is np.ndarray or isinstance(r, np.generic) else _host(r)
+            r = np.array(r) if not r.shape else r if r.__class__ is np.ndarray else _host(r)  # of a single number a kernel may return its argument
             if r.dtype != dtype.np:
                 r = _astype(r, dtype)
             r = r.reshape(shape) if r.shape != tuple(shape) else r

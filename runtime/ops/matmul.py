@@ -369,7 +369,7 @@ def chain_matmul(matrices):
     for t in matrices:
         if len(t._shape) != 2:
             raise RuntimeError(f"chain_matmul: expected every tensor to be a matrix but got {len(t._shape)} dimensions")
-    return matrices[0] if len(matrices) == 1 else _multi_dot(matrices)
+    return matrices[0].clone() if len(matrices) == 1 else _multi_dot(matrices)
 
 
 @composite("tensordot(Tensor self, Tensor other, Any dims=2) -> Tensor", method=False)

@@ -247,8 +247,8 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
         stats, copied = [s.data for s in stats], False
     out = _native_batch_norm.call(input, weight, bias, *stats, training, momentum, eps)
     if training and running_mean is not None:
-        for s, new in zip((running_mean, running_var), stats):
-            s.copy_(new) if copied else s._bump()
+        for s, new in zip((running_mean, running_var), stats if copied else ()):
+            s.data.copy_(new)  # no new version: PyTorch tells none
     return keep_format(out[0], input), *out[1:]
 
 

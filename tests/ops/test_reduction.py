@@ -97,3 +97,11 @@ def test_results_that_depend_on_values_say_so_on_meta():
         with pytest.raises(NotImplementedError):
             f()
     assert x.sort().indices.dtype is torch.int64 and x.quantile(0.5).shape == ()
+
+
+def test_results_over_one_number_are_not_its_memory():
+    x = torch.tensor(3.0)
+    for r in (x.cumsum(0), x.cumprod(0), x.cummax(0)[0], x.max(0)[0], x.median(0)[0], x.mode(0)[0], x.kthvalue(1, 0)[0], x.topk(1)[0], x.sort()[0],
+              x.flip(()), x.index_select(0, torch.tensor([0])), torch.nn.functional.interpolate(x.expand(1, 1, 2), 2)):
+        r.zero_()
+        assert x == 3
