@@ -1107,7 +1107,7 @@ def _build_one(o, name, ns, kind):
     tup = "(" + "".join(n + ", " for n in names) + ")"
     call_args = ", ".join(names)
     star = f", star={varargs}_" if varargs else ""
-    over = f"_overridden(_public, _op, {tup}, {'out' if out else 'None'}, {kind!r}{star})"
+    over = f"_overridden(_public, _op, {tup}, {'out' if out else '_over'}, {kind!r}{star})"
     body = []
     if numpy_names:
         body.append(f"if _np: return _np_names(_public, _op, {tup}, _np{', out' if out else ''})")

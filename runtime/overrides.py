@@ -177,7 +177,8 @@ def _in_python(f):
 
 
 def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
-    """The slow way of a call: overrides, then autocast; STATE when the call should go on as it is. `star`: what f(*sizes) was given."""
+    """The slow way of a call: overrides, then autocast; STATE when the call should go on as it is. `out` is STATE where
+    there is none; `star` is what f(*sizes) was given."""
     if kwargs is None:
         schema_args = op.schema.args
         named = kind == "function" and _in_python(public)
@@ -188,8 +189,8 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
         while pos and not varargs and len(pos) > 1 and not schema_args[len(pos) - 1].required and pos[-1] is schema_args[len(pos) - 1].default:
             pos.pop()
     else:
-        pos, kw = args, dict(kwargs)
-    if out is not None:
+        pos, kw, named = args, dict(kwargs), False
+    if out is not STATE and (named or out is not None):
         kw["out"] = out
     if LOCAL.modes or not LOCAL.subclass_off:
         relevant = list(_flat((*pos, *kw.values())))
