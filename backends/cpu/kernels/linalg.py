@@ -99,7 +99,7 @@ def det(a):
     return sign * d.prod(-1), lu, piv
 
 
-@numpy("_linalg_slogdet", "LogMatrixDeterminant: complex128 is missing, a singular matrix gives garbage")
+@numpy("_linalg_slogdet", "LogMatrixDeterminant takes singular matrices for regular, and is 200 times slower at 64k elements")
 def slogdet(a):
     _, _, sign, d = _det_parts(a)
     size = np.abs(d)
