@@ -82,7 +82,7 @@ def __dir__():
 _LAZY = {
     n: home
     for home, names in {
-        "serialization": "save load",
+        "serialization": "save load PyTorchFileReader",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
         "_C": "Generator set_flush_denormal is_anomaly_enabled",
         "_tensor_str": "set_printoptions",

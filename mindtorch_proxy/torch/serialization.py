@@ -2,7 +2,7 @@
 import torch
 import torch._utils  # noqa: F401 - what tensors' pickles may call
 from mindtorch_proxy.runtime.serialization import (  # noqa: F401
-    DEFAULT_PROTOCOL, MAGIC_NUMBER, PROTOCOL_VERSION, UNSAFE_MESSAGE, LoadEndianness, StorageType, _get_layout, _get_restore_location,
+    DEFAULT_PROTOCOL, MAGIC_NUMBER, PROTOCOL_VERSION, UNSAFE_MESSAGE, LoadEndianness, PyTorchFileReader, StorageType, _get_layout, _get_restore_location,
     _get_wo_message, _is_path, _is_zipfile, _open_file_like, _package_registry, _serialization_tls, _validate_device,
     check_module_version_greater_or_equal, default_restore_location, get_crc32_options, get_default_load_endianness,
     get_default_mmap_options, get_unsafe_globals_in_checkpoint, load, location_tag, register_package, save, set_crc32_options,

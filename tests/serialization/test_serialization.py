@@ -417,3 +417,14 @@ def test_flatten_and_exception_wrapper():
             w.reraise()
     assert repr(KeyErrorMessage("x\ny")) == "x\ny"
     assert struct.calcsize("q") == 8
+
+
+def test_records_of_a_file(tmp_path):
+    torch.save({"a": torch.arange(4.0)}, tmp_path / "f.pt")
+    reader = torch.PyTorchFileReader(str(tmp_path / "f.pt"))
+    assert {"data.pkl", "data/0", ".data/serialization_id"} <= set(reader.get_all_records()) and not reader.has_record("data/1")
+    assert reader.get_record("data/0") == torch.arange(4.0).numpy().tobytes() and reader.get_record_size("data/0") == 16
+    storage = reader.get_storage_from_record("data/0", 4, torch.float32)
+    assert storage.shape == (0,) and storage.untyped_storage().tolist() == list(reader.get_record("data/0"))
+    with pytest.raises(RuntimeError, match="failed locating file data/1"):
+        reader.get_record("data/1")
