@@ -504,7 +504,7 @@ def _combine(high, low):
         return high
     if low.category <= high.category:
         return high
-    return dt.TO_COMPLEX.get(high, low) if low.is_complex and high.is_floating_point and low is dt.scalar_dtype(1j) else dt.promote_types(high, low)
+    return dt.TO_COMPLEX.get(high, low) if low.is_complex and high.is_floating_point else dt.promote_types(high, low)
 
 
 def promoted(kind, common):

@@ -95,3 +95,10 @@ def test_narrow_ranges_dropout_and_searches():
         F.dropout(torch.ones(4, dtype=torch.int64))
     assert torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([2.5, 3.5])).tolist() == [1, 2]
     assert torch.trapezoid(torch.full((4,), 200, dtype=torch.uint8)).item() != 0
+
+
+@pytest.mark.parametrize("dtype, expected", [(torch.float32, torch.complex64), (torch.bfloat16, torch.complex64), (torch.float64, torch.complex128)])
+def test_a_complex_number_takes_the_precision_of_the_tensor(dtype, expected):
+    x = torch.ones(2, dtype=dtype)
+    for number in (1j, torch.tensor(1j), torch.tensor(1j, dtype=torch.complex128)):
+        assert (x + number).dtype is (number * x).dtype is expected
