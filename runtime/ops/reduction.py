@@ -103,6 +103,8 @@ def nansum(self, dim, keepdim, dtype):
 def nanmean(self, dim, keepdim, dtype):
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {dt.scalar_name(self.dtype)}")
+    if dtype is not None and dtype.category < dt.FLOAT:
+        raise RuntimeError(f"nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {dt.scalar_name(dtype)}")
     return self.nansum(dim, keepdim, dtype=dtype) / self.isnan().logical_not().sum(dim, keepdim)
 
 
@@ -413,7 +415,8 @@ def _medians(name, full, along):
     @composite(f"{name}(Tensor self) -> Tensor", out=False)
     def median(self):
         if 0 in self._shape:
-            return T.full((), math.nan if self.dtype.is_floating_point else -1 << 63, dtype=self.dtype, device=self.device)
+            nothing = math.nan if self.dtype.category >= dt.FLOAT else dt.iinfo(self.dtype).min if self.dtype.itemsize > 3 else self.dtype is dt.bool_
+            return T.full((), nothing, dtype=self.dtype, device=self.device)
         return inner.call(self)
     op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, prepare=_along,
        meta=dim_meta, derivative=_chosen_grad)

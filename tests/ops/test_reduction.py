@@ -105,3 +105,11 @@ def test_results_over_one_number_are_not_its_memory():
               x.flip(()), x.index_select(0, torch.tensor([0])), torch.nn.functional.interpolate(x.expand(1, 1, 2), 2)):
         r.zero_()
         assert x == 3
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int64, torch.float32, torch.complex64])
+def test_any_and_all_give_zero_or_one(dtype):
+    x = torch.full((1, 1), 4).to(dtype)
+    for f in (torch.any, torch.all):
+        for r in (f(x), f(x, 0), f(x, 1, keepdim=True), f(x, (0, 1)), f(x, dim=())):
+            assert r.flatten().view(torch.uint8).tolist() == [1]
