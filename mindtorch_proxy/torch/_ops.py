@@ -1,4 +1,6 @@
 """torch.ops: operators by their dispatcher names, torch.ops.aten.NAME.OVERLOAD."""
+import ctypes
+import os
 import sys
 import types
 
@@ -80,6 +82,10 @@ class _Namespace(types.ModuleType):
 class _Ops(types.ModuleType):
     __file__ = "_ops.py"
 
+    def __init__(self, name):
+        super().__init__(name)
+        self.loaded_libraries = set()
+
     def __getattr__(self, name):
         if name[:2] == "__":
             raise AttributeError(name)
@@ -89,7 +95,10 @@ class _Ops(types.ModuleType):
         return ns
 
     def load_library(self, path):
-        raise NotImplementedError(f"torch.ops.load_library({path!r}): libraries built for PyTorch cannot be loaded")
+        """Loads a shared library. What was built for PyTorch asks the linker for libtorch, which is not there: OSError, as where it does not fit."""
+        path = os.path.realpath(path)
+        ctypes.CDLL(path)
+        self.loaded_libraries.add(path)
 
 
 ops = _Ops("torch.ops")

@@ -48,3 +48,9 @@ def test_streams_of_the_cpu():
         assert s.query() and s == torch.Stream("cpu")
     with pytest.raises(RuntimeError, match="doesn't support events"):
         torch.Event().record()
+
+
+def test_libraries_built_for_pytorch_do_not_load():
+    with pytest.raises(OSError, match="no_such_library"):
+        torch.ops.load_library("/no_such_library.so")
+    assert not torch.ops.loaded_libraries
