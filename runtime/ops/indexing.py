@@ -286,7 +286,7 @@ def setitem(self, index, value):
         if len(value._shape) > len(dst._shape):
             while len(value._shape) > len(dst._shape) and value._shape[0] == 1:
                 value = value[0]
-        copy_(dst, value)
+        copy_(dst, value if value._shape == dst._shape else value.expand(dst._shape))
         return
     x = self if _trivial(basic) else _basic_index.call(self, basic)
     if not isinstance(value, Tensor):

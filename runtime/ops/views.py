@@ -323,7 +323,7 @@ def _expand_geometry(self, size, implicit=False):
     shape, n, k = self._shape, len(self._shape), len(size)
     if k < n:
         raise RuntimeError(
-            f"expand({_tensor_name(self)}{list(shape)}, size={list(size)}): the number of sizes provided ({k}) must be greater or equal "
+            f"expand({_tensor_name(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({k}) must be greater or equal "
             f"to the number of dimensions in the tensor ({n})"
         )
     st, off = _strides(self), k - n
