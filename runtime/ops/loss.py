@@ -91,7 +91,7 @@ POINTWISE = {
     "mse_loss": ("", "MSELossExt", lambda p, x, t, r: p(x, t, NAMES[r]), lambda x, t: (x - t).square(), lambda x, t: 2 * (x - t), None),
     "smooth_l1_loss": ("", "SmoothL1Loss", lambda p, x, t, r, beta: p.of(beta, NAMES[r])(x, t), _smooth_l1, _smooth_l1_grad, None),
     "huber_loss": ("", None, None, _huber, lambda x, t, delta: (x - t).clamp(-delta, delta), None),
-    "soft_margin_loss": ("", "SoftMarginLoss", lambda p, x, t, r: p.of(NAMES[r])(x, t), lambda x, t: (-t * x).exp().log1p(),
+    "soft_margin_loss": ("", "SoftMarginLoss", lambda p, x, t, r: p.of(NAMES[r])(x, t), lambda x, t: (x * -t).exp().log1p(),
                          lambda x, t: _soft_margin_grad(t, (-t * x).exp()), 0),
     "binary_cross_entropy": ("Tensor? weight, ", "BinaryCrossEntropy", lambda p, x, t, w, r: p.of(NAMES[r])(x, t, w), _bce,
                              lambda x, t, weight: _weighted((x - t) / ((1 - x) * x).clamp_min(1e-12), weight),
