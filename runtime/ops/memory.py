@@ -405,8 +405,10 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         source = UntypedStorage(0)
         size = (0,)
     if isinstance(source, Tensor) and size is None:
+        vc = self._vc
         self._replace(source if source._storage is not None else alias(source))
-        self._vc = None
+        self._vc = vc
+        self._bump()
         return self
     st = source._get_storage() if isinstance(source, Tensor) else source.untyped() if isinstance(source, TypedStorage) else source
     if size is None:
@@ -427,6 +429,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     self._storage, self._offset, self._shape = st, storage_offset, size
     self._stride = None if stride == contiguous_strides(size) else stride
     self.device = st.device
+    self._bump()
     return self
 
 
@@ -439,6 +442,7 @@ def resize_(self, *size, memory_format=contiguous_format):
     check_writable(self)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    self._bump()
     if size == tuple(self._shape):
         return self
     n = numel(size)
