@@ -83,7 +83,7 @@ _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tenso
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
 op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"),
    call=lambda p, x, lambd: p.of(lambd)(x), alias=("nn.functional.hardshrink",),
-   inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) <= lambd, 0, g))
+   inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
 
 
 def _softshrink_promote(common, self, lambd):
