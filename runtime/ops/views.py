@@ -258,6 +258,8 @@ def _prop(f, doc):
 
 
 def _mt(self):
+    if not self._shape:  # deprecated in PyTorch, and the tensor itself
+        return self
     if len(self._shape) < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._shape)}-D tensor.")
     return self.transpose(-2, -1)
