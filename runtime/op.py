@@ -252,7 +252,7 @@ def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=N
     schema: PyTorch's signature string. prim: the PyBoost primitive, on every device unless a backend says otherwise.
     promote: elementwise type promotion (makes it elementwise). derivative: a formula, or {argument: formula}; formulas name what they
     read: g (or g0, g1, gs), out (out0, ...), arguments, ARG_shape, ARG_dtype, needs. prepare(*args) -> args normalises.
-    meta(*args) -> (shape, dtype) or a list of them checks and infers. call(prim, *args) maps arguments to the primitive's order.
+    meta(*args) -> (shape, dtype), with strides where they are not contiguous, or a list of them checks and infers. call(prim, *args) maps arguments to the primitive's order.
     options: method, function, inplace, out (which surfaces exist), alias, non_differentiable, varargs, autocast.
     """
     return _declare(Op(Schema(schema), prim, promote, derivative, meta, prepare, call, None, None, options))
