@@ -3,11 +3,13 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.autograd import no_grad
-from ....runtime.ops.common import T, dt, numel
+from ....runtime.ops.common import LINALG, T, dt, numel
 from ....runtime.tensor import canonical, strided_view
+from ..quiet import quiet
 from ..table import composite, legacy, numpy, pyboost_, without
 
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
+BIASED = FLAGGED + "; NumPy adds the row in place: Add's broadcasting loop takes 80 times as long at 64k elements, the legacy BiasAdd 7 times"
 LACKING = "the primitives lack complex128"
 # BatchMatMul conjugates a complex operand that it transposes: _operand never asks for that
 STACKS = "efdaBsilF"
@@ -66,10 +68,13 @@ def _expanded(t, batch):
 
 
 def _add_row(r, row):
-    """A MindSpore matrix plus a tensor of one row. Add's broadcasting loop takes 45 times as long as BiasAdd from 16k elements on."""
-    if numel(r._shape) < 16384:
+    """A product that nobody else holds, plus a tensor of one row."""
+    if numel(r._shape) < 1024:
         return pyboost.primitive("Add")(r, row._mstensor())
-    return pyboost.primitive("BiasAdd", legacy=True)(r, row._mstensor())
+    a = pyboost.array_of(r, r._shape, row.dtype.np)
+    with quiet():
+        np.add(a, row._array(), out=a)
+    return r
 
 
 def _linear(prim, x, weight, bias):
@@ -107,9 +112,9 @@ def _addmm(prim, c, a, b, beta, alpha):
 
 without("mm bmm _mm _bmm addmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
 without("_linear", "Dense copies its weight transposed at every call")
-for _names, _primitive, _fn, _dtypes in (("mm _mm", "MatMul", _mm, None), ("bmm _bmm", "BatchMatMul", _bmm, STACKS), ("addmm", "MatMul", _addmm, None),
-                                         ("_linear", "MatMul", _linear, None)):
-    pyboost_(_names, _primitive, FLAGGED, _fn, _dtypes, tensors=True)
+for _names, _primitive, _why, _fn, _dtypes in (("mm _mm", "MatMul", FLAGGED, _mm, None), ("bmm _bmm", "BatchMatMul", FLAGGED, _bmm, STACKS),
+                                               ("addmm", "MatMul", BIASED, _addmm, None), ("_linear", "MatMul", BIASED, _linear, None)):
+    pyboost_(_names, _primitive, _why, _fn, _dtypes, tensors=True)
 numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")
 numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="D")
 numpy("addmm", LACKING, lambda c, a, b, beta, alpha: (beta * c if beta else 0) + alpha * (a @ b), dtypes="D")
@@ -131,6 +136,24 @@ def safe_softmax(x, dim, dtype):
     if x._shape and np.isnan(r.select(dim, 0)._array()).any():
         r = r.masked_fill((x == float("-inf")).all(dim, keepdim=True), 0)
     return r
+
+
+@composite("_safe_softmax", "for devices whose memory the host does not see", dtypes="")
+def masked_softmax(x, dim, dtype):
+    r = T.softmax(x, dim, dtype=dtype)
+    return r.masked_fill((x == float("-inf")).all(dim, keepdim=True), 0) if x._shape else r
+
+
+@composite("_cdist", "for devices without the primitive", dtypes="")
+def distances(a, b, p):
+    diff = a.unsqueeze(-2) - b.unsqueeze(-3)
+    return LINALG.vector_norm(diff, p, -1) if diff._shape[-1] else T.zeros(diff._shape[:-1], dtype=a.dtype, device=a.device)
+
+
+@composite("_pdist", "for devices without the primitive", dtypes="")
+def paired(a, p):
+    i, j = T.triu_indices(len(a), len(a), 1, device=a.device)
+    return T._cdist(a.index_select(0, i).unsqueeze(1), a.index_select(0, j).unsqueeze(1), p).reshape(-1)
 
 
 pyboost_("_cdist", "Cdist", INIT, fn=lambda prim, a, b, p: pyboost.primitive("Cdist", p)(a, b) if a.shape[-1] else
