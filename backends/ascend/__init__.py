@@ -32,7 +32,7 @@ class Ascend(backend.Backend):
             if dtype in table.REFUSED:
                 raise NotImplementedError(f"{op.full}: dtype {dtype} is not supported on device npu: {table.REFUSED[dtype]}")
             kind, fn, why = table.binding(op)
-            if kind is None:
+            if fn is None:
                 raise NotImplementedError(f"{op.full}: no kernel for dtype {dtype} on device npu: {why}")
             if kind == "pyboost":
                 prim = pyboost.primitive(fn, target=TARGET)
@@ -86,9 +86,11 @@ class Ascend(backend.Backend):
 
     # ---------------------------------------------------------------- memory
     def mstensor(self, t):
-        """The MindSpore tensor of a Tensor; views are AsStrided over the storage's flat tensor."""
+        """The MindSpore tensor of a Tensor; views are AsStrided over the storage's flat tensor, first of their dtype."""
         if t._ms is None:
-            base = t._storage._ms
+            base, dtype = t._storage._ms, pyboost.ms_dtype(t.dtype)
+            if base.dtype != dtype:
+                base = pyboost.primitive("ViewDtype", target=TARGET)(pyboost.primitive("Reshape", target=TARGET)(base, (-1,)), dtype)
             t._ms = pyboost.primitive("AsStrided", target=TARGET)(base, tuple(t._shape), t.stride(), t._offset)
         return t._ms
 

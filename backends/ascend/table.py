@@ -13,10 +13,15 @@ INPLACE = {"add": "InplaceAddExt", "sub": "InplaceSubExt", "mul": "InplaceMul", 
            "index_add": "InplaceIndexAddExt", "index_copy": "InplaceIndexCopy", "scatter.src": "InplaceScatterSrc",
            "scatter.value": "InplaceScatterValue", "scatter_add": "InplaceScatterAdd"}
 
+# no kernel of its own is ever asked for: drawn on the host, whose stream is PyTorch's, then moved
+DRAWN = frozenset(("_draw", *("_C." + n for n in "_bernoulli multinomial poisson binomial _standard_gamma _sample_dirichlet".split())))
+
 
 def binding(op):
-    """(kind, primitive or function, reason) of an operator: pyboost, composite, or None where it is unsupported."""
+    """(kind, primitive or function, reason) of an operator: pyboost, composite, host, or None where it is unsupported."""
     from .bindings import exists
+    if op.full in DRAWN:
+        return "host", None, "draws PyTorch's numbers, which are moved"
     if op.prim and exists(op.prim):
         return "pyboost", op.prim, ""
     fn = composites().get(op.full)

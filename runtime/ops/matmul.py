@@ -710,7 +710,8 @@ def _distance_slope(diff, dist, g, p):
     return T.where((dist == 0) | (size == 0) if p < 1 else dist == 0, 0.0, slope)
 
 
-op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, method=False)
+op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, method=False,
+   call=lambda prim, x1, x2, p: prim.of(p)(x1, x2))
 
 
 @composite("cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False,
@@ -796,6 +797,7 @@ def _cross_prepare(self, other, dim):
 
 
 op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", prepare=_cross_prepare,
+   call=lambda prim, a, b, dim: prim.of(dim)(a, b),
    meta=lambda self, other, dim: (self._shape, self.dtype),
    derivative={"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim),
                "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)})

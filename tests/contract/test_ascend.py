@@ -2,10 +2,13 @@
 
 import time
 
+import pytest
 import torch
 
 from mindtorch_proxy.backends.ascend import bindings, table
+from mindtorch_proxy.backends.cpu import CPU_BACKEND as cpu
 from mindtorch_proxy.runtime import pyboost
+from mindtorch_proxy.runtime.op import _TENSOR_ONLY, REGISTRY
 
 # operators whose primitive has no Ascend kernel and for which nothing stands in yet: a list that may only shrink
 UNSUPPORTED = set((__import__("pathlib").Path(__file__).parent / "ascend_unsupported.txt").read_text().split())
@@ -32,3 +35,43 @@ def test_no_npu_is_known_in_milliseconds():
     start = time.perf_counter()
     assert torch.npu.is_available() is False
     assert time.perf_counter() - start < 0.05
+
+
+N, I, ZERO_D = float("nan"), float("inf"), torch.tensor(2.)
+X = [[1., N, -2.], [0., 3., I]]
+AT = [[0, 2, 2], [1, 1, 1]]
+SHIFTS = [[torch.iinfo(d).min, 1, 5, torch.iinfo(d).max, 0] for d in (torch.int8, torch.uint8, torch.int64)]
+STAND_INS = [
+    *[("scatter_reduce", (x, d, AT[:len(x)], x[::-1], reduce, include)) for reduce in ("sum", "prod", "mean", "amax", "amin") for include in (True, False)
+      for x, d in ((X, 1), ([[7, -2, 5], [5, 9, -3], [1, 2, 3]], 0), ([[5., 2, 8, 1]] * 2, 1))],
+    *[("scatter_reduce", ([[True, False, True]] * 2, 1, AT, [[False, True, False]] * 2, reduce, False)) for reduce in ("sum", "prod", "amin")],
+    *[("scatter_reduce", (ZERO_D, 0, torch.tensor(0), torch.tensor(3.), reduce, True)) for reduce in ("mean", "prod")],
+    ("scatter_reduce", ([1., 2], 0, torch.zeros(0, dtype=torch.int64), [3.], "prod", False)),
+    *[("index_reduce", (*a, reduce, include)) for reduce in ("prod", "mean", "amax", "amin") for include in (True, False)
+      for a in (([[1., 2], [3, N], [5, 6]], 0, [1, 1, 0, 1], [[4., 8], [3, 2], [N, 1], [0, 7]]), (ZERO_D, 0, [0], torch.tensor(3.)))],
+    *[(name, (x, 1, *dtype)) for name, dtype in (("cumprod", (torch.float32,)), ("logcumsumexp", ())) for x in (X, torch.randn(2, 9), torch.randn(2, 1))],
+    ("cumprod", ([[3, -2, 7, 11, 1 << 61]], 1, torch.int64)), ("cumprod", (ZERO_D, 0, torch.float32)), ("logcumsumexp", ([-I, -I, 1., I], 0)),
+    *[("_isin", a) for a in ((X, [N, 3., -2]), (AT, [2, 2, 7]), (X, torch.zeros(0)), (ZERO_D, [2.]))],
+    *[("_repeat_interleave", (torch.tensor(r, dtype=d),)) for r in ([2, 0, 3, 1], [0, 0], []) for d in (torch.int32, torch.int64)],
+    ("_complex", ([[1.], [I]], [2., N])), ("_conj", (torch.tensor([complex(-I, 2), complex(N, -0.), complex(1, I)]),)),
+    ("angle", (torch.tensor([complex(-I, 2), complex(N, -0.), -1 + 0j]),)), ("angle", ([1., -0., -2, N, I, -I],)),
+    *[(f"bitwise_{side}_shift", a) for side in ("left", "right") for row, d in zip(SHIFTS, (torch.int8, torch.uint8, torch.int64))
+      for a in [(torch.tensor(row, dtype=d)[:, None], torch.tensor([0, 1, 3, 7, 8, 63, 64, 255 if d is torch.uint8 else -1], dtype=d)),
+                (3, torch.tensor(row, dtype=d)), (torch.tensor(row, dtype=d), 2)]],
+    ("lcm", ([0, 4, -6, 0, 9], [3, -6, 4, 0, 9])),
+    *[(name, (*(torch.randn(4, columns) for _ in range(n)), p)) for name, n in (("_cdist", 2), ("_pdist", 1)) for p in (0., 1., 2., 3.5, I)
+      for columns in (3, 0)],
+    ("_nanmedian", (X,)), ("_nanmedian", ([N, N],)), *[("nanmedian.dim", (x, d, d == 1)) for x, d in ((X, 1), (X, 0), ([[3, 1, 2, 4]], 1), (ZERO_D, 0))],
+    ("_safe_softmax", ([[-I, -I], [0., -I]], 1, None)),
+]
+
+
+@pytest.mark.parametrize("name, args", STAND_INS, ids=[f"{name}-{i}" for i, (name, _) in enumerate(STAND_INS)])
+def test_stand_ins_give_the_operator_s_results_by_operators_that_ascend_has(name, args):
+    op = next(o for ns in [*REGISTRY.values(), _TENSOR_ONLY] for group in ns.values() for o in group if o.full == name)
+    args = [torch.tensor(a) if isinstance(a, list) else a for a in args]
+    want = op.call(*args)
+    before = {impl: impl.calls for impl in cpu.impls}
+    got = table.composites()[name](*args)
+    torch.testing.assert_close(got, want, equal_nan=True)
+    assert not {impl.op.full for impl in cpu.impls if impl.calls != before.get(impl, 0)} & UNSUPPORTED

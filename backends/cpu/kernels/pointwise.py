@@ -7,7 +7,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.dtypes import bool_
-from ....runtime.ops.common import T
+from ....runtime.ops.common import T, Tensor
 from .. import CPU_BACKEND, _ms_out
 from ..arrays import select
 from ..table import INTS, SPREAD, composite, legacy, numpy, pyboost_, update, without
@@ -373,12 +373,31 @@ def _round_decimals(x, n):
 
 # ------------------------------------------------------------------------------------------------ for devices without a primitive
 # these take no dtype of the CPU's: another backend, which has neither legacy primitives nor NumPy, finds them here
+def _lcm(a, b):
+    g = T.gcd(a, b)
+    return (a // T.where(g == 0, 1, g) * b).abs()
+
+
+def _shift(by, beyond):
+    """By powers of two, in two steps: 2 ** n itself may be no number of the dtype."""
+    def fn(a, n):
+        like = a if isinstance(a, Tensor) else n
+        a, n = (t if isinstance(t, Tensor) else T.full((), t, dtype=like.dtype, device=like.device) for t in (a, n))
+        within = (n >= 0) & (n < 8 * a.dtype.itemsize)
+        n = n.masked_fill(~within, 0)
+        return T.where(within, by(by(a, 2 ** (n // 2)), 2 ** (n - n // 2)), beyond(a))
+    return fn
+
+
 for _name, _fn in {
         "fmax": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.maximum(a, b))),
         "hypot": lambda a, b: T.sqrt(a * a + b * b),
         "fmin": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.minimum(a, b))), "signbit": lambda x: (x < 0) | (x == 0) & (1 / x < 0),
         "copysign": lambda a, b: T.where(T.signbit(b), -T.abs(a), T.abs(a)),
         "heaviside": lambda x, v: T.where(x == 0, v, (x > 0).to(x.dtype)),
+        "_complex": lambda re, im: T.view_as_complex(T.stack(T.broadcast_tensors(re, im), -1)), "_conj": lambda x: T.complex(x.real, -x.imag),
+        "angle": lambda x: T.atan2(x.imag, x.real) if x.dtype.is_complex else T.where(x != x, x, (x < 0).to(x.dtype) * np.pi),
+        "lcm": _lcm, "bitwise_left_shift": _shift(T.mul, lambda a: 0), "bitwise_right_shift": _shift(T.floor_divide, lambda a: -(a < 0).to(a.dtype)),
         "special.entr": lambda x: -T.xlogy(x, x), "special.xlog1py": lambda x, y: T.where(x == 0, 0, x * T.log1p(y))}.items():
     composite(_name, why="no primitive", dtypes="")(_fn)
 
