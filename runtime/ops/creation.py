@@ -1,4 +1,5 @@
 """Tensors from nothing, from numbers, from arrays."""
+import math
 
 import numpy as np
 
@@ -434,11 +435,9 @@ arange_op = op(
 
 
 def arange_size(start, end, step, dtype):
-    import math
-
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
+    if not (start.__class__ is int is end.__class__ or math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (step > 0) != (end > start) and start != end:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
@@ -446,7 +445,7 @@ def arange_size(start, end, step, dtype):
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")
-        return max(-((start - end) // step), 0)
+        return (end - start + step - (1 if step > 0 else -1)) // step
     return max(math.ceil((end - start) / step), 0)
 
 
@@ -461,9 +460,10 @@ def arange_start(start, end, step, dtype, layout, device, requires_grad, pin_mem
 
 
 def _arange(start, end, step, dtype, device, requires_grad):
-    start, end, step = (x.item() if hasattr(x, "item") else x for x in (start, end, step))
+    if not start.__class__ is end.__class__ is step.__class__ is int:
+        start, end, step = (x.item() if hasattr(x, "item") else x for x in (start, end, step))
     if dtype is None:
-        dtype = dt.int64 if all(isinstance(x, int) for x in (start, end, step)) else dt.get_default_dtype()
+        dtype = dt.int64 if isinstance(start, int) and isinstance(end, int) and isinstance(step, int) else dt.get_default_dtype()
     return _flag(arange_op.call(start, end, step, dtype, place(device)), requires_grad)
 
 

@@ -17,6 +17,8 @@ def _wrapped(value, dtype):
 
 @numpy("_arange", "Arange has no CPU kernel; the legacy Range takes 0-d tensors only and costs 30 us more at 64 elements")
 def _arange(start, end, step, dtype, device):
+    if dtype is dt.int64:
+        return np.arange(int(start), int(end), int(step))
     n = arange_size(start, end, step, dtype)
     if dtype.category == 1:
         return (int(start) + np.arange(n) * int(step)).astype(dtype.np)
