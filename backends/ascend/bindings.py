@@ -2,6 +2,7 @@
 import functools
 import mmap
 import os
+from contextlib import suppress
 
 
 @functools.cache
@@ -54,10 +55,8 @@ def used(op):
     def recorder(*args):
         seen.append(len(args))
     args = [_Any() for _ in op.schema.args] if op.promote is None else [_Any() for _ in (*op.operands, *op.attrs)]
-    try:
+    with suppress(Exception):  # a mapping that looks into its arguments before the call cannot be counted with stand-ins
         op.prim_call(recorder, *args) if op.prim_call else recorder(*args)
-    except Exception:  # a mapping that looks into its arguments cannot be counted with stand-ins
-        return None
     return seen[0] if seen else None
 
 
@@ -86,7 +85,9 @@ def table():
                 note = why
                 if kind == "pyboost":
                     have, n = arity(o.prim), used(o)
-                    if have and n is not None and not have[0] <= n <= have[1]:
+                    if have is None and o.prim_call is None:
+                        note = "called without its constructor's arguments"
+                    elif have and n is not None and not have[0] <= n <= have[1]:
                         note = f"called with {n} arguments, takes {have[0]} to {have[1]}"
                 rows.append((o.full, o.prim or "-", kind or "unsupported", note))
     return sorted(rows)

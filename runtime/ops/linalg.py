@@ -409,7 +409,14 @@ def _triangular_grads(g, self, out, upper, left, unitriangular, needs):
     return _triangle(-(gB @ mH(out) if left else mH(out) @ gB), upper, unitriangular) if needs[0] else None, gB
 
 
-op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+def _triangular_call(prim, A, B, upper, left, unitriangular):
+    if not left:
+        raise NotImplementedError("linalg.solve_triangular: the primitive solves from the left only")
+    return prim(B, A, upper, False, unitriangular)[0]
+
+
+op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", "TriangularSolve",
+   call=_triangular_call,
    prepare=_triangular_prepare, meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype),
    derivative={("self", "B"): _triangular_grads})
 
@@ -728,7 +735,7 @@ def _qr_meta(A, mode):
     return [((0,), A.dtype) if mode == "r" else column((*batch, m, k), A.dtype), column((*batch, k, n), A.dtype)]
 
 
-qr_op = op("linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", meta=_qr_meta, derivative=_qr_grad, empty_ok=True)
+qr_op = op("linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", "LinalgQr", meta=_qr_meta, derivative=_qr_grad, empty_ok=True)
 
 
 @composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)")

@@ -2,13 +2,16 @@
 
 import time
 
+import numpy as np
 import pytest
 import torch
 
+from mindtorch_proxy.backends import ascend
 from mindtorch_proxy.backends.ascend import bindings, table
 from mindtorch_proxy.backends.cpu import CPU_BACKEND as cpu
 from mindtorch_proxy.runtime import pyboost
 from mindtorch_proxy.runtime.op import _TENSOR_ONLY, REGISTRY
+from mindtorch_proxy.runtime.tensor import wrap
 
 # operators whose primitive has no Ascend kernel and for which nothing stands in yet: a list that may only shrink
 UNSUPPORTED = set((__import__("pathlib").Path(__file__).parent / "ascend_unsupported.txt").read_text().split())
@@ -35,6 +38,18 @@ def test_no_npu_is_known_in_milliseconds():
     start = time.perf_counter()
     assert torch.npu.is_available() is False
     assert time.perf_counter() - start < 0.05
+
+
+def test_a_view_of_another_dtype_reads_the_same_memory(monkeypatch):
+    monkeypatch.setattr(ascend, "TARGET", "CPU")
+    x = wrap(pyboost.tensor_from_array(np.arange(12, dtype=np.float32).reshape(3, 4)), (3, 4), torch.float32, torch.device("npu"))
+    parts = torch.view_as_complex(x.view(3, 2, 2))[1:, 1]
+    assert parts.imag._mstensor().asnumpy().tolist() == [7, 11]
+    if pyboost.primitive_class("ViewDtype") is None:  # 2.7 has none
+        with pytest.raises(NotImplementedError, match="ViewDtype"):
+            parts._mstensor()
+    else:
+        assert parts._mstensor().asnumpy().tolist() == [6 + 7j, 10 + 11j]
 
 
 N, I, ZERO_D = float("nan"), float("inf"), torch.tensor(2.)
