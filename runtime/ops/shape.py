@@ -441,11 +441,10 @@ def _copies():
             ("view", "ScalarType dtype", False), ("view_as_complex", "", False), ("view_as_real", "", False)):
         overload = ".dim" if args == "int[1] dim" else ".dtype" if args == "ScalarType dtype" else ""
 
-        def f(self, *rest, _n={"alias": "_alias", "slice": "_slice"}.get(name, name), _a=args, _many=many):
-            kw = {}
+        def f(self, *rest, _n={"alias": "_alias", "slice": "_slice", "view": "reshape" if "int" in args else "view"}.get(name, name), _a=args, _many=many):
             if "implicit" in _a:
                 *rest, implicit = rest
-            view = getattr(T if _n.startswith("view_as") else M, _n)(self, *rest, **kw)
+            view = self.detach() if _n == "detach" else getattr(T if _n.startswith("view_as") else M, _n)(self, *rest)
             return tuple(v.clone(memory_format=contiguous_format) for v in view) if _many else view.clone(memory_format=contiguous_format)
         composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=False, out=True)(f)
 
