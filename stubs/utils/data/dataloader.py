@@ -14,10 +14,11 @@ from typing import Generic, TypeVar
 import torch
 
 from ... import multiprocessing
-from . import _utils
+from . import _utils, graph_settings
 from ._utils import ExceptionWrapper
 from ._utils.collate import default_collate, default_convert
-from ._utils.worker import _IterableDatasetStopIteration, _ResumeIteration, get_worker_info
+from ._utils.worker import _IterableDatasetStopIteration, _ResumeIteration, _seed_pipes, get_worker_info
+from .datapipes.datapipe import IterDataPipe, MapDataPipe, _IterDataPipeSerializationWrapper, _MapDataPipeSerializationWrapper
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -61,13 +62,18 @@ class DataLoader(Generic[_T_co]):
             raise ValueError("prefetch_factor option should be non-negative")
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
-        self.dataset, self.num_workers, self.pin_memory, self.pin_memory_device = dataset, num_workers, pin_memory, pin_memory_device
+        self.dataset = (_IterDataPipeSerializationWrapper(dataset) if isinstance(dataset, IterDataPipe) else
+                        _MapDataPipeSerializationWrapper(dataset) if isinstance(dataset, MapDataPipe) else dataset)
+        self.num_workers, self.pin_memory, self.pin_memory_device = num_workers, pin_memory, pin_memory_device
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.timeout, self.worker_init_fn, self.in_order, self.generator = timeout, worker_init_fn, in_order, generator
         self.multiprocessing_context = multiprocessing_context
         stream = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if stream else _DatasetKind.Map
         if stream:
+            if isinstance(dataset, IterDataPipe):   # as in PyTorch, a shuffler that this adds is not part of the dataset
+                graph_settings.apply_shuffle_settings(dataset, shuffle)
+                shuffle = None
             for name, value, allowed in (("shuffle", shuffle, (False, None)), ("sampler", sampler, (None,)),
                                          ("batch_sampler", batch_sampler, (None,))):
                 if not any(value is a for a in allowed):
@@ -171,6 +177,7 @@ class _BaseDataLoaderIter:
         if loader.pin_memory and not self._pin_memory:
             warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
                           stacklevel=2)
+        self._seed_pipes(loader)
         self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
         self._make_fetcher = functools.partial(_make_fetcher, self._dataset, self._dataset_kind, self._auto_collation, self._collate_fn,
                                                self._drop_last)
@@ -178,6 +185,13 @@ class _BaseDataLoaderIter:
 
     def __iter__(self):
         return self
+
+    def _seed_pipes(self, loader):
+        """Draw the seed from which the random pipes of every process take theirs."""
+        self._shared_seed = None
+        if isinstance(self._dataset, IterDataPipe):
+            self._shared_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
+            _seed_pipes(self._dataset, self._shared_seed)
 
     def _reset(self, loader, first_iter=False):
         self._sampler_iter, self._num_yielded = iter(self._index_sampler), 0
@@ -212,6 +226,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         super().__init__(loader)
         if self._timeout != 0:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
+            graph_settings.apply_sharding(self._dataset, 1, 0)
         self._dataset_fetcher = self._make_fetcher()
 
     def _next_data(self):
@@ -236,7 +252,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             index_queue.cancel_join_thread()
             worker = context.Process(target=_utils.worker._worker_loop, daemon=True, args=(
                 self._make_fetcher, self._dataset_kind == _DatasetKind.Iterable, index_queue, self._data_queue, self._done, self._base_seed,
-                loader.worker_init_fn, i, self._num_workers, self._pid))
+                loader.worker_init_fn, i, self._num_workers, self._pid, self._shared_seed))
             worker.start()
             self._workers.append(worker)
 
@@ -248,9 +264,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._turn = itertools.cycle(range(self._num_workers))
         if first_iter:
             self._start(loader)
+            self._seed_pipes(loader)   # the workers keep the seed of before; what it draws from the generator counts
         else:
+            self._seed_pipes(loader)
             for q in self._index_queues:
-                q.put(_ResumeIteration())
+                q.put(_ResumeIteration(self._shared_seed))
             waiting = self._num_workers
             while waiting:   # what is left of the last epoch comes before the answers
                 waiting -= isinstance(self._get_data()[0], _ResumeIteration)

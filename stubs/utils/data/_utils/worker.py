@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from .. import graph_settings
+from ..datapipes.datapipe import IterDataPipe, MapDataPipe
 from . import MP_STATUS_CHECK_INTERVAL, ExceptionWrapper
 
 
@@ -45,8 +47,13 @@ def _generate_state(base_seed, worker_id):
     return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
 
 
+def _seed_pipes(dataset, seed):
+    """Give the random pipes of a dataset seeds that follow from one."""
+    graph_settings.apply_random_seed(dataset, torch.Generator().manual_seed(seed))
+
+
 def _worker_loop(make_fetcher, dataset_kind_is_iterable, index_queue, data_queue, done_event, base_seed, init_fn, worker_id, num_workers,
-                 parent):
+                 parent, shared_seed):
     """Take ``(number, indices)`` from the one queue, put ``(number, batch)`` into the other; None ends."""
     global _worker_info
     try:
@@ -55,10 +62,15 @@ def _worker_loop(make_fetcher, dataset_kind_is_iterable, index_queue, data_queue
         random.seed(seed)
         torch.manual_seed(seed)
         np.random.seed(_generate_state(base_seed, worker_id))
-        _worker_info = WorkerInfo(worker_id, num_workers, seed, make_fetcher.args[0])
+        dataset = make_fetcher.args[0]
+        if shared_seed is not None:
+            _seed_pipes(dataset, shared_seed)
+        _worker_info = WorkerInfo(worker_id, num_workers, seed, dataset)
         where = f"in DataLoader worker process {worker_id}"
         error = fetcher = None
         try:
+            if isinstance(dataset, (IterDataPipe, MapDataPipe)):
+                graph_settings.apply_sharding(dataset, num_workers, worker_id)
             if init_fn is not None:
                 init_fn(worker_id)
             fetcher = make_fetcher()
@@ -74,6 +86,8 @@ def _worker_loop(make_fetcher, dataset_kind_is_iterable, index_queue, data_queue
                 break
             if isinstance(request, _ResumeIteration):
                 data_queue.put((request, None))
+                if request.seed is not None:
+                    _seed_pipes(dataset, request.seed)
                 ended, fetcher = False, make_fetcher()
                 continue
             if done_event.is_set() or ended:

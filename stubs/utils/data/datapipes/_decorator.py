@@ -1,0 +1,65 @@
+"""Decorators of pipes: their names as methods, their determinism. Those that check types are not here."""
+from .datapipe import IterDataPipe, MapDataPipe
+
+_determinism = False
+
+
+class functional_datapipe:
+    """Make a pipe a method, under a name, of the pipes it can take."""
+    def __init__(self, name, enable_df_api_tracing=False):
+        self.name, self.enable_df_api_tracing = name, enable_df_api_tracing
+
+    def __call__(self, cls):
+        for kind in (IterDataPipe, MapDataPipe):
+            if issubclass(cls, kind):
+                kind.register_datapipe_as_function(self.name, cls, self.enable_df_api_tracing)
+        return cls
+
+
+class guaranteed_datapipes_determinism:
+    """Refuse pipes that are marked non-deterministic."""
+    def __init__(self):
+        global _determinism
+        self.prev, _determinism = _determinism, True
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *error):
+        global _determinism
+        _determinism = self.prev
+
+
+class non_deterministic:
+    """Mark a pipe as non-deterministic: always, or where a function of its arguments says so."""
+    def __init__(self, arg):
+        self.cls = self.deterministic_fn = None
+        if isinstance(arg, type):
+            if not issubclass(arg, IterDataPipe):
+                raise TypeError(f"Only `IterDataPipe` can be decorated with `non_deterministic`, but {arg.__name__} is found")
+            self.cls = arg
+        elif callable(arg):
+            self.deterministic_fn = arg
+        else:
+            raise TypeError(f"{arg} can not be decorated by non_deterministic")
+
+    def __call__(self, *args, **kwargs):
+        if self.cls is not None:
+            return self._make(True, "", args, kwargs)
+        if not (isinstance(args[0], type) and issubclass(args[0], IterDataPipe)):
+            raise TypeError(f"Only `IterDataPipe` can be decorated, but {args[0].__name__} is found")
+        self.cls = args[0]
+        return self.deterministic_wrapper_fn
+
+    def deterministic_wrapper_fn(self, *args, **kwargs):
+        random = self.deterministic_fn(*args, **kwargs)
+        if not isinstance(random, bool):
+            raise TypeError("deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but "
+                            f"{type(random)} is found")
+        return self._make(random, " with the inputs", args, kwargs)
+
+    def _make(self, random, when, args, kwargs):
+        if _determinism and random:
+            raise TypeError(f"{self.cls.__name__} is non-deterministic{when}, but you set 'guaranteed_datapipes_determinism'. You can turn "
+                            "off determinism for this DataPipe if that is acceptable for your application")
+        return self.cls(*args, **kwargs)

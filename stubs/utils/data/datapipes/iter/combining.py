@@ -1,0 +1,199 @@
+"""One stream of several, several of one."""
+import copy as copying
+import warnings
+from collections import deque
+
+from .._decorator import functional_datapipe
+from ..datapipe import _FEEDBACK, IterDataPipe, _describe
+from ..utils.common import StreamWrapper, _check_unpickable_fn, _lengths
+
+__all__ = ["ConcaterIterDataPipe", "DemultiplexerIterDataPipe", "ForkerIterDataPipe", "MultiplexerIterDataPipe", "ZipperIterDataPipe"]
+
+
+@functional_datapipe("concat")
+class ConcaterIterDataPipe(IterDataPipe):
+    """Streams one after the other."""
+    def __init__(self, *datapipes):
+        if not datapipes:
+            raise ValueError("Expected at least one DataPipe, but got nothing")
+        if not all(isinstance(d, IterDataPipe) for d in datapipes):
+            raise TypeError("Expected all inputs to be `IterDataPipe`")
+        self.datapipes = datapipes
+
+    def __iter__(self):
+        for d in self.datapipes:
+            yield from d
+
+    def __len__(self):
+        return sum(_lengths(self, *self.datapipes))
+
+
+@functional_datapipe("mux")
+class MultiplexerIterDataPipe(IterDataPipe):
+    """A sample of each stream in turn, until one ends."""
+    def __init__(self, *datapipes):
+        self.datapipes = datapipes
+
+    def __iter__(self):
+        for row in zip(*self.datapipes):
+            yield from row
+
+    def __len__(self):
+        return min(_lengths(self, *self.datapipes)) * len(self.datapipes)
+
+
+@functional_datapipe("zip")
+class ZipperIterDataPipe(IterDataPipe):
+    """Tuples of a sample of each stream, until one ends."""
+    def __init__(self, *datapipes):
+        if not all(isinstance(d, IterDataPipe) for d in datapipes):
+            raise TypeError("All inputs are required to be `IterDataPipe` for `ZipIterDataPipe`.")
+        self.datapipes = datapipes
+
+    def __iter__(self):
+        yield from zip(*self.datapipes)
+
+    def __len__(self):
+        return min(_lengths(self, *self.datapipes))
+
+
+class _Splitter(IterDataPipe):
+    """The source of several children: a queue for each holds what another one's need has drawn."""
+    copy_fn = None
+
+    def __init__(self, datapipe, num_instances, buffer_size):
+        self.main_datapipe, self.num_instances, self.buffer_size = datapipe, num_instances, buffer_size
+        if buffer_size < 0:
+            warnings.warn(f"Unlimited buffer size is set for `{self._verb}`, please be aware of OOM at random places", stacklevel=3)
+        self.reset()
+
+    def reset(self):
+        self._datapipe_iterator, self._exhausted = None, False
+        self._buffers, self._stopped = [deque() for _ in range(self.num_instances)], [True] * self.num_instances
+
+    def __getstate__(self):   # an iteration is not pickled
+        return {k: v for k, v in super().__getstate__().items() if k not in ("_datapipe_iterator", "_buffers")}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.reset()
+
+    def get_next_element_by_instance(self, instance_id):
+        if self._datapipe_iterator is None and self._stopped[instance_id]:
+            self._datapipe_iterator, self._exhausted = iter(self.main_datapipe), False
+            self._stopped = [False] * self.num_instances
+        mine = self._buffers[instance_id]
+        try:
+            while not self._stopped[instance_id]:
+                while not mine and not self._exhausted:
+                    try:
+                        value = next(self._datapipe_iterator)
+                    except StopIteration:
+                        self._exhausted, self._datapipe_iterator = True, None
+                        break
+                    for i in self._owners(value):
+                        self._buffers[i].append(value)
+                    waiting = self._measure(len(b) for b in self._buffers if b is not mine)
+                    if 0 <= self.buffer_size < waiting:
+                        raise BufferError(f"{self._name}IterDataPipe buffer overflow, buffer size {self.buffer_size} is insufficient.")
+                if not mine:
+                    break
+                yield mine.popleft() if self.copy_fn is None else self.copy_fn(mine.popleft())
+        finally:
+            self._stopped[instance_id] = True
+            mine.clear()
+            if all(self._stopped):
+                self._datapipe_iterator = None
+
+    def is_every_instance_exhausted(self):
+        return self._exhausted and all(self._stopped)
+
+
+class _ChildDataPipe(IterDataPipe):
+    """One of the streams. They begin anew together: the first that does so resets the source, which ends the others' iterators."""
+    def __init__(self, main_datapipe, instance_id):
+        self.main_datapipe, self.instance_id = main_datapipe, instance_id
+
+    def __iter__(self):
+        return self.main_datapipe.get_next_element_by_instance(self.instance_id)
+
+    def __len__(self):
+        return len(self.main_datapipe)
+
+    def _begin(self):
+        main = self.main_datapipe
+        if main._valid_iterator_id == self._valid_iterator_id:
+            if main._valid_iterator_id >= 0 and not main.is_every_instance_exhausted():
+                warnings.warn("Some child DataPipes are not exhausted when __iter__ is called. We are resetting the buffer and each child "
+                              "DataPipe will read from the start again.", stacklevel=3)
+            main._begin()
+        self._valid_iterator_id = main._valid_iterator_id
+        return self._valid_iterator_id
+
+    def _check(self, iterator_id):
+        if not iterator_id == self._valid_iterator_id == self.main_datapipe._valid_iterator_id:
+            raise RuntimeError("This iterator has been invalidated, because a new iterator has been created from one of the ChildDataPipes "
+                               f"of {_describe(self.main_datapipe)}.{_FEEDBACK}")
+
+
+class _ForkerIterDataPipe(_Splitter):
+    _verb, _name, _measure = "fork", "Forker", max
+
+    def __init__(self, datapipe, num_instances, buffer_size=1000, copy=None):
+        copies = {None: None, "shallow": copying.copy, "deep": copying.deepcopy}
+        super().__init__(datapipe, num_instances, buffer_size)
+        if copy not in copies:
+            raise ValueError(f"Unknown copy method `{copy}` requested, choose one of None, `shallow` or `deep`.")
+        self.copy_fn = copies[copy]
+
+    def _owners(self, value):
+        return range(self.num_instances)
+
+    def __len__(self):
+        return len(self.main_datapipe)
+
+
+class _DemultiplexerIterDataPipe(_Splitter):
+    _verb, _name, _measure = "demux", "Demultiplexer", sum
+
+    def __init__(self, datapipe, num_instances, classifier_fn, drop_none, buffer_size):
+        super().__init__(datapipe, num_instances, buffer_size)
+        self.classifier_fn, self.drop_none = classifier_fn, drop_none
+
+    def _owners(self, value):
+        owner = self.classifier_fn(value)
+        if owner is None and self.drop_none:
+            StreamWrapper.close_streams(value)
+            return ()
+        if owner is None or not 0 <= owner < self.num_instances:
+            raise ValueError(f"Output of the classification fn should be between 0 and {self.num_instances - 1}. {owner} is returned.")
+        return (owner,)
+
+    def __len__(self):
+        raise TypeError
+
+
+def _check_instances(n):
+    if n < 1:
+        raise ValueError(f"Expected `num_instances` larger than 0, but {n} is found")
+
+
+@functional_datapipe("fork")
+class ForkerIterDataPipe(IterDataPipe):
+    """Several streams of all the samples."""
+    def __new__(cls, datapipe, num_instances, buffer_size=1000, copy=None):
+        _check_instances(num_instances)
+        if num_instances == 1:
+            return datapipe
+        main = _ForkerIterDataPipe(datapipe, num_instances, buffer_size, copy)
+        return [_ChildDataPipe(main, i) for i in range(num_instances)]
+
+
+@functional_datapipe("demux")
+class DemultiplexerIterDataPipe(IterDataPipe):
+    """Several streams, each of the samples to which a function gives its number."""
+    def __new__(cls, datapipe, num_instances, classifier_fn, drop_none=False, buffer_size=1000):
+        _check_instances(num_instances)
+        _check_unpickable_fn(classifier_fn)
+        main = _DemultiplexerIterDataPipe(datapipe, num_instances, classifier_fn, drop_none, buffer_size)
+        return [_ChildDataPipe(main, i) for i in range(num_instances)]

@@ -1,0 +1,23 @@
+"""Files of folders."""
+from .._decorator import functional_datapipe
+from ..datapipe import IterDataPipe
+from ..utils.common import get_file_pathnames_from_root
+from .utils import IterableWrapperIterDataPipe, _known_length
+
+__all__ = ["FileListerIterDataPipe"]
+
+
+@functional_datapipe("list_files")
+class FileListerIterDataPipe(IterDataPipe):
+    """The paths of the files in folders."""
+    def __init__(self, root=".", masks="", *, recursive=False, abspath=False, non_deterministic=False, length=-1):
+        root = [root] if isinstance(root, str) else root
+        self.datapipe = root if isinstance(root, IterDataPipe) else IterableWrapperIterDataPipe(root)
+        self.masks, self.recursive, self.abspath, self.length = masks, recursive, abspath, length
+        self.non_deterministic = non_deterministic
+
+    def __iter__(self):
+        for path in self.datapipe:
+            yield from get_file_pathnames_from_root(path, self.masks, self.recursive, self.abspath, self.non_deterministic)
+
+    __len__ = _known_length

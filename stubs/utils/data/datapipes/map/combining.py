@@ -1,0 +1,47 @@
+"""One pipe of several."""
+from .._decorator import functional_datapipe
+from ..datapipe import MapDataPipe
+from ..utils.common import Sized
+
+__all__ = ["ConcaterMapDataPipe", "ZipperMapDataPipe"]
+
+
+class _Combined(MapDataPipe):
+    def __init__(self, *datapipes):
+        if not datapipes:
+            raise ValueError("Expected at least one DataPipe, but got nothing")
+        for kind in (MapDataPipe, Sized):
+            if not all(isinstance(d, kind) for d in datapipes):
+                raise TypeError(f"Expected all inputs to be `{kind.__name__}`")
+        self.datapipes = datapipes
+
+
+@functional_datapipe("concat")
+class ConcaterMapDataPipe(_Combined):
+    """Pipes one after the other."""
+    def __getitem__(self, index):
+        offset = 0
+        for d in self.datapipes:
+            if index - offset < len(d):
+                return d[index - offset]
+            offset += len(d)
+        raise IndexError(f"Index {index} is out of range.")
+
+    def __len__(self):
+        return sum(map(len, self.datapipes))
+
+
+@functional_datapipe("zip")
+class ZipperMapDataPipe(_Combined):
+    """Pipes side by side."""
+    def __getitem__(self, index):
+        row = []
+        for d in self.datapipes:
+            try:
+                row.append(d[index])
+            except IndexError as e:
+                raise IndexError(f"Index {index} is out of range for one of the input MapDataPipes {d}.") from e
+        return tuple(row)
+
+    def __len__(self):
+        return min(map(len, self.datapipes))

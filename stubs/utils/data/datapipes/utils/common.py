@@ -1,0 +1,124 @@
+"""What several pipes need: checks of functions and columns, files, streams."""
+import fnmatch
+import functools
+import importlib.util
+import inspect
+import os
+import warnings
+from collections.abc import Iterable, Sized
+
+__all__ = ["validate_input_col", "StreamWrapper", "get_file_binaries_from_pathnames", "get_file_pathnames_from_root", "match_masks"]
+
+
+def _lengths(pipe, *sources):
+    """The lengths of the sources; TypeError if one has none."""
+    if not all(isinstance(s, Sized) for s in sources):
+        raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
+    return [len(s) for s in sources]
+
+
+def _check_unpickable_fn(fn):
+    """fn must be callable; without dill, warn of a function that pickle cannot write."""
+    if not callable(fn):
+        raise TypeError(f"A callable function is expected, but {type(fn)} is provided.")
+    fn = fn.func if isinstance(fn, functools.partial) else fn
+    name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    for mark, kind in (("<locals>", "Local"), ("<lambda>", "Lambda")):
+        if mark in name and importlib.util.find_spec("dill") is None:
+            warnings.warn(f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.",
+                          stacklevel=3)
+            return
+
+
+def validate_input_col(fn, input_col):
+    """ValueError unless fn can be called with as many values as there are columns."""
+    try:
+        signature = inspect.signature(fn)
+    except ValueError:   # a builtin that does not tell
+        return
+    needed = len(input_col) if isinstance(input_col, (list, tuple)) else 1
+    inner = fn.func if isinstance(fn, functools.partial) else fn
+    name, parameters = getattr(inner, "__name__", repr(inner)), signature.parameters.values()
+    keywords = sum(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters)
+    if keywords:
+        raise ValueError(f"The function {name} takes {keywords} non-default keyword-only parameters, which is not allowed.")
+    try:
+        signature.bind(*range(needed))
+    except TypeError:
+        positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        raise ValueError(f"The function {name} takes {positional} positional parameters, but {needed} are required.") from None
+
+
+def _call(fn, data, columns):
+    """fn of a sample, or of some of its columns."""
+    if columns is None:
+        return fn(data)
+    return fn(*(data[c] for c in columns)) if isinstance(columns, (list, tuple)) else fn(data[columns])
+
+
+def match_masks(name, masks):
+    """Whether a name fits one of the patterns; no pattern fits all."""
+    return not masks or any(fnmatch.fnmatch(name, m) for m in ([masks] if isinstance(masks, str) else masks))
+
+
+def get_file_pathnames_from_root(root, masks, recursive=False, abspath=False, non_deterministic=False):
+    """The files of a folder whose names fit."""
+    def fail(error):
+        warnings.warn(f"{error.filename} : {error.strerror}", stacklevel=2)
+        raise error
+
+    if os.path.isfile(root):
+        if match_masks(os.path.basename(root), masks):
+            yield os.path.abspath(root) if abspath else root
+        return
+    for folder, folders, files in os.walk(root, onerror=fail):
+        folder = os.path.abspath(folder) if abspath else folder
+        if not non_deterministic:
+            files.sort()
+            folders.sort()
+        yield from (os.path.join(folder, f) for f in files if match_masks(f, masks))
+        if not recursive:
+            return
+
+
+def get_file_binaries_from_pathnames(pathnames, mode, encoding=None):
+    """Pairs of a path and its opened file."""
+    for path in pathnames if isinstance(pathnames, Iterable) else [pathnames]:
+        if not isinstance(path, str):
+            raise TypeError(f"Expected string type for pathname, but got {type(path)}")
+        yield path, StreamWrapper(open(path, f"r{mode}" if mode in ("b", "t") else mode, encoding=encoding))
+
+
+class StreamWrapper:
+    """A file that is closed when it is dropped."""
+    def __init__(self, file_obj, name=None):
+        self.file_obj, self.name, self.closed = file_obj, name, False
+
+    @classmethod
+    def close_streams(cls, v, depth=0):
+        """Close every stream in a sample."""
+        if isinstance(v, StreamWrapper):
+            v.close()
+        elif isinstance(v, (dict, list, tuple)) and depth < 10:
+            for x in v.values() if isinstance(v, dict) else v:
+                cls.close_streams(x, depth + 1)
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["file_obj"], name)
+
+    def close(self, *args, **kwargs):
+        if not self.closed:
+            self.closed = True
+            self.file_obj.close(*args, **kwargs)
+
+    def __del__(self):
+        self.close()
+
+    def __iter__(self):
+        yield from self.file_obj
+
+    def __next__(self):
+        return next(self.file_obj)
+
+    def __repr__(self):
+        return f"StreamWrapper<{self.file_obj!r}>" if self.name is None else f"StreamWrapper<{self.name},{self.file_obj!r}>"

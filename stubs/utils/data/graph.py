@@ -1,0 +1,40 @@
+"""Which pipes a pipe is made from."""
+from collections import deque
+
+from .datapipes.datapipe import IterDataPipe, MapDataPipe, _DataPipeSerializationWrapper
+
+__all__ = ["traverse_dps"]
+
+
+def _sources(pipe):
+    """The pipes in the state of a pipe, also inside containers, each once."""
+    found, seen = {}, set()
+
+    def look(x):
+        if isinstance(x, (IterDataPipe, MapDataPipe)):
+            found.setdefault(id(x), x)
+        elif isinstance(x, (dict, list, tuple, set, frozenset, deque)) and id(x) not in seen:
+            seen.add(id(x))
+            for y in x:
+                look(y)
+            if isinstance(x, dict):
+                for y in x.values():
+                    look(y)
+
+    # what pickle would write, without writing it: functions that pickle refuses do not matter here
+    look(vars(pipe) if isinstance(pipe, _DataPipeSerializationWrapper) else pipe.__reduce_ex__(2)[1:3])
+    return found.values()
+
+
+def traverse_dps(datapipe):
+    """The graph of a pipe: ``{id: (pipe, graph of its sources)}``."""
+    if not isinstance(datapipe, (IterDataPipe, MapDataPipe)):
+        raise RuntimeError(f"Expected `IterDataPipe` or `MapDataPipe`, but {type(datapipe)} is found")
+
+    def graph(pipe, users):
+        users, sources = users | {id(pipe)}, {}
+        for source in _sources(pipe):
+            if id(source) not in users:
+                sources.update(graph(source, users))
+        return {id(pipe): (pipe, sources)}
+    return graph(datapipe, frozenset())
