@@ -250,7 +250,7 @@ class Cpu(backend.Backend):
                     r = impl.fn(*conv)
             else:
                 r = impl.fn(*conv)
-        if low is None and op.first is not None and args[op.first] is not None:
+        if low is None and (args[op.first] is not None if op.first is not None else not op.tensor_args and switch is None):
             (op.large if large else op.quick)[key] = self._quick(impl, None if large else switch, multi)
         return tuple(self._finish(x, s) for x, s in zip(r, spec)) if multi else self._finish(r, spec)
 
@@ -262,7 +262,7 @@ class Cpu(backend.Backend):
         one = op.tensor_args == [0]
 
         def compute(args):
-            if convert is None:
+            if convert is None or not op.tensor_args:
                 return fn(*args)
             if one:
                 return fn(convert(args[0]), *args[1:])
@@ -285,6 +285,20 @@ class Cpu(backend.Backend):
                     return finish(r, spec)
             return wrap(r, shape, dtype)
 
+        def host(spec, args):
+            shape, dtype = spec[0], spec[1]
+            if shape is None or 0 in shape:
+                return None
+            if limit is not None and size(op, args, spec) >= limit:
+                run = larger.get(args[first].dtype)
+                return None if run is None else run(spec, args)
+            impl.calls += 1
+            with quiet():
+                r = compute(args)
+            if shape and r.__class__ is np.ndarray and r.shape == shape and r.dtype == dtype.np and (len(spec) == 2 or spec[2] is None):
+                return from_array(r, dtype)
+            return finish(r, spec)
+
         def other(spec, args):
             for shape, *_ in spec if multi else (spec,):
                 if shape is None or 0 in shape:
@@ -293,21 +307,16 @@ class Cpu(backend.Backend):
                 run = larger.get(args[first].dtype)
                 return None if run is None else run(spec, args)
             impl.calls += 1
-            if kind == "composite":
-                prev, MODE.grad = MODE.grad, False
-                try:
-                    r = fn(*args)
-                finally:
-                    MODE.grad = prev
-                if r.__class__ is Tensor and r.dtype is spec[1]:
-                    return r
-            elif kind == "numpy":
+            prev, MODE.grad = MODE.grad, False
+            try:
                 with quiet():
                     r = compute(args)
-            else:
-                r = compute(args)
+            finally:
+                MODE.grad = prev
+            if r.__class__ is Tensor and r.dtype is spec[1]:
+                return r
             return tuple(finish(x, s) for x, s in zip(r, spec)) if multi else finish(r, spec)
-        return other if multi or kind in ("composite", "numpy") else kernel
+        return other if multi or kind == "composite" else host if kind == "numpy" else kernel
 
     def _key_dtype(self, op, spec, args):
         k = op.options.get("key")
