@@ -16,7 +16,7 @@ def gist(f):
     try:
         return f()
     except Exception as e:
-        return [type(e).__name__, str(e).strip().split("\n")[0].rstrip("'")[:33]]
+        return [type(e).__name__, str(e).strip().split("\n")[0].rstrip("'")[:35]]
 
 
 def add_one(x):
@@ -251,6 +251,53 @@ def case_pipe_children(torch):
         out += [gist(lambda: list(a)), gist(lambda: next(first)), len(old)]
         s().fork(2, buffer_size=-1)
     return out + [sorted({str(w.message)[:60] for w in caught})]
+
+
+def case_pipe_random_steps(torch):
+    out = []
+    for seed in range(40):
+        r = random.Random(seed)
+        n, k, size = r.randrange(1, 12), r.randrange(2, 4), r.choice([1, 2, 3, 1000])
+        if seed % 2:
+            kids = source(torch, n).fork(k, buffer_size=size)
+        else:
+            kids = source(torch, n).demux(k, lambda x: (x * 7 + seed) % k if x % 5 != 4 else None, drop_none=True, buffer_size=size)
+        its = [iter(c) for c in kids]
+        for _ in range(30):
+            i, what = r.randrange(k), r.random()
+            if what < 0.05:
+                its[i] = iter(kids[i])
+            elif what < 0.1:
+                out.append([i, gist(lambda: list(its[i]))])
+            else:
+                out.append([i, gist(lambda: next(its[i]))])
+    return out
+
+
+def case_pipe_random_graphs(torch):
+    def grown(r, p):
+        for _ in range(r.randrange(5)):
+            p = r.choice([
+                lambda: p.map(lambda x: [x, 1]),
+                lambda: p.filter(lambda x: len(str(x)) % 2 == 0),
+                lambda: p.batch(r.randrange(1, 5), r.random() < 0.5),
+                lambda: p.unbatch(r.choice([-1, 1])),
+                lambda: p.shuffle(buffer_size=r.randrange(1, 9)),
+                lambda: p.groupby(lambda x: len(str(x)), keep_key=r.random() < 0.5, buffer_size=r.randrange(2, 9),
+                                  group_size=r.choice([None, 2]), drop_remaining=r.random() < 0.5),
+                lambda: p.sharding_filter(),
+                lambda: p.zip(source(torch, 7).shuffle()),
+                lambda: p.concat(source(torch, 3)),
+            ])()
+        return p
+
+    out = []
+    for seed in range(60):
+        r = random.Random(seed)
+        p = grown(r, torch.utils.data.datapipes.iter.IterableWrapper([r.randrange(9) for _ in range(r.randrange(30))]))
+        loader = lambda: list(torch.utils.data.DataLoader(p, 2, collate_fn=list, shuffle=r.choice([None, True, False])))
+        out += [gist(lambda: list(p)), gist(lambda: len(p)), gist(loader)]
+    return out + [torch.rand(1)]
 
 
 def case_pipe_pickles(torch):

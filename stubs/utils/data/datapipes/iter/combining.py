@@ -59,8 +59,6 @@ class ZipperIterDataPipe(IterDataPipe):
 
 class _Splitter(IterDataPipe):
     """The source of several children: a queue for each holds what another one's need has drawn."""
-    copy_fn = None
-
     def __init__(self, datapipe, num_instances, buffer_size):
         self.main_datapipe, self.num_instances, self.buffer_size = datapipe, num_instances, buffer_size
         if buffer_size < 0:
@@ -68,7 +66,7 @@ class _Splitter(IterDataPipe):
         self.reset()
 
     def reset(self):
-        self._datapipe_iterator, self._exhausted = None, False
+        self._datapipe_iterator, self._exhausted, self._usage = None, False, 0
         self._buffers, self._stopped = [deque() for _ in range(self.num_instances)], [True] * self.num_instances
 
     def __getstate__(self):   # an iteration is not pickled
@@ -78,32 +76,31 @@ class _Splitter(IterDataPipe):
         self.__dict__.update(state)
         self.reset()
 
+    def _limit(self, waiting):
+        if 0 <= self.buffer_size < waiting:
+            raise BufferError(f"{self._name} buffer overflow, buffer size {self.buffer_size} is insufficient.")
+
     def get_next_element_by_instance(self, instance_id):
         if self._datapipe_iterator is None and self._stopped[instance_id]:
             self._datapipe_iterator, self._exhausted = iter(self.main_datapipe), False
             self._stopped = [False] * self.num_instances
-        mine = self._buffers[instance_id]
         try:
-            while not self._stopped[instance_id]:
-                while not mine and not self._exhausted:
+            while not self._stopped[instance_id]:   # a reset replaces the queues: they are looked up anew
+                while not self._buffers[instance_id] and not self._exhausted:
                     try:
                         value = next(self._datapipe_iterator)
                     except StopIteration:
                         self._exhausted, self._datapipe_iterator = True, None
-                        break
-                    for i in self._owners(value):
-                        self._buffers[i].append(value)
-                    waiting = self._measure(len(b) for b in self._buffers if b is not mine)
-                    if 0 <= self.buffer_size < waiting:
-                        raise BufferError(f"{self._name}IterDataPipe buffer overflow, buffer size {self.buffer_size} is insufficient.")
-                if not mine:
+                    else:
+                        self._put(value, instance_id)
+                if not self._buffers[instance_id]:
                     break
-                yield mine.popleft() if self.copy_fn is None else self.copy_fn(mine.popleft())
+                yield self._get(instance_id)
         finally:
             self._stopped[instance_id] = True
-            mine.clear()
             if all(self._stopped):
                 self._datapipe_iterator = None
+            self._leave(instance_id)
 
     def is_every_instance_exhausted(self):
         return self._exhausted and all(self._stopped)
@@ -137,7 +134,7 @@ class _ChildDataPipe(IterDataPipe):
 
 
 class _ForkerIterDataPipe(_Splitter):
-    _verb, _name, _measure = "fork", "Forker", max
+    _verb, _name = "fork", "ForkerIterDataPipe"
 
     def __init__(self, datapipe, num_instances, buffer_size=1000, copy=None):
         copies = {None: None, "shallow": copying.copy, "deep": copying.deepcopy}
@@ -146,28 +143,50 @@ class _ForkerIterDataPipe(_Splitter):
             raise ValueError(f"Unknown copy method `{copy}` requested, choose one of None, `shallow` or `deep`.")
         self.copy_fn = copies[copy]
 
-    def _owners(self, value):
-        return range(self.num_instances)
+    def _put(self, value, instance_id):
+        for b in self._buffers:
+            b.append(value)
+
+    def _get(self, instance_id):
+        value = self._buffers[instance_id].popleft()
+        self._limit(max(map(len, self._buffers)) + self._exhausted)   # the end takes a place too
+        return value if self.copy_fn is None else self.copy_fn(value)
+
+    def _leave(self, instance_id):   # what a child left unread still counts while others read
+        if all(self._stopped):
+            for b in self._buffers:
+                b.clear()
 
     def __len__(self):
         return len(self.main_datapipe)
 
 
 class _DemultiplexerIterDataPipe(_Splitter):
-    _verb, _name, _measure = "demux", "Demultiplexer", sum
+    _verb, _name = "demux", "DemultiplexerIterDataPipe"
 
     def __init__(self, datapipe, num_instances, classifier_fn, drop_none, buffer_size):
         super().__init__(datapipe, num_instances, buffer_size)
         self.classifier_fn, self.drop_none = classifier_fn, drop_none
 
-    def _owners(self, value):
+    def _put(self, value, instance_id):
         owner = self.classifier_fn(value)
         if owner is None and self.drop_none:
             StreamWrapper.close_streams(value)
-            return ()
+            return
         if owner is None or not 0 <= owner < self.num_instances:
             raise ValueError(f"Output of the classification fn should be between 0 and {self.num_instances - 1}. {owner} is returned.")
-        return (owner,)
+        self._buffers[owner].append(value)
+        self._usage += 1
+        if owner != instance_id:
+            self._limit(self._usage)
+
+    def _get(self, instance_id):
+        self._usage -= 1
+        return self._buffers[instance_id].popleft()
+
+    def _leave(self, instance_id):
+        while self._buffers[instance_id]:
+            StreamWrapper.close_streams(self._buffers[instance_id].popleft())
 
     def __len__(self):
         raise TypeError

@@ -17,12 +17,16 @@ def _lengths(pipe, *sources):
     return [len(s) for s in sources]
 
 
+def _inner(fn):
+    return fn.func if isinstance(fn, functools.partial) else fn
+
+
 def _check_unpickable_fn(fn):
     """fn must be callable; without dill, warn of a function that pickle cannot write."""
     if not callable(fn):
         raise TypeError(f"A callable function is expected, but {type(fn)} is provided.")
-    fn = fn.func if isinstance(fn, functools.partial) else fn
-    name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    inner = _inner(fn)
+    name = getattr(inner, "__qualname__", type(inner).__qualname__)
     for mark, kind in (("<locals>", "Local"), ("<lambda>", "Lambda")):
         if mark in name and importlib.util.find_spec("dill") is None:
             warnings.warn(f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.",
@@ -37,16 +41,17 @@ def validate_input_col(fn, input_col):
     except ValueError:   # a builtin that does not tell
         return
     needed = len(input_col) if isinstance(input_col, (list, tuple)) else 1
-    inner = fn.func if isinstance(fn, functools.partial) else fn
-    name, parameters = getattr(inner, "__name__", repr(inner)), signature.parameters.values()
+    name, parameters = getattr(_inner(fn), "__name__", repr(_inner(fn))), signature.parameters.values()
     keywords = sum(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters)
     if keywords:
         raise ValueError(f"The function {name} takes {keywords} non-default keyword-only parameters, which is not allowed.")
     try:
         signature.bind(*range(needed))
     except TypeError:
-        positional = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-        raise ValueError(f"The function {name} takes {positional} positional parameters, but {needed} are required.") from None
+        found = f"{len(parameters)} parameters"
+        if len(parameters) >= needed:
+            found = f"{sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)} positional parameters"
+        raise ValueError(f"The function {name} takes {found}, but {needed} are required.") from None
 
 
 def _call(fn, data, columns):
