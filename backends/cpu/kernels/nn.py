@@ -3,26 +3,23 @@ import numpy as np
 
 from ....runtime import pyboost
 from ..table import legacy, numpy
+from .indexing import SLOW_GATHER, check_rows
 
 
 # ------------------------------------------------------------------------------------------------ embeddings
-def _rows(weight, indices):
-    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
-        raise IndexError("index out of range in self")
-
-
 def _gather(prim, weight, indices, *_):
-    _rows(weight, indices.asnumpy())
+    check_rows(indices.asnumpy(), weight.shape[0])
     return prim(weight, indices, 0)
 
 
-legacy("embedding", "Gather", "Embedding has no CPU kernel", fn=_gather, dtypes="fdeF")
-
-
-@numpy("embedding", "Gather lacks the dtype")
 def embedding(weight, indices, *_):
-    _rows(weight, indices)
-    return weight[indices]
+    check_rows(indices, weight.shape[0])
+    return np.take(weight, indices, 0, mode="clip")
+
+
+legacy("embedding", "Gather", "Embedding has no CPU kernel", fn=_gather, dtypes="fdeF")
+numpy("embedding", "Gather lacks the dtype", embedding)
+numpy("embedding", SLOW_GATHER, embedding, above=8192)
 
 
 @numpy("nn.functional.one_hot", "OneHotExt has no CPU kernel; the legacy OneHot is 12 times slower at 64k elements")
