@@ -258,6 +258,7 @@ class Cpu(backend.Backend):
         """The short way of a kernel chosen before, with no dtype to change: kernel(spec, args), None where it does not apply."""
         fn, kind, convert, finish, size, op = impl.fn, impl.kind, impl.convert, self._finish, self._size, impl.op
         is_tensor, first, larger = op.is_tensor, op.first, op.large
+        host = kind == "numpy"
         # one tensor argument, the first: nearly all operators
         one = op.tensor_args == [0]
 
@@ -276,6 +277,11 @@ class Cpu(backend.Backend):
                 run = larger.get(args[first].dtype)
                 return None if run is None else run(spec, args)
             impl.calls += 1
+            if host:
+                with quiet():
+                    r = compute(args)
+                fits = shape and r.__class__ is np.ndarray and r.shape == shape and r.dtype == dtype.np
+                return from_array(r, dtype) if fits else finish(r, spec)
             r = fn(convert(args[0]), *args[1:]) if one and convert is not None else compute(args)
             if r.__class__ is Tensor or getattr(r, "_shape", None) != shape:  # a NumPy array, or a scalar of its own
                 return finish(r, spec)
@@ -284,20 +290,6 @@ class Cpu(backend.Backend):
                 if impl.out is not dtype:
                     return finish(r, spec)
             return wrap(r, shape, dtype)
-
-        def host(spec, args):
-            shape, dtype = spec[0], spec[1]
-            if shape is None or 0 in shape:
-                return None
-            if limit is not None and size(op, args, spec) >= limit:
-                run = larger.get(args[first].dtype)
-                return None if run is None else run(spec, args)
-            impl.calls += 1
-            with quiet():
-                r = compute(args)
-            if shape and r.__class__ is np.ndarray and r.shape == shape and r.dtype == dtype.np and (len(spec) == 2 or spec[2] is None):
-                return from_array(r, dtype)
-            return finish(r, spec)
 
         def other(spec, args):
             for shape, *_ in spec if multi else (spec,):
@@ -316,7 +308,7 @@ class Cpu(backend.Backend):
             if r.__class__ is Tensor and r.dtype is spec[1]:
                 return r
             return tuple(finish(x, s) for x, s in zip(r, spec)) if multi else finish(r, spec)
-        return other if multi or kind == "composite" else host if kind == "numpy" else kernel
+        return other if multi or kind == "composite" else kernel
 
     def _key_dtype(self, op, spec, args):
         k = op.options.get("key")
