@@ -17,8 +17,8 @@ from . import outs
 from .autograd import MODE, TASK, OpNode, Saved, accumulator, check_inplace, edge, fit, meta_of, next_sequence, note_view, rebase, save_list
 from .backend import get as backend
 from .device import CPU, META
-from .overrides import STATE as OVERRIDES
 from .overrides import IN_PYTHON, plain, run_overridden
+from .overrides import STATE as OVERRIDES
 from .schema import NUMPY_NAMES, Schema, accepts, bind, spoken, type_error, type_name
 from .tensor import INFERENCE, Tensor, alias, check_writable, empty, meta_tensor, numel, strided_view, wrap
 
@@ -252,7 +252,8 @@ def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=N
     schema: PyTorch's signature string. prim: the PyBoost primitive, on every device unless a backend says otherwise.
     promote: elementwise type promotion (makes it elementwise). derivative: a formula, or {argument: formula}; formulas name what they
     read: g (or g0, g1, gs), out (out0, ...), arguments, ARG_shape, ARG_dtype, needs. prepare(*args) -> args normalises.
-    meta(*args) -> (shape, dtype), with strides where they are not contiguous, or a list of them checks and infers. call(prim, *args) maps arguments to the primitive's order.
+    meta(*args) -> (shape, dtype), with strides where they are not contiguous, or a list of them checks and infers.
+    call(prim, *args) maps arguments to the primitive's order.
     options: method, function, inplace, out (which surfaces exist), alias, non_differentiable, varargs, autocast.
     """
     return _declare(Op(Schema(schema), prim, promote, derivative, meta, prepare, call, None, None, options))

@@ -27,8 +27,8 @@ _EXACT = {n: message for message, names in {
  nonzero_static matrix_norm solve_triangular"""}.items() for n in names.split()}
 _JOINS = frozenset("cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
 # a resized out= is contiguous; others keep the result's order
-_CONTIGUOUS = frozenset("torch.kron torch.cholesky torch.cholesky_solve torch.matrix_power linalg.matrix_power linalg.tensorinv torch.nanquantile torch.quantile "
-                        "special.ndtr".split())
+_CONTIGUOUS = frozenset("torch.kron torch.cholesky torch.cholesky_solve torch.matrix_power linalg.matrix_power linalg.tensorinv torch.nanquantile "
+                        "torch.quantile special.ndtr".split())
 # may not even be written over an argument as a whole
 _APART = frozenset("cat concat concatenate index_select gather scatter index_copy take".split())
 _CPP = {dt.float32: "float", dt.float64: "double", dt.int64: "long int", dt.int32: "int", dt.int16: "short int", dt.int8: "signed char",

@@ -104,7 +104,8 @@ def nanmean(self, dim, keepdim, dtype):
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {dt.scalar_name(self.dtype)}")
     if dtype is not None and dtype.category < dt.FLOAT:
-        raise RuntimeError(f"nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {dt.scalar_name(dtype)}")
+        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+                           f"Got: {dt.scalar_name(dtype)}")
     return self.nansum(dim, keepdim, dtype=dtype) / self.isnan().logical_not().sum(dim, keepdim)
 
 

@@ -5,11 +5,11 @@ from ..autograd import MODE
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..op import broadcast_shapes, composite, op, result_dtype
 from ..overrides import overridable
+from ..tensor import strided_view
 from .common import M, T, Tensor, dt, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order
 from .reduction import no_meta
-from ..tensor import strided_view
 from .views import _inverse as inverse
 
 

@@ -370,14 +370,6 @@ def case_pipe_graphs(torch):
     G, S = (importlib.import_module(f"torch.utils.data.{m}") for m in ("graph", "graph_settings"))
     D = torch.utils.data
 
-    class Holds(D.IterDataPipe):
-        def __init__(self, *held):
-            self.held = {"x": [held]}
-            self.other = held[0]
-
-        def __iter__(self):
-            yield from self.other
-
     base = source(torch)
     a, b = base.shuffle().fork(2)
     top = a.map(add_one).zip(b.shuffle())
@@ -386,7 +378,7 @@ def case_pipe_graphs(torch):
     groups = importlib.import_module("torch.utils.data.datapipes.iter.sharding").SHARDING_PRIORITIES
     out = [
         shape(G.traverse_dps(top)),
-        shape(G.traverse_dps(Holds(base, base.map(add_one)))),
+        shape(G.traverse_dps(D.datapipes.iter.IterableWrapper([base, {"x": [base.map(add_one)]}]))),
         shape(G.traverse_dps(D.datapipes.map.SequenceWrapper(range(3)).map(add_one).shuffle())),
         [type(p).__name__ for p in S.get_all_graph_pipes(G.traverse_dps(top))],
         gist(lambda: G.traverse_dps([1])),
