@@ -178,7 +178,8 @@ def test_an_interrupted_run_keeps_its_results_and_leaves_no_process(checkout, tm
     (checkout / "tests/models/good/test_long.py").write_text(
         f"import os, time\ndef test_a(): pass\ndef test_b():\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n    time.sleep(90)\n")
     process = subprocess.Popen([sys.executable, RUNNER, checkout / "tests/models/good/test_long.py", "--json", tmp_path / "r.json"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # what runs in the background of a shell ignores it
     while not (pid.exists() and pid.read_text()):
         assert process.poll() is None
         time.sleep(0.1)
