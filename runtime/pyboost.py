@@ -129,11 +129,11 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
         call = _build(name, init, target, legacy, attrs)
         call.of = lambda *init, **attrs: primitive(name, *init, target=target, legacy=legacy, **attrs)
         try:
+            _cache[key] = call
             if init or attrs:  # as many as a program has numbers
                 if len(_made) >= MADE:
-                    del _cache[_made.popleft()]
+                    _cache.pop(_made.popleft(), None)  # two threads may have made the same
                 _made.append(key)
-            _cache[key] = call
         except TypeError:
             pass
         return call

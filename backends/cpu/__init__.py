@@ -94,12 +94,13 @@ class Cpu(backend.Backend):
                 a = _number(value, dtype)
             t = pyboost.tensor_from_array(a)
             if value == value:
-                if len(kept) >= KEPT:
-                    for old in kept.values():
-                        del self.numbers[id(old)]
-                    kept.clear()
-                kept[key] = t
-                self.numbers[id(t)] = value
+                with pyboost.LOCK:  # `kept` and `numbers` change together
+                    if len(kept) >= KEPT:
+                        for old in kept.values():
+                            self.numbers.pop(id(old), None)
+                        kept.clear()
+                    t = kept.setdefault(key, t)
+                    self.numbers[id(t)] = value
         return t
 
     # ---------------------------------------------------------------- elementwise

@@ -47,3 +47,15 @@ def test_new_shapes_of_a_product():
     """oneDNN compiles for each shape, and keeps a thousand unless it is told otherwise under the name it knows."""
     sizes = iter((torch.ones(a, b), torch.ones(b, c)) for a in range(2, 12) for b in range(2, 12) for c in range(2, 12))
     assert grown(lambda: torch.mm(*next(sizes)), 300, 600) < 4 << 20
+
+
+def test_primitives_made_twice_or_without_a_hash(monkeypatch):
+    """They must not stand in the way of later ones."""
+    torch.ones(2) + 1
+    monkeypatch.setattr(pyboost, "MADE", 2)
+    monkeypatch.setattr(pyboost, "_made", type(pyboost._made)())
+    for dim in (-6, -5, -4, -3):
+        pyboost.primitive("ReduceStd", [0], legacy=True)
+        softmax = pyboost.primitive("Softmax", dim)
+        pyboost._made.append(("Softmax", (dim,), "CPU", False, ()))  # as a second thread would that waited meanwhile
+        assert pyboost.primitive("Softmax", dim) is softmax
