@@ -33,11 +33,17 @@ TORCH_TYPE = r"torch\.(u?int|float|bfloat|complex|bool|half|double|long)\w*"
 # the first rule that fits decides; each looks at "ExceptionType: message"
 RULES = [
     ("time-out", r"Failed: Timeout|^TimeoutError|^subprocess\.TimeoutExpired"),
-    ("missing API", r"^NotImplementedError|^(AttributeError|ImportError|ModuleNotFoundError)(?!: 'NoneType')|No module named|"
-                    r"has no attribute|cannot import name|not implemented"),
+    (
+        "missing API",
+        r"^NotImplementedError|^(AttributeError|ImportError|ModuleNotFoundError)(?!: 'NoneType')|No module named|"
+        r"has no attribute|cannot import name|not implemented",
+    ),
     ("device", r"attribute 'device'|^(?!AssertionError).*(\bdevices?\b|\bcuda\b|\bnpu\b)|device\(type=.*(!=|==)"),
-    ("dtype", rf"attribute 'dtype'|^(?!AssertionError).*(\bdtypes?\b|[sS]calar ?[tT]ype|{TORCH_TYPE})|{TORCH_TYPE} (!=|==) {TORCH_TYPE}|"
-              rf"dtypes? (do|does) not match"),
+    (
+        "dtype",
+        rf"attribute 'dtype'|^(?!AssertionError).*(\bdtypes?\b|[sS]calar ?[tT]ype|{TORCH_TYPE})|{TORCH_TYPE} (!=|==) {TORCH_TYPE}|"
+        rf"dtypes? (do|does) not match",
+    ),
     ("wrong value", r"^AssertionError|^assert\b|not close"),
 ]
 
@@ -81,9 +87,16 @@ class Recorder:
         message = getattr(report, "wasxfail", "") or reason or (crash.message if crash else report.longreprtext)
         if not crash and report.failed:  # a collection error has a text only, whose lines with E are the error's
             message = "\n".join(re.findall(r"^E +(.*)", message, re.M)) or message
-        self.write(event="report", id=report.nodeid, when=report.when or "collect", outcome=report.outcome, message=message,
-                   text=report.longreprtext if report.failed else "", duration=getattr(report, "duration", 0.0),
-                   xfail=hasattr(report, "wasxfail"))
+        self.write(
+            event="report",
+            id=report.nodeid,
+            when=report.when or "collect",
+            outcome=report.outcome,
+            message=message,
+            text=report.longreprtext if report.failed else "",
+            duration=getattr(report, "duration", 0.0),
+            xfail=hasattr(report, "wasxfail"),
+        )
 
     def pytest_runtest_logfinish(self, nodeid):
         self.write(event="finish", id=nodeid)
@@ -150,14 +163,14 @@ class FileRun:
         result = self.unfinished.setdefault(report["id"], new)
         result["duration"] += report["duration"]
         if report["outcome"] == "failed" or (report["outcome"] == "skipped" and result["outcome"] == "passed"):
-            result.update(outcome="skipped" if report["outcome"] == "skipped" else "failed", message=report["message"],
-                          text=report["text"], when=report["when"])
+            result.update(
+                outcome="skipped" if report["outcome"] == "skipped" else "failed", message=report["message"], text=report["text"], when=report["when"]
+            )
             if result["outcome"] == "failed":
                 result["category"] = category_of(report["message"])
 
     def fail(self, test, category, message):
-        self.results[test] = {"id": test, "duration": 0.0, "outcome": "failed", "category": category, "message": message, "text": message,
-                              "when": "call"}
+        self.results[test] = {"id": test, "duration": 0.0, "outcome": "failed", "category": category, "message": message, "text": message, "when": "call"}
         self.unfinished.clear()
         self.running = None
 
@@ -177,13 +190,25 @@ class FileRun:
         environment = os.environ | {"HF_HUB_OFFLINE": os.environ.get("HF_HUB_OFFLINE", "1")}
         if options.report:
             environment["MINDTORCH_REPORT"] = str(Path(options.folder, f"report-{self.number}-{index}.json"))
-        arguments = [*([] if options.plain else ["-p", "mindtorch_proxy"]), f"--timeout={options.test_timeout}", "--timeout-method=signal",
-                     *([f"--rootdir={self.root}"] if self.root else []), *options.pytest, *self.targets]
+        arguments = [
+            *([] if options.plain else ["-p", "mindtorch_proxy"]),
+            f"--timeout={options.test_timeout}",
+            "--timeout-method=signal",
+            *([f"--rootdir={self.root}"] if self.root else []),
+            *options.pytest,
+            *self.targets,
+        ]
         order = {"arguments": arguments, "events": str(self.events), "done": list(self.results), "only": options.only, "core": core}
         self.status = self.running = None
-        self.process = subprocess.Popen([sys.executable, __file__, "--child", json.dumps(order)], cwd=self.root, env=environment,
-                                        stdin=subprocess.DEVNULL, stdout=output, stderr=output and subprocess.STDOUT,
-                                        start_new_session=True)
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--child", json.dumps(order)],
+            cwd=self.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output and subprocess.STDOUT,
+            start_new_session=True,
+        )
         self.since = time.monotonic()
         while self.process.poll() is None:
             try:
@@ -244,8 +269,10 @@ def files_of(targets):
         if not os.path.exists(path):
             hint = ""
             if not path.startswith(str(HERE)):
-                hint = (f"\nUpstream's tests are not part of the installed package; a checkout has them:\n"
-                        f"    git clone --depth 1 --branch v{version_of('transformers')} https://github.com/huggingface/transformers")
+                hint = (
+                    f"\nUpstream's tests are not part of the installed package; a checkout has them:\n"
+                    f"    git clone --depth 1 --branch v{version_of('transformers')} https://github.com/huggingface/transformers"
+                )
             raise SystemExit(f"run_test_v2: no such file or folder: {path}{hint}")
         path = os.path.abspath(path)
         found = sorted(map(str, Path(path).rglob("test_*.py"))) if os.path.isdir(path) else [path]
@@ -283,8 +310,10 @@ def check(options, roots):
         if source and source.exists() and not options.any_version:
             found = re.search(r'^__version__ = "(.*)"', source.read_text(encoding="utf-8"), re.M)
             if found and found[1] != installed:
-                raise SystemExit(f"run_test_v2: the checkout {root} is transformers {found[1]}, but {installed} is installed.\n"
-                                 f"pip install 'transformers=={found[1]}', or check out v{installed}; --any-version runs them all the same")
+                raise SystemExit(
+                    f"run_test_v2: the checkout {root} is transformers {found[1]}, but {installed} is installed.\n"
+                    f"pip install 'transformers=={found[1]}', or check out v{installed}; --any-version runs them all the same"
+                )
 
 
 def load_ledger(path):
@@ -309,16 +338,29 @@ def apply_ledger(results, ledger):
             elif result["outcome"] == "failed":
                 result["message"] = f"[the ledger expects: {entry['category']}] {result['message']}"
             elif result["outcome"] == "passed":
-                result.update(outcome="failed", category="other", when="call", text="",
-                              message=f"passed, but the ledger expects a failure ({entry['category']}: {entry['reason']}): strike it out")
+                result.update(
+                    outcome="failed",
+                    category="other",
+                    when="call",
+                    text="",
+                    message=f"passed, but the ledger expects a failure ({entry['category']}: {entry['reason']}): strike it out",
+                )
 
 
 def write_junit(path, results, wall):
     from _pytest.junitxml import bin_xml_escape, mangle_test_address
 
     counts = collections.Counter("errors" if r["outcome"] == "failed" and r["when"] != "call" else r["outcome"] for r in results)
-    suite = ET.Element("testsuite", name="pytest", errors=str(counts["errors"]), failures=str(counts["failed"]), tests=str(len(results)),
-                       skipped=str(counts["skipped"] + counts["xfailed"]), time=f"{wall:.3f}", timestamp=time.strftime("%Y-%m-%dT%H:%M:%S"))
+    suite = ET.Element(
+        "testsuite",
+        name="pytest",
+        errors=str(counts["errors"]),
+        failures=str(counts["failed"]),
+        tests=str(len(results)),
+        skipped=str(counts["skipped"] + counts["xfailed"]),
+        time=f"{wall:.3f}",
+        timestamp=time.strftime("%Y-%m-%dT%H:%M:%S"),
+    )
     for result in results:
         *names, name = mangle_test_address(result["id"])
         case = ET.SubElement(suite, "testcase", classname=".".join(names), name=name, time=f"{result['duration']:.3f}")
@@ -369,8 +411,10 @@ def summarise(runs, results):
     print("=" * 40 + " by file " + "=" * 41)
     for run in runs:
         counts = collections.Counter(r["outcome"] for r in run.results.values())
-        print(f"{counts['passed']:5} passed {counts['failed']:4} failed {counts['xfailed']:4} known {counts['skipped']:5} skipped "
-              f"{run.wall:7.1f} s  {os.path.relpath(run.file, run.root or '.')}")
+        print(
+            f"{counts['passed']:5} passed {counts['failed']:4} failed {counts['xfailed']:4} known {counts['skipped']:5} skipped "
+            f"{run.wall:7.1f} s  {os.path.relpath(run.file, run.root or '.')}"
+        )
     by_category = collections.Counter((r["category"], r["outcome"]) for r in results if r["outcome"] in ("failed", "xfailed"))
     print("=" * 40 + " summary " + "=" * 41)
     for name in CATEGORIES:
@@ -392,8 +436,12 @@ def parse(arguments):
     parser.add_argument("--junitxml", metavar="FILE", help="write one JUnit file for all")
     parser.add_argument("--json", metavar="FILE", help="write all results with their categories")
     parser.add_argument("--report", metavar="FILE", help="write which operators ran on which kernels, and how often")
-    parser.add_argument("--ledger", metavar="FILE", default=str(HERE / "tests/ledger.toml"),
-                        help="the failures that are known: [\"test id\"] category = ..., reason = ... (default: tests/ledger.toml)")
+    parser.add_argument(
+        "--ledger",
+        metavar="FILE",
+        default=str(HERE / "tests/ledger.toml"),
+        help='the failures that are known: ["test id"] category = ..., reason = ... (default: tests/ledger.toml)',
+    )
     parser.add_argument("--only", metavar="FILE", help="run only the tests that this file names, one a line")
     parser.add_argument("--any-version", action="store_true", help="run although checkout and installed transformers differ")
     parser.add_argument("--plain", action="store_true", help="without mindtorch_proxy: on the torch that is installed, to compare")
@@ -459,9 +507,19 @@ def main(arguments) -> int:
         write_junit(options.junitxml, results, wall)
     if options.json:
         versions = {name: version_of(name) for name in ("transformers", "mindspore", "torch", "pytest")}
-        Path(options.json).write_text(json.dumps({"versions": versions, "python": sys.version.split()[0], "wall": round(wall, 3),
-                                                  "device": os.environ.get("TRANSFORMERS_TEST_DEVICE"), "counts": counts,
-                                                  "tests": results}, indent=1))
+        Path(options.json).write_text(
+            json.dumps(
+                {
+                    "versions": versions,
+                    "python": sys.version.split()[0],
+                    "wall": round(wall, 3),
+                    "device": os.environ.get("TRANSFORMERS_TEST_DEVICE"),
+                    "counts": counts,
+                    "tests": results,
+                },
+                indent=1,
+            )
+        )
     if interrupted:
         return 130
     if counts["failed"]:

@@ -3,6 +3,7 @@
     python benchmarks/bert_step.py --oracle PYTHON_WITH_TORCH [--layers 2 --width 128]
 Runs itself under both, turn by turn, and prints forward, forward and backward, and whole step in milliseconds and as ratios.
 """
+
 import argparse
 import json
 import subprocess
@@ -13,6 +14,7 @@ import time
 def work(layers, width, batch, length):
     import torch
     from transformers import BertConfig, BertForMaskedLM
+
     torch.manual_seed(0)
     config = BertConfig(vocab_size=1000, hidden_size=width, num_hidden_layers=layers, num_attention_heads=4, intermediate_size=4 * width)
     model = BertForMaskedLM(config).train()
@@ -29,6 +31,7 @@ def work(layers, width, batch, length):
     def step():
         both()
         opt.step()
+
     out = {}
     for name, f in {"forward": forward, "forward+backward": both, "step": step}.items():
         f()

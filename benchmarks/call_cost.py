@@ -4,6 +4,7 @@
 The bare primitive is the public class of mindspore.ops.auto_generate with its target set, called on MindSpore tensors of the same shape.
 Both sides take turns; the minimum of the rounds counts. Aims: median 1.25 without gradients, 1.5 with; views below PyBoost's.
 """
+
 import argparse
 import statistics
 import time
@@ -41,13 +42,20 @@ def main():
         prim.set_device("CPU")
         args = [ms.Tensor(x.numpy()) if isinstance(x, torch.Tensor) else x for x in args]
         return lambda: prim(*args)
+
     cases = {
-        "add": (lambda: a + b, lambda: ag + bg, bare("Add", a, b)), "sub": (lambda: a - b, lambda: ag - bg, bare("Sub", a, b)),
-        "mul": (lambda: a * b, lambda: ag * bg, bare("Mul", a, b)), "div": (lambda: a / b, lambda: ag / bg, bare("Div", a, b)),
-        "mul scalar": (lambda: a * 2.0, lambda: ag * 2.0, bare("Mul", a, torch.tensor(2.0))), "exp": (lambda: a.exp(), lambda: ag.exp(), bare("Exp", a)),
-        "sqrt": (lambda: a.sqrt(), lambda: ag.sqrt(), bare("Sqrt", a)), "relu": (lambda: torch.relu(a), lambda: torch.relu(ag), bare("ReLU", a)),
-        "eq": (lambda: a == b, lambda: ag == bg, bare("Equal", a, b)), "sum": (lambda: a.sum(), lambda: ag.sum(), bare("SumExt", a)),
-        "matmul": (lambda: m @ m, lambda: mg @ mg, bare("MatMulExt", m, m)), "softmax": (lambda: a.softmax(-1), lambda: ag.softmax(-1), bare("Softmax", a)),
+        "add": (lambda: a + b, lambda: ag + bg, bare("Add", a, b)),
+        "sub": (lambda: a - b, lambda: ag - bg, bare("Sub", a, b)),
+        "mul": (lambda: a * b, lambda: ag * bg, bare("Mul", a, b)),
+        "div": (lambda: a / b, lambda: ag / bg, bare("Div", a, b)),
+        "mul scalar": (lambda: a * 2.0, lambda: ag * 2.0, bare("Mul", a, torch.tensor(2.0))),
+        "exp": (lambda: a.exp(), lambda: ag.exp(), bare("Exp", a)),
+        "sqrt": (lambda: a.sqrt(), lambda: ag.sqrt(), bare("Sqrt", a)),
+        "relu": (lambda: torch.relu(a), lambda: torch.relu(ag), bare("ReLU", a)),
+        "eq": (lambda: a == b, lambda: ag == bg, bare("Equal", a, b)),
+        "sum": (lambda: a.sum(), lambda: ag.sum(), bare("SumExt", a)),
+        "matmul": (lambda: m @ m, lambda: mg @ mg, bare("MatMulExt", m, m)),
+        "softmax": (lambda: a.softmax(-1), lambda: ag.softmax(-1), bare("Softmax", a)),
     }
     names, rows = list(cases), measure(list(cases.values()), opt.rounds)
     print(f"{'operator':12s} {'bare us':>8s} {'plain':>8s} {'grad':>8s} {'ratio':>6s} {'with grad':>9s}")
@@ -60,9 +68,13 @@ def main():
         prim = pyboost.primitive_class(name)()
         prim.set_device("CPU")
         return lambda: prim(*args)
-    views = {"transpose": (lambda: a.transpose(0, 1), view("Transpose", x, (1, 0))),
-             "reshape": (lambda: a.reshape(4, 3), view("Reshape", x, (4, 3))), "a[0]": (lambda: a[0], view("SelectExtView", x, 0, 0)),
-             "unsqueeze": (lambda: a.unsqueeze(0), view("ExpandDims", x, 0))}
+
+    views = {
+        "transpose": (lambda: a.transpose(0, 1), view("Transpose", x, (1, 0))),
+        "reshape": (lambda: a.reshape(4, 3), view("Reshape", x, (4, 3))),
+        "a[0]": (lambda: a[0], view("SelectExtView", x, 0, 0)),
+        "unsqueeze": (lambda: a.unsqueeze(0), view("ExpandDims", x, 0)),
+    }
     print(f"{'view':12s} {'bare us':>8s} {'ours':>8s} {'ratio':>6s}")
     for n, (ours, prim) in zip(views, measure(list(views.values()), opt.rounds)):
         print(f"{n:12s} {prim:8.2f} {ours:8.2f} {ours / prim:6.2f}")

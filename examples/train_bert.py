@@ -29,8 +29,9 @@ def main():
     torch.manual_seed(0)
     device = "npu" if hasattr(torch, "npu") and torch.npu.is_available() else "cpu"
     print(f"torch {torch.__version__} from {torch.__file__}, device {device}")
-    config = BertConfig(vocab_size=8, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-                        max_position_embeddings=32, num_labels=2)
+    config = BertConfig(
+        vocab_size=8, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64, max_position_embeddings=32, num_labels=2
+    )
     model = BertForSequenceClassification(config).to(device)
     train, test = DataLoader(make_data(512), batch_size=32, shuffle=True), DataLoader(make_data(128), batch_size=64)
     epochs = 4

@@ -11,8 +11,7 @@ from .finder import HERE, TORCH_VERSION, TorchFinder
 VARIABLE = "MINDTORCH_ACTIVATE"  # holds the folder of the environment that is meant, or 1 for any
 PREFIX = os.path.realpath(sys.prefix)
 SITE = os.path.join(HERE, "_site")
-PTH_LINE = (f'import os, sys; os.environ.get("{VARIABLE}") in ("1", os.path.realpath(sys.prefix)) '
-            'and __import__("mindtorch_proxy").install()\n')
+PTH_LINE = f'import os, sys; os.environ.get("{VARIABLE}") in ("1", os.path.realpath(sys.prefix)) and __import__("mindtorch_proxy").install()\n'
 
 _finder = TorchFinder()
 _lock = threading.RLock()

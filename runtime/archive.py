@@ -3,6 +3,7 @@
 Reading is zipfile's. Writing is not: PyTorch finds records by computing where they must lie (aligned by padding, sizes after the data,
 none after empty records) and lets checksums be left out; zipfile's writer can do neither.
 """
+
 import io
 import struct
 import zipfile
@@ -10,8 +11,10 @@ import zlib
 
 M32 = 0xFFFFFFFF
 LIMIT = M32  # from here on a number goes into the zip64 fields
-HELP = ("This is an internal miniz error. If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. "
-        "This can happen if the checkpoint was not saved properly, was transferred incorrectly, or the file was modified after saving.")
+HELP = (
+    "This is an internal miniz error. If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. "
+    "This can happen if the checkpoint was not saved properly, was transferred incorrectly, or the file was modified after saving."
+)
 
 
 class Writer:
@@ -38,8 +41,13 @@ class Writer:
         padding = -(at + 30 + len(name) + len(wide) + 4) % self.alignment
         flags = 0x808 if n else 0x800  # UTF-8 names; checksum and sizes follow the data
         size = M32 if n >= LIMIT else 0
-        self._write(struct.pack("<4s5H3I2H", b"PK\3\4", 0, flags, 0, 0, 0, 0, size, size, len(name), len(wide) + 4 + padding), name, wide,
-                    struct.pack("<2sH", b"FB", padding), b"Z" * padding)
+        self._write(
+            struct.pack("<4s5H3I2H", b"PK\3\4", 0, flags, 0, 0, 0, 0, size, size, len(name), len(wide) + 4 + padding),
+            name,
+            wide,
+            struct.pack("<2sH", b"FB", padding),
+            b"Z" * padding,
+        )
         if skip:
             for i in range(0, n, 1 << 20):
                 self._write(bytes(min(n - i, 1 << 20)))
@@ -57,12 +65,13 @@ class Writer:
         start, count = self.at, len(self.records)
         for name, flags, crc, n, at, wide in self.records:
             size, place = (M32 if v >= LIMIT else v for v in (n, at))
-            self._write(struct.pack("<4s6H3I5H2I", b"PK\1\2", 0, 0, flags, 0, 0, 0, crc, size, size, len(name), len(wide), 0, 0, 0, 0,
-                                    place), name, wide)
+            self._write(struct.pack("<4s6H3I5H2I", b"PK\1\2", 0, 0, flags, 0, 0, 0, crc, size, size, len(name), len(wide), 0, 0, 0, 0, place), name, wide)
         end = self.at
-        self._write(struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 798, 45, 0, 0, count, count, end - start, start),
-                    struct.pack("<4sIQI", b"PK\6\7", 0, end, 1),
-                    struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, *[min(count, 0xFFFF)] * 2, min(end - start, M32), min(start, M32), 0))
+        self._write(
+            struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 798, 45, 0, 0, count, count, end - start, start),
+            struct.pack("<4sIQI", b"PK\6\7", 0, end, 1),
+            struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, *[min(count, 0xFFFF)] * 2, min(end - start, M32), min(start, M32), 0),
+        )
 
 
 class Reader:
@@ -78,7 +87,7 @@ class Reader:
         if not entries:
             raise RuntimeError(f"PytorchStreamReader failed reading zip archive: archive does not contain any files. {HELP}")
         name = entries[0].filename.partition("/")[0]
-        self.records = {e.filename[len(name) + 1:]: e for e in entries if e.filename.startswith(name + "/")}
+        self.records = {e.filename[len(name) + 1 :]: e for e in entries if e.filename.startswith(name + "/")}
 
     def __contains__(self, name):
         return name in self.records

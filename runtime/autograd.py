@@ -1,4 +1,5 @@
 """The autograd engine: grad modes, nodes, saved tensors, views with in-place, backward."""
+
 import contextlib
 import heapq
 import itertools
@@ -27,6 +28,7 @@ next_sequence = itertools.count().__next__
 
 class _SetGrad(contextlib.ContextDecorator):
     """Base of no_grad, enable_grad: also usable as a decorator with or without parentheses, on functions, classes and generators."""
+
     value = None
 
     def __new__(cls, func=None, *a, **kw):
@@ -54,14 +56,20 @@ def context_decorator(ctx, func):
     """Run each call of func, and each step of a generator function, inside a fresh clone of ctx."""
     import functools
     import inspect
+
     if inspect.isclass(func):
-        warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
-                      "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
-                      "nothing else.", FutureWarning, stacklevel=3)
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+            "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
+            "nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
         func.__init__ = context_decorator(ctx, func.__init__)
         return func
     make = ctx.clone if hasattr(ctx, "clone") else ctx
     if inspect.isgeneratorfunction(func):
+
         @functools.wraps(func)
         def generator(*args, **kwargs):
             gen = func(*args, **kwargs)
@@ -80,29 +88,34 @@ def context_decorator(ctx, func):
                         value, send = e, gen.throw
             except StopIteration as e:
                 return e.value
+
         return generator
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         with make():
             return func(*args, **kwargs)
+
     return wrapper
 
 
 class no_grad(_SetGrad):
     """Operations inside record nothing."""
+
     __module__ = "torch"
     value = False
 
 
 class enable_grad(_SetGrad):
     """Operations inside record again."""
+
     __module__ = "torch"
     value = True
 
 
 class set_grad_enabled(_SetGrad):
     """Switch recording at once; as a context manager, restore it afterwards."""
+
     __module__ = "torch"
 
     def __new__(cls, mode):
@@ -130,6 +143,7 @@ class set_grad_enabled(_SetGrad):
 
 class inference_mode(_SetGrad):
     """no_grad whose tensors take no part in autograd afterwards: they have no version counter."""
+
     __module__ = "torch"
 
     def __new__(cls, mode=True):
@@ -180,6 +194,7 @@ def is_inference_mode_enabled():
 # ------------------------------------------------------------------------------------------------ nodes
 class Node:
     """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
+
     __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "_pre_hooks", "_post_hooks", "_tensor_hooks", "metadata", "__weakref__", "__dict__")
     __module__ = "torch.autograd.graph"
 
@@ -222,6 +237,7 @@ class Node:
 
 class RemovableHandle:
     """Removes a hook again; also a context manager. Keeps the dictionary of hooks alive weakly where it can."""
+
     __module__ = "torch.utils.hooks"
     next_id = 0
 
@@ -265,6 +281,7 @@ def _ref(d):
 
 class Saved:
     """A tensor kept for backward, with the version it had."""
+
     __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr", "edge")
 
     def __init__(self, t, node=None, nr=0):
@@ -334,12 +351,15 @@ def modified(t, version, fn, nr):
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; expected version "
         f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        f"torch.autograd.set_detect_anomaly(True).")
+        f"torch.autograd.set_detect_anomaly(True)."
+    )
 
 
-FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
-         "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-         "backward through the graph a second time or if you need to access saved tensors after calling backward.")
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
 
 
 class AccumulateGrad(Node):
@@ -417,6 +437,7 @@ def edge(t):
 
 class OpNode(Node):
     """The node of a declared operator. Subclassed for each operator by op.py, which sets `op`."""
+
     # saved: the arguments that formulas read; versions: theirs then, None for what is no tensor or checks itself (Saved)
     __slots__ = ("saved", "versions", "outs", "needs")
     op = None
@@ -432,8 +453,7 @@ class OpNode(Node):
             elif a._version != version:
                 raise modified(a, version, a._grad_fn, a._output_nr)
         if unpack:
-            args = [a.get() if a.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in a] if a.__class__ is _SavedList else a
-                    for a in args]
+            args = [a.get() if a.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in a] if a.__class__ is _SavedList else a for a in args]
         outs = self.outs and [s.get() if s is not None else None for s in self.outs]
         return self.op.formulas.backward(self, grads, args, outs)
 
@@ -472,6 +492,7 @@ def save_list(ts):
 
 class FunctionNode(Node):
     """A node whose backward is a Python closure over gradients (views, CopySlices, custom functions)."""
+
     __slots__ = ("fn", "inner")
     _classes: dict = {}
 
@@ -506,6 +527,7 @@ def view_as_edge(t, base):
 # ------------------------------------------------------------------------------------------------ views
 class ViewInfo:
     """A differentiable view: its base and the version of the base's history that its grad_fn belongs to."""
+
     __slots__ = ("base", "attr_version", "multi", "no_grad")
 
     def __init__(self, base, version, multi=None, no_grad=False):
@@ -529,7 +551,9 @@ def as_strided_node(base, t):
 
     def backward(g):
         from .ops.views import as_strided_backward
+
         return (as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset),)
+
     return FunctionNode("AsStridedBackward0", backward, (edge(base),), (meta_of(base),), (meta_of(t),))
 
 
@@ -550,13 +574,17 @@ def check_inplace(self):
     v = self._view
     if v is not None and (self._requires_grad or v.base._requires_grad):
         if v.multi:
-            raise RuntimeError(f"Output 0 of {v.multi} is a view and is being modified inplace. This view is the output of a function that "
-                               "returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
-                               "replace the inplace operation by an out-of-place one.")
+            raise RuntimeError(
+                f"Output 0 of {v.multi} is a view and is being modified inplace. This view is the output of a function that "
+                "returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
+                "replace the inplace operation by an out-of-place one."
+            )
         if v.no_grad and v.base._requires_grad:
             how = "normal mode" if v.no_grad == "inference" else "with grad mode enabled"
-            raise RuntimeError(f"A view was created in {v.no_grad} mode and is being modified inplace {'in ' if how[0] == 'n' else ''}{how}. Given that this "
-                               "use case is ambiguous and error-prone, it is forbidden.")
+            raise RuntimeError(
+                f"A view was created in {v.no_grad} mode and is being modified inplace {'in ' if how[0] == 'n' else ''}{how}. Given that this "
+                "use case is ambiguous and error-prone, it is forbidden."
+            )
         if v.base._requires_grad and v.base._grad_fn is None and v.base._get_grad_fn() is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if self._requires_grad and self._get_grad_fn() is None:
@@ -577,6 +605,7 @@ def rebase(self, node, nr=0):
 
     def backward(g):
         from .ops.views import as_strided_of, as_strided_write
+
         gv = as_strided_of(g, bshape, bstride, boffset, shape, stride, offset)
         res = list(node.run([None] * nr + [gv]))
         # the first edge of an in-place node is the tensor it wrote to: its gradient goes into the base's
@@ -585,6 +614,7 @@ def rebase(self, node, nr=0):
             part = fit(part, node._in_meta[0], node)
             res[0] = None
         return (as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset), *res)
+
     copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges), (base_meta, *node._in_meta), (base_meta,))
     copy.inner = node
     base._grad_fn, base._output_nr, base._requires_grad = copy, 0, True
@@ -784,8 +814,10 @@ def fit(g, meta, node=None):
     shape, dtype, device = meta
     if g._shape != shape:
         if not _expandable(shape, g._shape):
-            raise RuntimeError(f"Function {node.name() if node else ''} returned an invalid gradient at index 0 - got {list(g._shape)} but "
-                               f"expected shape compatible with {list(shape)}")
+            raise RuntimeError(
+                f"Function {node.name() if node else ''} returned an invalid gradient at index 0 - got {list(g._shape)} but "
+                f"expected shape compatible with {list(shape)}"
+            )
         g = g.sum_to_size(shape)
     if g.dtype is not dtype:
         if g.dtype.category == dt.COMPLEX and dtype.category != dt.COMPLEX:
@@ -823,8 +855,10 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
         elif g._shape != t._shape:
             raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}.")
         elif t.dtype.is_complex != g.dtype.is_complex:
-            raise RuntimeError(f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                               f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {t.dtype}.")
+            raise RuntimeError(
+                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {t.dtype}."
+            )
         if e is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         roots.append(e)
@@ -866,8 +900,17 @@ def _input_edge(t):
     return e
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
-         is_grads_batched=False, materialize_grads=False):
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
     """Gradients of outputs with respect to inputs, returned instead of accumulated."""
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
@@ -878,9 +921,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     gos = None if grad_outputs is None else _tensors(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        rows = [grad(outs, ins, [None if g is None else g[i] for g in gos], True, create_graph, True, allow_unused)
-                for i in range(len(gos[0]))]
+        rows = [grad(outs, ins, [None if g is None else g[i] for g in gos], True, create_graph, True, allow_unused) for i in range(len(gos[0]))]
         from .op import REGISTRY_FN
+
         stack = REGISTRY_FN("stack")
         return tuple(None if rows[0][k] is None else stack([r[k] for r in rows]) for k in range(len(ins)))
     roots, grads = _roots(outs, gos, create_graph)
@@ -888,8 +931,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     result = []
     for i, (g, t) in enumerate(zip(got, ins)):
         if g is None and not allow_unused:
-            raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this "
-                               "is the desired behavior.")
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
+            )
         if g is None and materialize_grads:
             g = t.new_zeros(t._shape)
         result.append(g)
@@ -909,15 +953,18 @@ def _detach(self):
 
 def _propagates(self):
     from .overrides import disabled
+
     return not disabled(type(self))
 
 
 def _detach_(self):
     if self._view is not None:
-        raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-                           "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
-                           "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/"
-                           "optimizer.py as a solution.")
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
+            "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/"
+            "optimizer.py as a solution."
+        )
     self._grad_fn, self._requires_grad, self._output_nr = None, False, 0
     return self
 
@@ -953,12 +1000,19 @@ def _retain_grad(self):
         t = ref()
         if t is not None:
             t._grad = g.clone() if t._grad is None else t._grad + g
+
     self._retains = True
     _register_hook(self, keep)
 
 
-for _name, _fn in {"backward": _backward, "detach": _detach, "detach_": _detach_, "register_hook": _register_hook,
-                   "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook, "retain_grad": _retain_grad}.items():
+for _name, _fn in {
+    "backward": _backward,
+    "detach": _detach,
+    "detach_": _detach_,
+    "register_hook": _register_hook,
+    "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
+    "retain_grad": _retain_grad,
+}.items():
     _fn.__name__ = _name
     _fn.__qualname__ = "Tensor." + _name
     setattr(Tensor, _name, _fn)
@@ -966,6 +1020,7 @@ for _name, _fn in {"backward": _backward, "detach": _detach, "detach_": _detach_
 
 class saved_tensors_hooks:
     """Inside, tensors saved for backward go through pack_hook, and come back through unpack_hook."""
+
     __module__ = "torch.autograd.graph"
 
     def __init__(self, pack_hook, unpack_hook):
@@ -995,11 +1050,11 @@ class disable_saved_tensors_hooks(contextlib.ContextDecorator):
 
 class detect_anomaly:
     """Inside, backward reports the forward call of a failing node, and NaN in gradients is an error."""
+
     __module__ = "torch.autograd.anomaly_mode"
 
     def __init__(self, check_nan=True):
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
-                      stacklevel=2)
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.", stacklevel=2)
         self.value, self.check = True, check_nan
         self.prev = MODE.anomaly, MODE.anomaly_nan
 

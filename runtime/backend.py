@@ -1,4 +1,5 @@
 """Backends register themselves here when their device is first used; the runtime names none of them."""
+
 import importlib
 
 _backends = {}

@@ -1,13 +1,35 @@
 """torch.device, Size, layout, memory_format and the default device."""
+
 import threading
 
-TYPES = ("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
-         "mps", "meta", "hpu", "mtia", "npu")
+TYPES = (
+    "cpu",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "meta",
+    "hpu",
+    "mtia",
+    "npu",
+)
 ACCELERATOR = "npu"
 
 
 class device:
     """A device type and, for accelerators, an index."""
+
     __slots__ = ("type", "index", "_previous")
     __module__ = "torch"
     _cache = {}
@@ -75,6 +97,7 @@ class device:
         def wrapper(*args, **kwargs):
             with self:
                 return func(*args, **kwargs)
+
         return wrapper
 
     def __enter__(self):
@@ -117,6 +140,7 @@ def usable(d):
         return META
     if t == ACCELERATOR:
         from .backend import require_accelerator
+
         return require_accelerator(d)
     if t == "cuda":
         raise AssertionError("Torch not compiled with CUDA enabled")
@@ -127,12 +151,13 @@ def usable(d):
 
 class Size(tuple):
     """A tensor's shape: a tuple of ints with numel()."""
+
     __slots__ = ()
     __module__ = "torch"
 
     def __new__(cls, *args):
         if args and args[0].__class__ is tuple or not args:
-            for i in (args[0] if args else ()):
+            for i in args[0] if args else ():
                 if i.__class__ is not int:
                     break
             else:
@@ -213,7 +238,8 @@ class qscheme(_Named):
 
 LAYOUTS = {n: layout(n) for n in ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged")}
 FORMATS = {n: memory_format(n) for n in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")}
-QSCHEMES = {n: qscheme(n) for n in ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
-                                    "per_channel_affine_float_qparams")}
+QSCHEMES = {
+    n: qscheme(n) for n in ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric", "per_channel_affine_float_qparams")
+}
 strided = LAYOUTS["strided"]
 contiguous_format, preserve_format, channels_last, channels_last_3d = FORMATS.values()

@@ -1,4 +1,5 @@
 """torch.dtype, the promotion lattice, finfo and iinfo."""
+
 import ml_dtypes
 import numpy as np
 
@@ -37,18 +38,32 @@ class dtype:
 def _make():
     table = [
         ("bool", 1, np.bool_, BOOL, False),
-        ("uint8", 1, np.uint8, INT, False), ("int8", 1, np.int8, INT), ("int16", 2, np.int16, INT),
-        ("int32", 4, np.int32, INT), ("int64", 8, np.int64, INT),
-        ("uint16", 2, np.uint16, INT, False), ("uint32", 4, np.uint32, INT, False), ("uint64", 8, np.uint64, INT, False),
-        ("float16", 2, np.float16, FLOAT), ("bfloat16", 2, ml_dtypes.bfloat16, FLOAT),
-        ("float32", 4, np.float32, FLOAT), ("float64", 8, np.float64, FLOAT),
-        ("complex32", 4, [("re", "f2"), ("im", "f2")], COMPLEX), ("complex64", 8, np.complex64, COMPLEX), ("complex128", 16, np.complex128, COMPLEX),
-        ("float8_e4m3fn", 1, ml_dtypes.float8_e4m3fn, FLOAT), ("float8_e5m2", 1, ml_dtypes.float8_e5m2, FLOAT),
-        ("float8_e4m3fnuz", 1, ml_dtypes.float8_e4m3fnuz, FLOAT), ("float8_e5m2fnuz", 1, ml_dtypes.float8_e5m2fnuz, FLOAT),
+        ("uint8", 1, np.uint8, INT, False),
+        ("int8", 1, np.int8, INT),
+        ("int16", 2, np.int16, INT),
+        ("int32", 4, np.int32, INT),
+        ("int64", 8, np.int64, INT),
+        ("uint16", 2, np.uint16, INT, False),
+        ("uint32", 4, np.uint32, INT, False),
+        ("uint64", 8, np.uint64, INT, False),
+        ("float16", 2, np.float16, FLOAT),
+        ("bfloat16", 2, ml_dtypes.bfloat16, FLOAT),
+        ("float32", 4, np.float32, FLOAT),
+        ("float64", 8, np.float64, FLOAT),
+        ("complex32", 4, [("re", "f2"), ("im", "f2")], COMPLEX),
+        ("complex64", 8, np.complex64, COMPLEX),
+        ("complex128", 16, np.complex128, COMPLEX),
+        ("float8_e4m3fn", 1, ml_dtypes.float8_e4m3fn, FLOAT),
+        ("float8_e5m2", 1, ml_dtypes.float8_e5m2, FLOAT),
+        ("float8_e4m3fnuz", 1, ml_dtypes.float8_e4m3fnuz, FLOAT),
+        ("float8_e5m2fnuz", 1, ml_dtypes.float8_e5m2fnuz, FLOAT),
         ("float8_e8m0fnu", 1, getattr(ml_dtypes, "float8_e8m0fnu", None), FLOAT, False),
         ("float4_e2m1fn_x2", 1, None, FLOAT),
-        ("quint8", 1, None, INT, False), ("qint8", 1, None, INT), ("qint32", 4, None, INT),
-        ("quint4x2", 1, None, INT, False), ("quint2x4", 1, None, INT, False),
+        ("quint8", 1, None, INT, False),
+        ("qint8", 1, None, INT),
+        ("qint32", 4, None, INT),
+        ("quint4x2", 1, None, INT, False),
+        ("quint2x4", 1, None, INT, False),
     ]
     table += [(f"{u}int{n}", 1, None, INT, not u) for u in ("", "u") for n in range(1, 8)]
     table += [(f"bits{n}", s, None, INT, False) for n, s in (("8", 1), ("16", 2), ("1x8", 1), ("2x4", 1), ("4x2", 1))]
@@ -63,11 +78,27 @@ uint16, uint32, uint64 = (ALL[n] for n in ("uint16", "uint32", "uint64"))
 float16, bfloat16, float32, float64 = (ALL[n] for n in ("float16", "bfloat16", "float32", "float64"))
 complex32, complex64, complex128 = (ALL[n] for n in ("complex32", "complex64", "complex128"))
 
-ALIASES = {"half": float16, "float": float32, "double": float64, "chalf": complex32, "cfloat": complex64, "cdouble": complex128,
-           "short": int16, "int": int32, "long": int64}
+ALIASES = {
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "chalf": complex32,
+    "cfloat": complex64,
+    "cdouble": complex128,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+}
 TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
-TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128,
-              complex32: complex32, complex64: complex64, complex128: complex128}
+TO_COMPLEX = {
+    float16: complex32,
+    bfloat16: complex64,
+    float32: complex64,
+    float64: complex128,
+    complex32: complex32,
+    complex64: complex64,
+    complex128: complex128,
+}
 # what PyTorch computes the low precision types in
 OPMATH = {float16: float32, bfloat16: float32, complex32: complex64}
 
@@ -88,9 +119,24 @@ def complex_pairs(a):
 
 FROM_NP = {d.np: d for d in ALL.values() if d.np is not None}
 # names in messages ("expected Long but got Float") and of the legacy storage and tensor classes
-LEGACY = {bool_: "Bool", uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long", float16: "Half", bfloat16: "BFloat16",
-          float32: "Float", float64: "Double", complex32: "ComplexHalf", complex64: "ComplexFloat", complex128: "ComplexDouble",
-          uint16: "UInt16", uint32: "UInt32", uint64: "UInt64"}
+LEGACY = {
+    bool_: "Bool",
+    uint8: "Byte",
+    int8: "Char",
+    int16: "Short",
+    int32: "Int",
+    int64: "Long",
+    float16: "Half",
+    bfloat16: "BFloat16",
+    float32: "Float",
+    float64: "Double",
+    complex32: "ComplexHalf",
+    complex64: "ComplexFloat",
+    complex128: "ComplexDouble",
+    uint16: "UInt16",
+    uint32: "UInt32",
+    uint64: "UInt64",
+}
 
 
 def scalar_name(d):
@@ -223,6 +269,7 @@ class _info:
 
 class finfo(_info):
     """Machine limits of a floating point dtype (the default dtype if none is given)."""
+
     __module__ = "torch"
 
     def __init__(self, type=None):
@@ -234,16 +281,27 @@ class finfo(_info):
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
         i = ml_dtypes.finfo(d.np)
         f = float
-        self._set(dtype=d.name, bits=d.itemsize * 8, min=f(i.min), max=f(i.max), eps=f(i.eps), tiny=f(i.smallest_normal),
-                  smallest_normal=f(i.smallest_normal), resolution=f(i.resolution) if d not in (float32, float16, float64) else f(str(i.resolution)))
+        self._set(
+            dtype=d.name,
+            bits=d.itemsize * 8,
+            min=f(i.min),
+            max=f(i.max),
+            eps=f(i.eps),
+            tiny=f(i.smallest_normal),
+            smallest_normal=f(i.smallest_normal),
+            resolution=f(i.resolution) if d not in (float32, float16, float64) else f(str(i.resolution)),
+        )
 
     def __repr__(self):
-        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
-                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
 
 
 class iinfo(_info):
     """Limits of an integer dtype."""
+
     __module__ = "torch"
 
     def __init__(self, type):

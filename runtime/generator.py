@@ -2,6 +2,7 @@
 
 Every filler takes a Generator (None: the default one), the number of elements in memory order, and a NumPy dtype.
 """
+
 import functools
 import math
 import secrets
@@ -20,9 +21,21 @@ CHUNK = 1 << 16
 M64 = (1 << 64) - 1
 I64 = np.iinfo(np.int64)
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
-           "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int", "float16": "c10::Half",
-           "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double"}
+C_NAMES = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "uint16": "short unsigned int",
+    "uint32": "unsigned int",
+    "uint64": "long unsigned int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+}
 FLOATING = frozenset(DIGITS)
 NUMERIC = FLOATING | {"uint8", "int8", "int16", "int32", "int64"}
 NAMES = {n: d.name for n, d in dt.FROM_NP.items()}  # NumPy's own dtype.name takes 2 µs
@@ -32,11 +45,13 @@ F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 def _refused(error, message):
     def method(self, *args):
         raise error(message)
+
     return method
 
 
 class Generator:
     """A source of random numbers: PyTorch's Mersenne Twister, number for number."""
+
     __module__ = "torch._C"
     __slots__ = ("device", "_engine", "_lock", "__weakref__")
     DEFAULT_SEED = 67280421310721
@@ -79,11 +94,13 @@ class Generator:
     def get_state(self):
         """The state as a ByteTensor in PyTorch's layout."""
         from .tensor import from_array
+
         return from_array(self._state_bytes(), dt.uint8)
 
     def set_state(self, new_state):
         """Take over a state that get_state() gave, here or in PyTorch."""
         from .tensor import Tensor
+
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not dt.uint8 or new_state.device.type != "cpu":
@@ -100,6 +117,7 @@ class Generator:
     get_offset = set_offset = _refused(RuntimeError, "CPU Generator does not use offset")
     graphsafe_get_state = _refused(NotImplementedError, "graphsafe_get_state is not supported in this Generator")
     graphsafe_set_state = _refused(NotImplementedError, "graphsafe_set_state is not supported in this Generator")
+
     def __reduce__(self):
         return Generator, (self.device,), (self.initial_seed(), None, self.get_state())
 
@@ -123,7 +141,7 @@ def _name(dtype):
 
 def _require(dtype, names, kernel):
     if NAMES[dtype] not in names:
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{_name(dtype)}\'')
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{_name(dtype)}'")
 
 
 @functools.cache
@@ -152,7 +170,7 @@ def _fill(gen, n, dtype, draw, step=CHUNK):
             return cast(draw(gen._engine, n), dtype)
         out = np.empty(n, dtype)
         for i in range(0, n, step):
-            out[i:i + step] = cast(draw(gen._engine, min(step, n - i)), dtype)
+            out[i : i + step] = cast(draw(gen._engine, min(step, n - i)), dtype)
     return out
 
 
@@ -163,8 +181,8 @@ def _bits53(engine, n):
 def _unit(engine, n, wide=True):
     """Uniform in [0, 1): 53 bits of a 64-bit draw as float64, or 24 bits of a 32-bit draw as float32."""
     if wide:
-        return _bits53(engine, n) * 2.0 ** -53
-    return (engine.words(n).view(np.int32) & 0xFFFFFF).astype(F32) * F32.type(2.0 ** -24)
+        return _bits53(engine, n) * 2.0**-53
+    return (engine.words(n).view(np.int32) & 0xFFFFFF).astype(F32) * F32.type(2.0**-24)
 
 
 def _fma(x, scale, shift):
@@ -182,6 +200,7 @@ def _fma(x, scale, shift):
         c = 134217729.0 * a
         high = c - (c - a)
         return high, a - high
+
     (xh, xl), (mh, ml), shift = split(x), split(m), math.ldexp(shift, -e)
     p = x * m
     p_err = ((xh * mh - p) + xh * ml + xl * mh) + xl * ml
@@ -197,8 +216,11 @@ def uniform(gen, n, dtype, lo=0.0, hi=1.0):
     for name, v in (("from", lo), ("to", hi)):
         _check(least <= v <= most, f"{name} is out of bounds for {C_NAMES[NAMES[dtype]]}")
     _check(lo <= hi, f"uniform_ expects to return a [from, to) range, but found from={lo:g} > to={hi:g}")
-    _check(hi - lo <= most, f"uniform_ expects to-from <= std::numeric_limits<{_name(dtype)}>::max(), "
-                            f"but found to={hi:g} and from={lo:g} which result in to-from to exceed the limit")
+    _check(
+        hi - lo <= most,
+        f"uniform_ expects to-from <= std::numeric_limits<{_name(dtype)}>::max(), "
+        f"but found to={hi:g} and from={lo:g} which result in to-from to exceed the limit",
+    )
     wide = dtype == F64
     work = F64.type if wide else F32.type
     if lo == 0 and hi == 1 and dtype.itemsize > 2:
@@ -209,6 +231,7 @@ def uniform(gen, n, dtype, lo=0.0, hi=1.0):
         r = cast(_fma(_unit(engine, k, wide), work(hi) - work(lo), work(lo)), dtype)
         r[r == high] = low  # where rounding reached the excluded end
         return r
+
     return _fill(gen, n, dtype, draw)
 
 
@@ -233,7 +256,7 @@ def _paired_normals(engine, n, mean, std):
     pairs = (n - start + 1) // 2
     u = _unit(engine, 2 * pairs)
     r, theta = np.sqrt(-2.0 * np.log1p(-u[1::2])), 2 * math.pi * u[::2]
-    out[start:start + 2 * pairs:2], out[start + 1:start + 2 * pairs:2] = r * np.cos(theta), r * np.sin(theta)
+    out[start : start + 2 * pairs : 2], out[start + 1 : start + 2 * pairs : 2] = r * np.cos(theta), r * np.sin(theta)
     if start + 2 * pairs > n:
         engine.cached = float(out[n])
     return _fma(out[:n], std, mean)
@@ -251,6 +274,7 @@ def normal(gen, n, dtype, mean=0.0, std=1.0, contiguous=True):
 
     def draw(engine, k):
         return _box_muller(_unit(engine, k, dtype == F64), mean, std)
+
     with gen._lock:
         out = _fill(gen, n - rest, dtype, draw)
         if rest:  # the last 16 are drawn anew; float32 and float64 have drawn the remainder before
@@ -276,8 +300,7 @@ def random_from_to(gen, n, dtype, lo, hi):
     name, floating = NAMES[dtype], NAMES[dtype] in FLOATING
     if hi is None and lo == I64.min:
         _require(dtype, NUMERIC - {"float16"}, "random_full_64_bits_range_kernel_cpu")
-        _check(name in ("int64", "float64", "float32", "bfloat16"),
-               "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
+        _check(name in ("int64", "float64", "float32", "bfloat16"), "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16")
         work = F32 if name in ("float32", "bfloat16") else dtype
         return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(work))
     _check(hi is None or lo < hi, f"random_ expects 'from' to be less than 'to', but got from={lo} >= to={hi}")
@@ -286,17 +309,19 @@ def random_from_to(gen, n, dtype, lo, hi):
         (least, most), digits = _limits(dtype), DIGITS[name]
         lo = _inward(lo, dtype, 1)
         last = 1 << digits if hi is None else _inward(hi, dtype, -1) - 1
-        _check(lo <= last, "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
-                           f"but got from={lo} >= to={last + 1}")
+        _check(lo <= last, f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got from={lo} >= to={last + 1}")
     else:
         least, most = (0, 1) if name == "bool" else (np.iinfo(dtype).min, min(np.iinfo(dtype).max, I64.max))
         last = most if hi is None else hi - 1
     for what, v in (("from", lo), ("to - 1", last)):
         _check(least <= v <= most, f"{what} is out of bounds for {C_NAMES[name]}")
         if floating and abs(v) > 1 << digits:
-            warnings.warn(f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {C_NAMES[name]} can support "
-                          "discrete uniform distribution only within this range. This warning will become an error in version 1.7 release, "
-                          "please fix the code in advance", stacklevel=3)
+            warnings.warn(
+                f"{what} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {C_NAMES[name]} can support "
+                "discrete uniform distribution only within this range. This warning will become an error in version 1.7 release, "
+                "please fix the code in advance",
+                stacklevel=3,
+            )
     span = last - lo + 1
 
     def draw(engine, k):
@@ -306,6 +331,7 @@ def random_from_to(gen, n, dtype, lo, hi):
         else:
             r = (engine.words(k) % np.uint32(span)).astype(np.int64) + lo
         return r.astype(F32) if dtype.itemsize == 2 and floating else r
+
     return _fill(gen, n, dtype, draw)
 
 
@@ -318,6 +344,7 @@ def random_(gen, n, dtype):
     def draw(engine, k):
         r = engine.words(k, 64 if wide else 32)
         return (r % r.dtype.type(top + 1)).astype(np.int64 if dtype.itemsize == 8 or NAMES[dtype] not in FLOATING else F32)
+
     return _fill(gen, n, dtype, draw)
 
 
@@ -345,6 +372,7 @@ def randperm(gen, n, dtype=np.dtype(np.int64)):
         out = np.array(order)
     else:
         from scipy.linalg.lapack import dlaswp
+
         out = dlaswp(np.arange(n, dtype=F64)[:, None], pivots, k1=0, k2=len(pivots) - 1, overwrite_a=1)[:, 0]
     return out.astype(F32).astype(dtype) if NAMES[dtype] in ("float16", "bfloat16") else out.astype(dtype)
 
@@ -353,7 +381,7 @@ def bernoulli(gen, n, dtype, p):
     """bernoulli_(p): 1 where a float64 uniform is below the number p. dropout's mask is bernoulli_(1 - p)."""
     _check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     _require(dtype, NUMERIC | {"bool"}, "bernoulli_scalar_cpu_")
-    bound = math.ceil(p * 2.0 ** 53)  # the same comparison in integers
+    bound = math.ceil(p * 2.0**53)  # the same comparison in integers
     return _fill(gen, n, dtype, lambda engine, k: _bits53(engine, k) < bound)
 
 
@@ -367,15 +395,18 @@ def bernoulli_tensor(gen, p, dtype):
 
     def draw(engine, k):
         i = next(rest, 0)
-        return _unit(engine, k, p.dtype == F64) < p[i:i + k].astype(F64 if p.dtype == F64 else F32)
+        return _unit(engine, k, p.dtype == F64) < p[i : i + k].astype(F64 if p.dtype == F64 else F32)
+
     return _fill(gen, p.size, dtype, draw)
 
 
 def exponential(gen, n, dtype, lambd=1.0):
     """exponential_(lambd)."""
     _check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    _check(NAMES[dtype] in FLOATING, "Exponential distribution is a continuous probability distribution. dtype must be a floating point "
-                                   f"but you specified {_name(dtype)}")
+    _check(
+        NAMES[dtype] in FLOATING,
+        f"Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {_name(dtype)}",
+    )
     return _fill(gen, n, dtype, lambda engine, k: np.log1p(-_unit(engine, k)) * (-1.0 / lambd))
 
 
@@ -398,16 +429,18 @@ def log_normal(gen, n, dtype, mean=1.0, std=2.0):
 def cauchy(gen, n, dtype, median=0.0, sigma=1.0):
     """cauchy_(median, sigma)."""
     _check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    _check(NAMES[dtype] in FLOATING, "Cauchy distribution is a continuous probability distribution. dtype must be a floating point "
-                                   f"but you specified {C_NAMES.get(NAMES[dtype], NAMES[dtype])}")
+    _check(
+        NAMES[dtype] in FLOATING,
+        "Cauchy distribution is a continuous probability distribution. dtype must be a floating point "
+        f"but you specified {C_NAMES.get(NAMES[dtype], NAMES[dtype])}",
+    )
     return _fill(gen, n, dtype, lambda engine, k: _fma(np.tan(math.pi * (_unit(engine, k) - 0.5)), sigma, median))
 
 
 def multinomial(gen, probs, num_samples, replacement=False):
     """Indices drawn from each row of an array of weights (1 or 2 dimensions)."""
     _check(0 < probs.ndim <= 2, "prob_dist must be 1 or 2 dim")
-    _check(NAMES[probs.dtype] in FLOATING,
-           f"multinomial only supports floating-point dtypes for input, got: {_name(probs.dtype)}")
+    _check(NAMES[probs.dtype] in FLOATING, f"multinomial only supports floating-point dtypes for input, got: {_name(probs.dtype)}")
     _check(num_samples > 0, "cannot sample n_sample <= 0 samples")
     _check(replacement or num_samples <= probs.shape[-1], "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     _check(probs.shape[-1] <= 1 << 24, "number of categories cannot exceed 2^24")
@@ -417,8 +450,12 @@ def multinomial(gen, probs, num_samples, replacement=False):
         return np.empty(shape, np.int64)
     simple = not replacement or num_samples == 1
     wrong = rows[~((rows >= 0) & (rows < np.inf))]
-    _check(not wrong.size, "probability tensor contains either `inf`, `nan` or element < 0" if simple else "invalid multinomial distribution (encountering "
-           f"probability entry {'= infinity or NaN' if wrong.size and wrong[0] == np.inf else '< 0'})")
+    _check(
+        not wrong.size,
+        "probability tensor contains either `inf`, `nan` or element < 0"
+        if simple
+        else f"invalid multinomial distribution (encountering probability entry {'= infinity or NaN' if wrong.size and wrong[0] == np.inf else '< 0'})",
+    )
     work = F64 if probs.dtype == F64 else F32
     _check(bool((rows.sum(1, dtype=work) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
     if simple:  # the largest of p / q with q ~ Exp(1)
@@ -509,6 +546,7 @@ def poisson(gen, rates):
                 continue
             if _log(v) + log_inv_alpha - math.log(a / (us * us) + b) <= -rate + k * log_rate - math.lgamma(k + 1.0):
                 return k
+
     with _Source(gen) as u:
         return cast(np.array([one(r) for r in rates.reshape(-1).tolist()], F64), rates.dtype).reshape(rates.shape)
 
@@ -534,6 +572,7 @@ def _gamma(gen, alpha):
                 v, w, xx = y * y * y, 1 - u(), x * x
                 if w < 1 - squeeze * xx * xx or _log(w) < 0.5 * xx + d * (1 - v + _log(v)):
                     return scale * d * v
+
         return np.array([one(*row) for row in zip(alpha.tolist(), boost.tolist(), power, d.tolist(), c)], F64)
 
 
@@ -552,8 +591,18 @@ def dirichlet(gen, alpha):
     return np.clip((g / g.sum(-1, keepdims=True)).astype(alpha.dtype), np.finfo(f).tiny, np.nextafter(f(1), f(0)))
 
 
-_STIRLING = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
-             0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287)
+_STIRLING = (
+    0.0810614667953272,
+    0.0413406959554092,
+    0.0276779256849983,
+    0.02079067210376509,
+    0.0166446911898211,
+    0.0138761288230707,
+    0.0118967099458917,
+    0.0104112652619720,
+    0.00925546218271273,
+    0.00833056343336287,
+)
 
 
 def _stirling(k):
@@ -596,9 +645,15 @@ def binomial(gen, count, prob):
                     continue
                 if us >= 0.07 and v <= accept:
                     return k
-                bound = ((m + 0.5) * math.log((m + 1) / (r * (n - m + 1))) + (n + 1) * math.log((n - m + 1) / (n - k + 1))
-                         + (k + 0.5) * math.log(r * (n - k + 1) / (k + 1))
-                         + _stirling(m) + _stirling(n - m) - _stirling(k) - _stirling(n - k))
+                bound = (
+                    (m + 0.5) * math.log((m + 1) / (r * (n - m + 1)))
+                    + (n + 1) * math.log((n - m + 1) / (n - k + 1))
+                    + (k + 0.5) * math.log(r * (n - k + 1) / (k + 1))
+                    + _stirling(m)
+                    + _stirling(n - m)
+                    - _stirling(k)
+                    - _stirling(n - k)
+                )
                 if _log(v * alpha / (a / (us * us) + b)) <= bound:
                     return k
 
@@ -611,6 +666,7 @@ def binomial(gen, count, prob):
                 return math.nan
             k = btrs(n, q, sd, r, mean, m) if large else inversion(n, log_q)
             return n - k if flip else k
+
         columns = (count, prob, flip, large, q, log_q, spread, odds, mean, top)
         out = [one(*row) for row in zip(*(c.reshape(-1).tolist() for c in columns))]
     return np.array(out, F64).astype(count.dtype).reshape(count.shape)

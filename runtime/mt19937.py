@@ -1,10 +1,26 @@
 """MT19937 as PyTorch's CPU generator runs it: raw words from NumPy's engine, state in PyTorch's 5056-byte layout."""
+
 import numpy as np
 
 N = 624
 # at::CPUGeneratorImplState. The words are stored as 64 bits each; x, y, rho belong to the cached normal sample.
-STATE = np.dtype([("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("next", "u8"), ("words", "u8", N), ("x", "f8"), ("y", "f8"),
-                  ("rho", "f8"), ("y_valid", "i4"), ("_pad0", "u4"), ("float_sample", "f4"), ("float_valid", "u1"), ("_pad1", "u1", 3)])
+STATE = np.dtype(
+    [
+        ("seed", "u8"),
+        ("left", "i4"),
+        ("seeded", "i4"),
+        ("next", "u8"),
+        ("words", "u8", N),
+        ("x", "f8"),
+        ("y", "f8"),
+        ("rho", "f8"),
+        ("y_valid", "i4"),
+        ("_pad0", "u4"),
+        ("float_sample", "f4"),
+        ("float_valid", "u1"),
+        ("_pad1", "u1", 3),
+    ]
+)
 
 
 class MT19937:
@@ -55,8 +71,7 @@ class MT19937:
     def set_state(self, data):
         """Take over a state of PyTorch's or of get_state()."""
         if data.size != STATE.itemsize:
-            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE.itemsize} "
-                               f"but found the input RNG state size to be {data.size}")
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be {data.size}")
         s = np.ascontiguousarray(data).view(STATE)[0]
         left, at = int(s["left"]), int(s["next"])
         if not (s["seeded"] and 0 < left <= N and at <= N and (left == 1 or at == N + 1 - left)):

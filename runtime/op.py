@@ -160,29 +160,49 @@ class _Formulas:
 
     def _recorder(self, op):
         args = op.schema.args
-        env = {"_mode": MODE, "_new": object.__new__, "_class": self.node_class, "_seq": next_sequence, "_numbers": _NUMBERS, "_accumulator": accumulator,
-               "_edge": edge, "_meta": meta_of, "_saved": Saved, "_list": save_list, "_pack": _pack, "_stack": traceback.format_stack,
-               "_defaults": tuple(a.default for a in args)}
-        body = [f"if len(args) < {len(args)}: args += _defaults[len(args):]", "node = _new(_class)",
-                "node._pre_hooks = node._post_hooks = node._tensor_hooks = None",
-                "node._seq = _seq()",
-                f"{''.join(f'a{i}, ' for i in range(len(args)))} = args"]
+        env = {
+            "_mode": MODE,
+            "_new": object.__new__,
+            "_class": self.node_class,
+            "_seq": next_sequence,
+            "_numbers": _NUMBERS,
+            "_accumulator": accumulator,
+            "_edge": edge,
+            "_meta": meta_of,
+            "_saved": Saved,
+            "_list": save_list,
+            "_pack": _pack,
+            "_stack": traceback.format_stack,
+            "_defaults": tuple(a.default for a in args),
+        }
+        body = [
+            f"if len(args) < {len(args)}: args += _defaults[len(args):]",
+            "node = _new(_class)",
+            "node._pre_hooks = node._post_hooks = node._tensor_hooks = None",
+            "node._seq = _seq()",
+            f"{''.join(f'a{i}, ' for i in range(len(args)))} = args",
+        ]
         edges, metas, needs = [], [], [f"n{k}" for k in range(len(self.diff))]
         for k, i in enumerate(self.diff):
             if k == self.list_at:
-                body += [f"e{k} = [None if t is None else _edge(t) for t in a{i}]", f"m{k} = [None if t is None else _meta(t) for t in a{i}]",
-                         f"n{k} = any(e is not None for e in e{k})"]
+                body += [
+                    f"e{k} = [None if t is None else _edge(t) for t in a{i}]",
+                    f"m{k} = [None if t is None else _meta(t) for t in a{i}]",
+                    f"n{k} = any(e is not None for e in e{k})",
+                ]
                 edges.append(f"*e{k}")
                 metas.append(f"*m{k}")
                 continue
             edges.append(f"e{k}")
             metas.append(f"m{k}")
             number = f"if a{i}.__class__ in _numbers: e{k} = m{k} = None; n{k} = False\n    el" if args[i].type != "Tensor" else ""
-            body += [f"{number}if a{i}._requires_grad:\n"
-                     f"        fn = a{i}._grad_fn if a{i}._view is None else a{i}._get_grad_fn()\n"
-                     f"        e{k} = (_accumulator(a{i}), 0) if fn is None else (fn, a{i}._output_nr)\n"
-                     f"        m{k} = (a{i}._shape, a{i}.dtype, a{i}.device); n{k} = True\n"
-                     f"    else: e{k} = None; m{k} = (a{i}._shape, a{i}.dtype, a{i}.device); n{k} = False"]
+            body += [
+                f"{number}if a{i}._requires_grad:\n"
+                f"        fn = a{i}._grad_fn if a{i}._view is None else a{i}._get_grad_fn()\n"
+                f"        e{k} = (_accumulator(a{i}), 0) if fn is None else (fn, a{i}._output_nr)\n"
+                f"        m{k} = (a{i}._shape, a{i}.dtype, a{i}.device); n{k} = True\n"
+                f"    else: e{k} = None; m{k} = (a{i}._shape, a{i}.dtype, a{i}.device); n{k} = False"
+            ]
         saved, versions = [], []
         for i, a in enumerate(args):
             when = self._when(lambda reads, outs: i in reads)
@@ -196,10 +216,15 @@ class _Formulas:
                 number = f" or a{i}.__class__ in _numbers" if a.type != "Tensor" else ""
                 saved.append(f"a{i} if {when} else None")
                 versions.append(f"None if not ({when}){number} else 0 if a{i}._vc is None else a{i}._vc[0]" if when != "False" else "None")
-        body += [f"node._edges = ({''.join(e + ', ' for e in edges)})", f"node._in_meta = ({''.join(m + ', ' for m in metas)})",
-                 f"node.needs = ({''.join(n + ', ' for n in needs)})", f"node.saved = ({''.join(s + ', ' for s in saved)})",
-                 f"node.versions = ({''.join(v + ', ' for v in versions)})", "if _mode.saved_hooks: _pack(node)",
-                 "if _mode.anomaly: node.trace = ''.join(_stack()[:-3])"]
+        body += [
+            f"node._edges = ({''.join(e + ', ' for e in edges)})",
+            f"node._in_meta = ({''.join(m + ', ' for m in metas)})",
+            f"node.needs = ({''.join(n + ', ' for n in needs)})",
+            f"node.saved = ({''.join(s + ', ' for s in saved)})",
+            f"node.versions = ({''.join(v + ', ' for v in versions)})",
+            "if _mode.saved_hooks: _pack(node)",
+            "if _mode.anomaly: node.trace = ''.join(_stack()[:-3])",
+        ]
         kept = sorted(set().union(*(outs for _, _, outs in self.reads)))
         when = {k: self._when(lambda reads, outs: k in outs) for k in kept}
         need_any = " or ".join(dict.fromkeys(when.values()))
@@ -208,8 +233,10 @@ class _Formulas:
             body.append("node._out_meta = [(t._shape, t.dtype, t.device) for t in out]")
             outs = ", ".join(f"_saved(out[{k}], node, {k}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
             body.append(f"node.outs = [{outs}] if {need_any} else None" if kept else "node.outs = None")
-            body.append("for k, t in enumerate(out):\n"
-                        f"        if t.dtype.category >= 2 and k not in {skip}: t._requires_grad = True; t._grad_fn = node; t._output_nr = k")
+            body.append(
+                "for k, t in enumerate(out):\n"
+                f"        if t.dtype.category >= 2 and k not in {skip}: t._requires_grad = True; t._grad_fn = node; t._output_nr = k"
+            )
         else:
             body.append("node._out_meta = ((out._shape, out.dtype, out.device),)")
             body.append(f"node.outs = [_saved(out, node, 0)] if {need_any} else None" if kept else "node.outs = None")
@@ -400,6 +427,7 @@ def _make_general(o):
     args = o.schema.args
     differentiable = o.derivative is not None
     if o.first is None:
+
         def call(*args):
             if o.prepare is not None:
                 args = o.prepare(*args)
@@ -407,19 +435,35 @@ def _make_general(o):
             if differentiable and MODE.grad and requires_grad(o, args):
                 o.record(out, args)
             return out
+
         return call
     names = [f"a{i}" for i in range(len(args))]
     tensors = [names[i] for i in o.tensor_args]
     sure = [args[i].type == "Tensor" for i in o.tensor_args]
     grads = " or ".join(f"{t}._requires_grad" if s else f"{t}.__class__ not in numbers and {t}._requires_grad" for t, s in zip(tensors, sure))
     source = _GENERAL.format(
-        params=", ".join(n if a.required else f"{n}=defaults[{i}]" for i, (n, a) in enumerate(zip(names, args))), names=", ".join(names),
-        prepare=f"{''.join(n + ', ' for n in names)} = prepare({', '.join(names)})" if o.prepare is not None else "pass", first=tensors[0],
-        on_cpu=" and ".join(f"{t}.device is CPU" if s else f"({t}.__class__ in numbers or {t}.device is CPU)" if k else
-                            f"{t}.__class__ not in numbers and {t}.device is CPU" for k, (t, s) in enumerate(zip(tensors, sure))),
-        record=f"if ({grads}) and MODE.grad: o.record(out, ({', '.join(names)},))" if differentiable else "pass")
-    env = {"o": o, "prepare": o.prepare, "meta": o.meta, "quick": o.quick, "CPU": CPU, "numbers": _NUMBERS, "MODE": MODE, "cpu_run": backend("cpu").run,
-           "elsewhere": _elsewhere, "defaults": tuple(a.default for a in args)}
+        params=", ".join(n if a.required else f"{n}=defaults[{i}]" for i, (n, a) in enumerate(zip(names, args))),
+        names=", ".join(names),
+        prepare=f"{''.join(n + ', ' for n in names)} = prepare({', '.join(names)})" if o.prepare is not None else "pass",
+        first=tensors[0],
+        on_cpu=" and ".join(
+            f"{t}.device is CPU" if s else f"({t}.__class__ in numbers or {t}.device is CPU)" if k else f"{t}.__class__ not in numbers and {t}.device is CPU"
+            for k, (t, s) in enumerate(zip(tensors, sure))
+        ),
+        record=f"if ({grads}) and MODE.grad: o.record(out, ({', '.join(names)},))" if differentiable else "pass",
+    )
+    env = {
+        "o": o,
+        "prepare": o.prepare,
+        "meta": o.meta,
+        "quick": o.quick,
+        "CPU": CPU,
+        "numbers": _NUMBERS,
+        "MODE": MODE,
+        "cpu_run": backend("cpu").run,
+        "elsewhere": _elsewhere,
+        "defaults": tuple(a.default for a in args),
+    }
     exec(compile(source, f"<{o.full}>", "exec"), env)
     return env["call"]
 

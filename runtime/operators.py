@@ -1,4 +1,5 @@
 """Python's operators on tensors: the dunder methods, over the operators of the registry."""
+
 import numpy as np
 
 from .op import inplace as _inplace
@@ -6,9 +7,28 @@ from .op import method
 from .overrides import STATE, plain
 from .tensor import Tensor, from_array
 
-_BINARY = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "div": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow",
-           "matmul": "matmul", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
-           "rshift": "bitwise_right_shift", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+_BINARY = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "div": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "lt",
+    "le": "le",
+    "gt": "gt",
+    "ge": "ge",
+}
 _REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 _INPLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
 _UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
@@ -17,14 +37,17 @@ _UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 def _swapped(name):
     """other OP self, self being the tensor."""
     from .ops.common import T
+
     if name in ("add", "mul", "and", "or", "xor"):
         return method(_BINARY[name])
     if name == "sub":
         return T.rsub
     if name == "truediv":
+
         def over(self, other):
             r = T.reciprocal(self)
             return r if other.__class__ is int and other == 1 and not r._requires_grad and not r.dtype.is_complex else r * other
+
         return over
     function = getattr(T, _BINARY[name])
     return lambda self, other: function(other, self)
@@ -62,9 +85,11 @@ def _make(dunder, name, reflected):
                 if name == "eq" and isinstance(other, np.ndarray):  # alone among the comparisons
                     return public(self, from_array(other))
                 return NotImplemented
+
         operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
         setattr(Tensor, dunder, operator)
         return operator(self, other)
+
     first.__name__, first.__qualname__, first.__module__ = dunder, "Tensor." + dunder, "torch"
     return first
 
@@ -78,6 +103,7 @@ def _make_inplace(dunder, name):
             if isinstance(other, (Tensor, int, float, complex)):
                 raise
             return NotImplemented
+
     operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
     return operator
 
@@ -85,6 +111,7 @@ def _make_inplace(dunder, name):
 def _make_unary(dunder, name):
     def operator(self):
         return method(name)(self)
+
     operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
     return operator
 

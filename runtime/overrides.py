@@ -1,4 +1,5 @@
 """__torch_function__: which classes are plain, the mode stack, and the slow way of a call that is overridden."""
+
 import functools
 import threading
 
@@ -7,6 +8,7 @@ from .tensor import Tensor
 
 class _Plain(set):
     """Classes whose operators run directly. Membership is the test on the hot path."""
+
     with_none = None
     with_numbers = None
 
@@ -20,6 +22,7 @@ plain.with_numbers.numbers = _NUMBERS
 
 class _State:
     """`active` counts modes in any thread that force the slow way: function modes, autocast, devices as context."""
+
     active = 0
 
 
@@ -151,25 +154,33 @@ def handle_torch_function(public, relevant, *args, **kwargs):
             r = a.__torch_function__(public, types, args, kwargs)
             if r is not NotImplemented:
                 return r
-    raise TypeError(f"no implementation found for '{getattr(public, '__module__', 'torch')}.{public.__name__}' on types that implement "
-                    f"__torch_function__: {[t.__name__ for t in types]}")
+    raise TypeError(
+        f"no implementation found for '{getattr(public, '__module__', 'torch')}.{public.__name__}' on types that implement "
+        f"__torch_function__: {[t.__name__ for t in types]}"
+    )
 
 
 def overridable(fn):
     """A function over operators asks for overrides itself, before any of them does."""
+
     @functools.wraps(fn)
     def public(*args, **kwargs):
         relevant = tuple(_flat((*args, *kwargs.values())))
         return handle_torch_function(public, relevant, *args, **kwargs) if has_torch_function(relevant) else fn(*args, **kwargs)
+
     return public
 
 
 # What PyTorch writes in Python hands on what is optional by its name, what it writes in C++ as it was given: of torch, and of nn.functional
-IN_PYTHON = frozenset("""atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum lu meshgrid
- norm split stft tensordot unique unique_consecutive unravel_index""".split())
-_IN_CPP = frozenset("""adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
+IN_PYTHON = frozenset(
+    """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum lu meshgrid
+ norm split stft tensordot unique unique_consecutive unravel_index""".split()
+)
+_IN_CPP = frozenset(
+    """adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
  conv_transpose2d conv_transpose3d cosine_similarity gelu hardshrink linear logsigmoid one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu
- scaled_dot_product_attention softplus softshrink""".split())
+ scaled_dot_product_attention softplus softshrink""".split()
+)
 
 
 def _in_python(f):
@@ -183,8 +194,11 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
         schema_args = op.schema.args
         named = kind == "function" and _in_python(public)
         pos = [v for a, v in zip(schema_args, args) if not a.kwonly and (a.required or not named)]
-        kw = {(a.name if a.name not in ("from", "lambda") else a.name + "_"): v for a, v in zip(schema_args, args)
-              if (a.kwonly or named and not a.required) and (named or v is not a.default)}
+        kw = {
+            (a.name if a.name not in ("from", "lambda") else a.name + "_"): v
+            for a, v in zip(schema_args, args)
+            if (a.kwonly or named and not a.required) and (named or v is not a.default)
+        }
         varargs = op.options.get("varargs")
         while pos and not varargs and len(pos) > 1 and not schema_args[len(pos) - 1].required and pos[-1] is schema_args[len(pos) - 1].default:
             pos.pop()
@@ -195,7 +209,7 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
     if LOCAL.modes or not LOCAL.subclass_off:
         relevant = list(_flat((*pos, *kw.values())))
         if LOCAL.modes or overloaded(relevant):
-            return handle_torch_function(public, relevant, *pos[:len(pos) - bool(star)], *star, **kw)
+            return handle_torch_function(public, relevant, *pos[: len(pos) - bool(star)], *star, **kw)
     cast = LOCAL.autocast
     if cast is not None and kwargs is None:
         new = cast(op, args)
@@ -203,7 +217,7 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
             prev, LOCAL.autocast = LOCAL.autocast, None
             try:
                 new_kw = dict(kw)
-                pos = new[:len(pos)]
+                pos = new[: len(pos)]
                 for a, v in zip(op.schema.args, new):
                     if a.name in new_kw:
                         new_kw[a.name] = v
@@ -235,6 +249,7 @@ def _asking(method):
         if LOCAL.subclass_off or disabled(type(self)):
             return method(self, *args, **kwargs)
         return handle_torch_function(method, (self,), self, *args, **kwargs)
+
     return ask
 
 
@@ -267,6 +282,7 @@ def _convert(ret, cls):
 
 class TorchFunctionMode:
     """A context in which every public call goes to the mode's __torch_function__."""
+
     __module__ = "torch.overrides"
     inner = None
 

@@ -1,4 +1,5 @@
 """How tensors print: PyTorch's repr, option for option."""
+
 import contextlib
 import dataclasses
 import math
@@ -96,7 +97,7 @@ def _values(tensor):
         return dt.complex_array(tensor._array()) if d is dt.complex32 else tensor._array()
     if d.name != "float4_e2m1fn_x2":
         raise NotImplementedError(f"tensors of dtype {d} cannot be printed")
-    raw = tensor.untyped_storage()._array()[tensor.storage_offset():]
+    raw = tensor.untyped_storage()._array()[tensor.storage_offset() :]
     return np.lib.stride_tricks.as_strided(raw, tensor.shape, tensor.stride())
 
 
@@ -126,8 +127,9 @@ def _numbers(values, indent):
             parts.insert(edge, " ..." if last else "...")
         if last:
             step = max(1, math.floor((PRINT_OPTS.linewidth - indent) / (form.width + 2)))
-            parts = [", ".join(parts[i:i + step]) for i in range(0, len(parts), step)]
+            parts = [", ".join(parts[i : i + step]) for i in range(0, len(parts), step)]
         return "[" + ("," + "\n" * max(len(shape) - axis - 1, 1) + " " * (indent + 1)).join(parts) + "]"
+
     return block(values.tolist(), 0, indent)
 
 
@@ -162,7 +164,8 @@ def tensor_str(tensor, *, tensor_contents=None):
     if sparse:
         suffixes.append(f"layout={tensor.layout}")
         tensor_contents = (",\n" + " " * indent).join(
-            _part(name, part, indent) for name, part in (("indices", tensor._indices()), ("values", tensor._values().detach())))
+            _part(name, part, indent) for name, part in (("indices", tensor._indices()), ("values", tensor._values().detach()))
+        )
     if tensor_contents is None:
         tensor_contents = "..." if meta else _numbers(_values(tensor), indent)
     text += tensor_contents

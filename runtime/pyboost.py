@@ -4,6 +4,7 @@ MindSpore is loaded by the first kernel. Its traps on CPU are cured here: kernel
 (two Python threads inside kernels crash the process), fork handlers are registered, oneDNN is kept off the AVX-512
 convolution path that falls back to a reference loop, and every primitive carries its target explicitly.
 """
+
 import _thread
 import ast
 import ctypes
@@ -48,6 +49,7 @@ def _load():
     import mindspore as ms
     from mindspore import _c_expression as c
     from mindspore.ops.auto_generate import gen_ops_prim  # noqa: F401  (checked here, used by primitive())
+
     ms.runtime.launch_blocking()
     n = _threads_wanted or _count(os.environ.get("OMP_NUM_THREADS")) or (1 if len(os.sched_getaffinity(0)) <= FEW_CORES else None)
     if n:
@@ -59,6 +61,7 @@ def _load():
 
 def version():
     from importlib.metadata import version
+
     return version("mindspore")
 
 
@@ -105,12 +108,14 @@ def primitive_class(name, legacy=False):
     """The Python class of a primitive: PyBoost's, else the legacy one; None if there is neither."""
     ms = mindspore()
     from mindspore.ops.auto_generate import gen_ops_prim
+
     cls = None if legacy else getattr(gen_ops_prim, name, None)
     return cls or next((getattr(m, name) for m in _legacy_homes(ms) if hasattr(m, name)), None)
 
 
 def _legacy_homes(ms):
     from mindspore.ops.operations import _grad_ops, _inner_ops
+
     return ms.ops.operations, _inner_ops, _grad_ops
 
 
@@ -142,6 +147,7 @@ def primitive(name, *init, target="CPU", legacy=False, **attrs):
 def _build(name, init, target, legacy, attrs):
     ms = mindspore()
     from mindspore import _c_expression as c
+
     cls = primitive_class(name, legacy)
     if cls is None:
         raise NotImplementedError(f"MindSpore {ms.__version__} has no primitive {name}")
@@ -159,6 +165,7 @@ def _build(name, init, target, legacy, attrs):
         with LOCK:
             _count_compiled(number, args)
             return prim(*args)
+
     return call
 
 
@@ -174,6 +181,7 @@ def _count_compiled(number, args):
     if key not in _compiled:
         if len(_compiled) >= COMPILED:
             from mindspore.common.api import _pynative_executor
+
             _pynative_executor.clear_res()
             _compiled.clear()
         _compiled.add(key)
@@ -202,8 +210,11 @@ def _direct(prim, cls, c):
             env["_" + n.attr] = getattr(prim, n.attr)
     values = ast.unparse(_Constants().visit(calls[0].args[1]))
     # without other threads there is nobody to lock out: only a running thread starts another
-    exec(f"def call({', '.join(a.arg for a in function.args.args[1:])}):\n    if not _threads():\n        return _fn(_prim, {values})\n"
-         f"    with _lock:\n        return _fn(_prim, {values})", env)
+    exec(
+        f"def call({', '.join(a.arg for a in function.args.args[1:])}):\n    if not _threads():\n        return _fn(_prim, {values})\n"
+        f"    with _lock:\n        return _fn(_prim, {values})",
+        env,
+    )
     env["call"].__defaults__ = cls.__call__.__defaults__
     if all(isinstance(e, ast.Name) for e in calls[0].args[1].elts) and not cls.__call__.__defaults__:  # nothing for `call` to fill in
         env["call"].raw, env["call"].prim = env["_fn"], prim

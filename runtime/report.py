@@ -1,4 +1,5 @@
 """What ran on which kind of kernel, and how often."""
+
 import atexit
 import json
 import os
@@ -7,17 +8,32 @@ import os
 def report():
     """{"device", "kernels": [{op, device, dtype, kind, primitive, calls, why}], "moves": {...}, "share": part of compute calls on primitives}."""
     from .backend import _backends
+
     kernels, moves = [], {}
     for device, b in list(_backends.items()):
         for i in getattr(b, "impls", ()):
             if i.calls:
-                kernels.append({"op": i.op.full, "device": device, "dtype": i.dtype.name, "kind": i.kind, "primitive": i.primitive, "calls": i.calls,
-                                "why": i.why, "role": getattr(i, "role", "compute")})
+                kernels.append(
+                    {
+                        "op": i.op.full,
+                        "device": device,
+                        "dtype": i.dtype.name,
+                        "kind": i.kind,
+                        "primitive": i.primitive,
+                        "calls": i.calls,
+                        "why": i.why,
+                        "role": getattr(i, "role", "compute"),
+                    }
+                )
         if hasattr(b, "moves"):
             for k, n in b.moves().items():
                 moves[k] = moves.get(k, 0) + n
-    return {"device": ",".join(sorted({k["device"] for k in kernels})), "kernels": sorted(kernels, key=lambda k: -k["calls"]), "moves": moves,
-            "share": share(kernels)}
+    return {
+        "device": ",".join(sorted({k["device"] for k in kernels})),
+        "kernels": sorted(kernels, key=lambda k: -k["calls"]),
+        "moves": moves,
+        "share": share(kernels),
+    }
 
 
 def share(kernels):
@@ -39,6 +55,7 @@ def write_at_exit(path):
     def write():
         with open(path.replace("%p", str(os.getpid())), "w") as f:
             json.dump(report(), f)
+
     atexit.register(write)
 
 

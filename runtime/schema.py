@@ -1,4 +1,5 @@
 """PyTorch's signature strings: parsing, Python signatures, argument checks."""
+
 import re
 
 from . import dtypes as dt
@@ -7,9 +8,19 @@ from .device import device as Device
 from .device import layout as Layout
 from .device import memory_format as MemoryFormat
 
-_CONSTANTS = {"None": None, "True": True, "False": False, "contiguous_format": contiguous_format, "preserve_format": preserve_format,
-              # PyTorch's Python functions read Mean as 0, which is no reduction
-              "strided": strided, "Mean": 0, "long": dt.int64, "float": dt.float32, "inf": float("inf")}
+_CONSTANTS = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "contiguous_format": contiguous_format,
+    "preserve_format": preserve_format,
+    # PyTorch's Python functions read Mean as 0, which is no reduction
+    "strided": strided,
+    "Mean": 0,
+    "long": dt.int64,
+    "float": dt.float32,
+    "inf": float("inf"),
+}
 
 
 class Arg:
@@ -73,7 +84,7 @@ _NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "n
 def _split_name(full):
     for ns in _NAMESPACES:
         if full.startswith(ns + "."):
-            name, _, overload = full[len(ns) + 1:].partition(".")
+            name, _, overload = full[len(ns) + 1 :].partition(".")
             return ns, name, overload
     name, _, overload = full.partition(".")
     return "torch", name, overload
@@ -95,12 +106,18 @@ def _split_args(text):
 
 
 def _is_int(v):
-    return not isinstance(v, (bool, float, complex, str, type)) and hasattr(v, "__index__") and getattr(v, "_shape", ()) == () \
-        or _is_tensor0(v) and v.dtype.category == dt.INT
+    return (
+        not isinstance(v, (bool, float, complex, str, type))
+        and hasattr(v, "__index__")
+        and getattr(v, "_shape", ()) == ()
+        or _is_tensor0(v)
+        and v.dtype.category == dt.INT
+    )
 
 
 def _is_tensor(v):
     from .tensor import Tensor
+
     return isinstance(v, Tensor)
 
 
@@ -112,19 +129,34 @@ def _is_number(v):
     if isinstance(v, (bool, int, float, complex)):
         return True
     import numpy as np
+
     return isinstance(v, np.generic) and v.dtype.kind in "biufc" or _is_tensor0(v)
 
 
 _CHECKS = {
-    "Tensor": _is_tensor, "Scalar": _is_number, "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v), "int": _is_int,
-    "float": lambda v: _is_number(v) and not isinstance(v, complex), "bool": lambda v: isinstance(v, bool) or _is_tensor0(v) or type(v).__name__ == "bool_",
-    "str": lambda v: isinstance(v, str), "ScalarType": lambda v: isinstance(v, (dt.dtype, type)),
-    "Device": lambda v: isinstance(v, (Device, str, int)), "Layout": lambda v: isinstance(v, Layout),
-    "MemoryFormat": lambda v: isinstance(v, MemoryFormat), "Generator": lambda v: type(v).__name__ == "Generator", "Any": lambda v: True,
+    "Tensor": _is_tensor,
+    "Scalar": _is_number,
+    "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v),
+    "int": _is_int,
+    "float": lambda v: _is_number(v) and not isinstance(v, complex),
+    "bool": lambda v: isinstance(v, bool) or _is_tensor0(v) or type(v).__name__ == "bool_",
+    "str": lambda v: isinstance(v, str),
+    "ScalarType": lambda v: isinstance(v, (dt.dtype, type)),
+    "Device": lambda v: isinstance(v, (Device, str, int)),
+    "Layout": lambda v: isinstance(v, Layout),
+    "MemoryFormat": lambda v: isinstance(v, MemoryFormat),
+    "Generator": lambda v: type(v).__name__ == "Generator",
+    "Any": lambda v: True,
     "Dimname": lambda v: isinstance(v, str),
 }
-_SPOKEN = {"Scalar": "Number", "ScalarType": "torch.dtype", "Device": "torch.device", "Layout": "torch.layout",
-           "MemoryFormat": "torch.memory_format", "Tensor|Scalar": "Tensor"}
+_SPOKEN = {
+    "Scalar": "Number",
+    "ScalarType": "torch.dtype",
+    "Device": "torch.device",
+    "Layout": "torch.layout",
+    "MemoryFormat": "torch.memory_format",
+    "Tensor|Scalar": "Tensor",
+}
 
 
 def accepts(arg, v):

@@ -1,4 +1,5 @@
 """torch.save and torch.load: PyTorch's files, both ways; and how a tensor is pickled and copied."""
+
 import contextlib
 import copy
 import copyreg
@@ -30,14 +31,18 @@ from .storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
 from .tensor import Tensor, alias, canonical, meta_tensor, wrap
 
 MAGIC_NUMBER, PROTOCOL_VERSION, DEFAULT_PROTOCOL = 0x1950A86A20F9469CFC6C, 1001, 2
-UNSAFE_MESSAGE = ("In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
-                  "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
-                  "execution. Do it only if you got the file from a trusted source.")
+UNSAFE_MESSAGE = (
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
+    "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
+    "execution. Do it only if you got the file from a trusted source."
+)
 # dtypes whose storages have a class in the format; the others are saved as bytes with the dtype beside them
 STORAGE_NAMES = {
-    **{dt.LEGACY[dt.ALL[n]] + "Storage": dt.ALL[n] for n in (
-        "float64 float32 float16 int64 int32 int16 int8 uint8 bool bfloat16 complex128 complex64").split()},
-    **{n + "Storage": dt.ALL[n.lower()] for n in ("QInt8", "QInt32", "QUInt8", "QUInt4x2", "QUInt2x4")}}
+    **{
+        dt.LEGACY[dt.ALL[n]] + "Storage": dt.ALL[n] for n in ("float64 float32 float16 int64 int32 int16 int8 uint8 bool bfloat16 complex128 complex64").split()
+    },
+    **{n + "Storage": dt.ALL[n.lower()] for n in ("QInt8", "QInt32", "QUInt8", "QUInt4x2", "QUInt2x4")},
+}
 STORAGE_OF = {d: n for n, d in STORAGE_NAMES.items()}
 
 
@@ -90,8 +95,7 @@ class set_default_mmap_options:
 
     def __init__(self, flags):
         if flags not in (_mmap.MAP_PRIVATE, _mmap.MAP_SHARED):
-            raise ValueError("Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, "
-                             f"but got {flags}")
+            raise ValueError(f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got {flags}")
         self.previous, load_config.mmap_flags = load_config.mmap_flags, flags
 
     def __enter__(self):
@@ -130,13 +134,14 @@ def _validate_device(location, backend):
     name = backend.upper()
     where: Any = _device(location)
     count = accelerator_count() if backend == ACCELERATOR else 0
-    advice = ("If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages "
-              "to the CPU.")
+    advice = "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
     if not count:
         raise RuntimeError(f"Attempting to deserialize object on a {name} device but torch.{backend}.is_available() is False. {advice}")
     if (where.index or 0) >= count:
-        raise RuntimeError(f"Attempting to deserialize object on {name} device {where.index} but torch.{backend}.device_count() is "
-                           f"{count}. Please use torch.load with map_location to map your storages to an existing device.")
+        raise RuntimeError(
+            f"Attempting to deserialize object on {name} device {where.index} but torch.{backend}.device_count() is "
+            f"{count}. Please use torch.load with map_location to map your storages to an existing device."
+        )
     return where
 
 
@@ -144,12 +149,14 @@ def _register_backend(priority, name):
     def restore(storage, location):
         if location == name or re.match(f"{name}(:|[0-9]+)", location):
             return storage.to(device=_validate_device(location, name))
+
     register_package(priority, lambda s: str(s.device) if s.device.type == name else None, restore)
 
 
 register_package(10, lambda s: "cpu" if s.device.type == "cpu" else None, lambda s, location: s if location == "cpu" else None)
-register_package(22, lambda s: "meta" if s.device.type == "meta" else None,
-                 lambda s, location: UntypedStorage._meta(s.nbytes()) if location == "meta" else None)
+register_package(
+    22, lambda s: "meta" if s.device.type == "meta" else None, lambda s, location: UntypedStorage._meta(s.nbytes()) if location == "meta" else None
+)
 for _priority, _name in ((20, "cuda"), (23, ACCELERATOR), (24, "hpu"), (25, "xpu"), (26, "mtia")):
     _register_backend(_priority, _name)
 
@@ -187,6 +194,7 @@ def _get_restore_location(map_location):
     def restore(storage, location):
         result = map_location(storage, location)
         return default_restore_location(storage, location) if result is None else result
+
     return restore
 
 
@@ -226,8 +234,10 @@ def _open_file_like(f, mode):
         try:
             f.seek(f.tell())
         except (io.UnsupportedOperation, AttributeError) as e:
-            raise type(e)(f"{e}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like "
-                          "io.BytesIO and try to load from it instead.") from None
+            raise type(e)(
+                f"{e}. You can only torch.load from a file that is seekable. Please pre-load the data into a buffer like "
+                "io.BytesIO and try to load from it instead."
+            ) from None
     yield f
     if "w" in mode:
         f.flush()
@@ -239,8 +249,7 @@ def check_module_version_greater_or_equal(module, req_version_tuple, error_if_ma
         have = module.__version__.split(".")
         return tuple(type(want)(have[i]) for i, want in enumerate(req_version_tuple)) >= req_version_tuple
     except Exception as e:
-        message = (f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared with tuple "
-                   f"{req_version_tuple}")
+        message = f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared with tuple {req_version_tuple}"
         if error_if_malformed:
             raise RuntimeError(message) from e
         warnings.warn(message + ", but continuing assuming that requirement is met", stacklevel=2)
@@ -249,8 +258,7 @@ def check_module_version_greater_or_equal(module, req_version_tuple, error_if_ma
 
 def _check_dill_version(pickle_module):
     if getattr(pickle_module, "__name__", "") == "dill" and not check_module_version_greater_or_equal(pickle_module, (0, 3, 1), False):
-        raise ValueError(f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. "
-                         "Please upgrade dill or switch to 'pickle'")
+        raise ValueError(f"'torch' supports dill >= 0.3.1, but you have dill {pickle_module.__version__}. Please upgrade dill or switch to 'pickle'")
 
 
 def _dump(obj, file, pickle_module, protocol, persistent_id):
@@ -283,8 +291,7 @@ class _Storages:
         return iter(self.kept.values())
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True,
-         _disable_byteorder_record=False):
+def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True, _disable_byteorder_record=False):
     """Save an object to a path or a binary stream, in PyTorch's zip format (or its old one)."""
     _check_dill_version(pickle_module)
     if not (_is_path(f) or hasattr(f, "write")):
@@ -301,6 +308,7 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
     def persistent_id(o):
         found = storages.describe(o)
         return found and ("storage", found[0], str(found[1]), *found[2:])
+
     _dump(obj, data, pickle_module, pickle_protocol, persistent_id)
     stem = os.path.basename(os.fspath(f)).rpartition(".")[0] or os.path.basename(os.fspath(f)) if _is_path(f) else ""
     with _open_file_like(f, "wb") as file:
@@ -322,9 +330,9 @@ def _legacy_save(obj, file, pickle_module, protocol, storages):
         if found and found[0] is UntypedStorage:  # which PyTorch writes and then cannot read
             found = (LEGACY_STORAGES["ByteStorage"], *found[1:])
         return found and ("storage", found[0], str(found[1]), *found[2:], None)
+
     sizes = {"short": struct.calcsize("=h"), "int": struct.calcsize("=i"), "long": struct.calcsize("=l")}
-    for header in (MAGIC_NUMBER, PROTOCOL_VERSION,
-                   {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}):
+    for header in (MAGIC_NUMBER, PROTOCOL_VERSION, {"protocol_version": PROTOCOL_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}):
         pickle_module.dump(header, file, protocol=protocol)
     _dump(obj, file, pickle_module, protocol, persistent_id)
     pickle_module.dump([str(index) for index, _, _ in storages], file, protocol=protocol)
@@ -352,13 +360,16 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     """
     force, force_not = _env("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), _env("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     if force and force_not:
-        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, "
-                           "but both were set.")
+        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
     if force:
         weights_only = True
     elif weights_only is None and force_not:
-        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly "
-                      "passed to `torch.load`, forcing weights_only=False.", UserWarning, stacklevel=2)
+        warnings.warn(
+            "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the`weights_only` argument was not explicitly "
+            "passed to `torch.load`, forcing weights_only=False.",
+            UserWarning,
+            stacklevel=2,
+        )
         weights_only = False
     elif weights_only is None:
         weights_only = pickle_module is None
@@ -377,15 +388,16 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
             if not _is_zipfile(file):
                 if mmap:
                     name = f"{f}, " if isinstance(f, str) else ""
-                    raise RuntimeError("mmap can only be used with files saved with "
-                                       f"`torch.save({name}_use_new_zipfile_serialization=True), "
-                                       "please torch.save your checkpoint with this option in order to use mmap.")
+                    raise RuntimeError(
+                        "mmap can only be used with files saved with "
+                        f"`torch.save({name}_use_new_zipfile_serialization=True), "
+                        "please torch.save your checkpoint with this option in order to use mmap."
+                    )
                 return _legacy_load(file, map_location, pickle_module, pickle_load_args)
             archive = Reader(file)
             if "constants.pkl" in archive:
                 if weights_only:
-                    raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. "
-                                       + UNSAFE_MESSAGE)
+                    raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE)
                 raise NotImplementedError("torch.load: TorchScript archives are not supported")
             mapped = None
             if mmap:
@@ -403,16 +415,22 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
 def _get_wo_message(message):
     """The text of a weights_only error: what failed and which ways out there are."""
-    docs = ("\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
-            "https://pytorch.org/docs/stable/generated/torch.load.html.")
+    docs = (
+        "\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
+        "https://pytorch.org/docs/stable/generated/torch.load.html."
+    )
     if re.search(r"GLOBAL (\S+) was not an allowed global by default.", message):
-        return ("Weights only load failed. This file can still be loaded, to do so you have two options, "
-                "\033[1mdo those steps only if you trust the source of the checkpoint\033[0m. "
-                f"\n\t(1) {UNSAFE_MESSAGE}\n\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in "
-                f"the following error message.\n\tWeightsUnpickler error: {message}{docs}")
-    issue = "" if re.search(r"whose module (\S+) is blocked", message) else (
-        "Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: "
-        "WeightsUnpickler error: ")
+        return (
+            "Weights only load failed. This file can still be loaded, to do so you have two options, "
+            "\033[1mdo those steps only if you trust the source of the checkpoint\033[0m. "
+            f"\n\t(1) {UNSAFE_MESSAGE}\n\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in "
+            f"the following error message.\n\tWeightsUnpickler error: {message}{docs}"
+        )
+    issue = (
+        ""
+        if re.search(r"whose module (\S+) is blocked", message)
+        else ("Please file an issue with the following so that we can make `weights_only=True` compatible with your use case: WeightsUnpickler error: ")
+    )
     return f"Weights only load failed. {UNSAFE_MESSAGE}\n{issue}\n\n{message}{docs}"
 
 
@@ -422,6 +440,7 @@ def _unpickle(file, pickle_module, args, persistent_load):
             if name in STORAGE_NAMES and pickle_module is not safe:
                 return StorageType(name)
             return super().find_class("torch._tensor" if module == "torch.tensor" else module, name)
+
     unpickler = Unpickler(file, **args)
     unpickler.persistent_load = persistent_load
     return unpickler.load()
@@ -465,7 +484,7 @@ def _load(archive, map_location, pickle_module, mapped, args):
                 start = archive.offset(name)
                 if nbytes != archive.size(name) or start + nbytes > mapped.nbytes():
                     raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it does not have {nbytes} bytes")
-                storage = mapped[start:start + nbytes]
+                storage = mapped[start : start + nbytes]
             else:
                 if nbytes != archive.size(name):
                     raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it has {archive.size(name)} bytes, not {nbytes}")
@@ -479,11 +498,13 @@ def _load(archive, map_location, pickle_module, mapped, args):
         if typed.data_ptr():
             loaded[key] = typed
         return typed
+
     return _unpickle(io.BytesIO(archive.read("data.pkl")), pickle_module, args, persistent_load)
 
 
 class PyTorchFileReader:
     """The records of a file that torch.save wrote, given as a path or an open file: what lies below torch.load."""
+
     __module__ = "torch"
 
     def __init__(self, file):
@@ -532,9 +553,10 @@ def _legacy_load(file, map_location, pickle_module, args):
             return loaded[key]
         view_key, offset, size = view
         if view_key not in views:
-            part = loaded[key]._untyped_storage[offset * d.itemsize:(offset + size) * d.itemsize]
+            part = loaded[key]._untyped_storage[offset * d.itemsize : (offset + size) * d.itemsize]
             views[view_key] = TypedStorage(wrap_storage=part, dtype=d, _internal=True)
         return views[view_key]
+
     start = file.tell()
     file.seek(257)
     if start == 0 and file.read(5) == b"ustar":
@@ -593,6 +615,7 @@ def _named(module):
         function.__module__ = module
         safe.allow(function)
         return function
+
     return mark
 
 
@@ -614,8 +637,10 @@ def _rebuild(storage, d, offset, size, stride):
     storage = storage.untyped()
     need = 0 if 0 in size else offset + 1 + sum((n - 1) * s for n, s in zip(size, stride))
     if need * d.itemsize > storage.nbytes():
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {d.itemsize} "
-                           f"requiring a storage size of {need * d.itemsize} are out of bounds for storage of size {storage.nbytes()}")
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {d.itemsize} "
+            f"requiring a storage size of {need * d.itemsize} are out of bounds for storage of size {storage.nbytes()}"
+        )
     t = wrap(None, size, d, storage.device)
     t._storage, t._stride, t._offset = storage, canonical(size, stride), offset
     return t
@@ -671,12 +696,14 @@ def _rebuild_device_tensor_from_cpu_tensor(data, dtype, device, requires_grad):
 @_named("torch._utils")
 def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
     from .tensor import from_array
+
     return _rebuild_device_tensor_from_cpu_tensor(from_array(data), dtype, device, requires_grad)
 
 
 def _refuse(name, what):
     def rebuild(*args, **kwargs):
         raise NotImplementedError(f"torch.load: {what} tensors are not supported")
+
     rebuild.__name__ = rebuild.__qualname__ = name
     return _named("torch._utils")(rebuild)
 
@@ -685,6 +712,7 @@ def _refuse(name, what):
 def _rebuild_sparse_tensor(layout, data):
     from .device import LAYOUTS
     from .ops.sparse import sparse_coo_tensor
+
     if layout is not LAYOUTS["sparse_coo"]:
         raise NotImplementedError(f"torch.load: tensors of layout {layout} are not supported")
     return sparse_coo_tensor(*data[:3], check_invariants=True, is_coalesced=len(data) > 3 and data[3])
@@ -774,9 +802,11 @@ def deepcopy(self, memo):
     if has_torch_function((self,)):
         return handle_torch_function(Tensor.__deepcopy__, (self,), self, memo)
     if not self.is_leaf:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-                           "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-                           "see https://github.com/pytorch/pytorch/pull/103001")
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
+        )
     if id(self) in memo:
         return memo[id(self)]
     cls = type(self)
@@ -786,10 +816,12 @@ def deepcopy(self, memo):
         new = alias(self).clone()
     if cls is not Tensor:
         if type(self.new_empty([])) is not cls:
-            raise RuntimeError("The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
-                               "that implement new_empty() and for which that function returns another instance of the same subclass. "
-                               "You should either properly implement new_empty() for your subclass or override __deepcopy__() if it is "
-                               "intended behavior for new_empty() to return an instance of a different type.")
+            raise RuntimeError(
+                "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
+                "that implement new_empty() and for which that function returns another instance of the same subclass. "
+                "You should either properly implement new_empty() for your subclass or override __deepcopy__() if it is "
+                "intended behavior for new_empty() to return an instance of a different type."
+            )
         new = alias(new, cls)
         for name in _slots(cls):
             if hasattr(self, name):
@@ -817,6 +849,9 @@ def reduce_storage(self):
 
 
 safe.allow(Size, _device, Tensor)
-safe.ALLOWED.update({str(d): d for d in dt.ALL.values()}, **{"torch." + n: StorageType(n) for n in STORAGE_NAMES},
-                    **{str(q): q for q in QSCHEMES.values()}, **{"torch.storage.UntypedStorage": UntypedStorage,
-                                                                "torch.storage.TypedStorage": TypedStorage})
+safe.ALLOWED.update(
+    {str(d): d for d in dt.ALL.values()},
+    **{"torch." + n: StorageType(n) for n in STORAGE_NAMES},
+    **{str(q): q for q in QSCHEMES.values()},
+    **{"torch.storage.UntypedStorage": UntypedStorage, "torch.storage.TypedStorage": TypedStorage},
+)

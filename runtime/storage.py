@@ -1,4 +1,5 @@
 """Storages: memory without shape. On CPU the truth is bytes that NumPy and MindSpore both see."""
+
 import mmap
 import os
 import sys
@@ -12,6 +13,7 @@ from .device import device as _device
 
 class UntypedStorage:
     """Bytes of one device. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
+
     __slots__ = ("_bytes", "_nbytes", "device", "_ms", "_pinned", "_shared_name", "__weakref__", "__dict__")
     __module__ = "torch.storage"
     is_cuda = False
@@ -88,7 +90,7 @@ class UntypedStorage:
             raise ValueError(f"buffer size ({data.size}) must be a multiple of element size ({size})")
         if (count if count >= 0 else rest // size) * size > rest:
             raise ValueError(f"buffer has only {rest} elements after offset {offset}, but specified a size of {count}")
-        self = cls._from_array(data[offset:offset + (count * size if count >= 0 else rest)].copy())
+        self = cls._from_array(data[offset : offset + (count * size if count >= 0 else rest)].copy())
         if dtype is dt.bool_:
             self._bytes[:] = self._bytes != 0
         if byte_order not in (None, "native", sys.byteorder):
@@ -190,6 +192,7 @@ class UntypedStorage:
 
     def __reduce__(self):
         from .serialization import reduce_storage
+
         return reduce_storage(self)
 
     def __str__(self):
@@ -209,6 +212,7 @@ class UntypedStorage:
 
 class TypedStorage:
     """An untyped storage seen as elements of a dtype (deprecated in PyTorch, still part of its file format)."""
+
     __module__ = "torch.storage"
     is_sparse = False
     _class_dtype = None

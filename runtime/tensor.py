@@ -1,4 +1,5 @@
 """The Tensor class: memory, metadata and what is not an operator. Operators are attached by runtime/op.py."""
+
 import operator
 from numbers import Integral
 
@@ -58,9 +59,11 @@ class _NoVersion(list):
     """Stands in the place of a version counter in tensors made in inference mode, which have none."""
 
     def __getitem__(self, i):
-        raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
-                           "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
-                           "instead of `torch.inference_mode()`.")
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
+            "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`."
+        )
 
 
 INFERENCE = _NoVersion((0,))
@@ -76,8 +79,10 @@ def track_inference(new_version):
 def check_writable(t):
     """PyTorch's error for in-place operations on what inference mode made."""
     if t._vc is INFERENCE and (_new_version is None or _new_version() is not INFERENCE):
-        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
-                           "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.")
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
+            "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
 
 
 class TensorMeta(type):
@@ -85,6 +90,7 @@ class TensorMeta(type):
 
     def __getattr__(cls, name):
         from .op import method
+
         m = method(name)
         if m is None:
             raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
@@ -93,12 +99,32 @@ class TensorMeta(type):
 
     def __dir__(cls):
         from .op import method_names
+
         return sorted({*type.__dir__(cls), *method_names()})
 
 
 class Tensor(metaclass=TensorMeta):
-    __slots__ = ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "dtype", "device", "_requires_grad", "_grad", "_grad_fn",
-                 "_output_nr", "_vc", "_view", "_acc", "_hooks", "_retains", "__weakref__", "__dict__")
+    __slots__ = (
+        "_ms",
+        "_np",
+        "_storage",
+        "_shape",
+        "_stride",
+        "_offset",
+        "dtype",
+        "device",
+        "_requires_grad",
+        "_grad",
+        "_grad_fn",
+        "_output_nr",
+        "_vc",
+        "_view",
+        "_acc",
+        "_hooks",
+        "_retains",
+        "__weakref__",
+        "__dict__",
+    )
     __module__ = "torch"
     is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = is_cuda = is_xpu = is_mps = is_ipu = is_hpu = is_mtia = False
     is_maia = is_vulkan = is_xla = is_ort = False
@@ -116,6 +142,7 @@ class Tensor(metaclass=TensorMeta):
         super().__init_subclass__(**kw)
         if "__torch_function__" in cls.__dict__ and not raw:
             from .overrides import override_methods
+
             override_methods(cls)
 
     # ------------------------------------------------------------ memory
@@ -130,8 +157,9 @@ class Tensor(metaclass=TensorMeta):
         st = self._storage
         if st is None:
             if self._ms is None:
-                raise NotImplementedError(f"Cannot copy out of {self.device} tensor; no data!" if self.device is META
-                                          else f"no host memory behind a {self.device} tensor")
+                raise NotImplementedError(
+                    f"Cannot copy out of {self.device} tensor; no data!" if self.device is META else f"no host memory behind a {self.device} tensor"
+                )
             return pyboost.array_of(self._ms, self._shape, self.dtype.np)
         size = self.dtype.itemsize
         if self.dtype.np is None:
@@ -203,8 +231,11 @@ class Tensor(metaclass=TensorMeta):
         n = len(self._shape)
         dim = operator.index(dim)
         if not -n <= dim < n:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {dim})"
-                             if n else f"Dimension specified as {dim} but tensor has no dimensions")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {dim})"
+                if n
+                else f"Dimension specified as {dim} but tensor has no dimensions"
+            )
         return self._shape[dim]
 
     def stride(self, dim=None):
@@ -268,8 +299,12 @@ class Tensor(metaclass=TensorMeta):
     is_npu = property(lambda self: self.device.type == "npu")
 
     def is_set_to(self, other):
-        return (self.data_ptr() == other.data_ptr() and self._shape == other._shape and self.stride() == other.stride()
-                and self._get_storage() is other._get_storage())
+        return (
+            self.data_ptr() == other.data_ptr()
+            and self._shape == other._shape
+            and self.stride() == other.stride()
+            and self._get_storage() is other._get_storage()
+        )
 
     def get_device(self):
         return -1 if self.device.index is None else self.device.index
@@ -308,8 +343,10 @@ class Tensor(metaclass=TensorMeta):
         if value and self.dtype.category < dt.FLOAT:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not value and self._get_grad_fn() is not None:
-            raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                               "subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
         if value and self._vc is INFERENCE and (_new_version is None or _new_version() is None):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = value
@@ -337,9 +374,14 @@ class Tensor(metaclass=TensorMeta):
     def grad(self):
         if self._grad is None and self._grad_fn is not None and not self._retains:
             import warnings
-            warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-                          "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-                          ".retain_grad() on the non-leaf Tensor.", UserWarning, stacklevel=2)
+
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+                "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                ".retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
         return self._grad
 
     @grad.setter
@@ -380,6 +422,7 @@ class Tensor(metaclass=TensorMeta):
         if self.__class__ is Tensor:
             return t
         from .overrides import disabled
+
         return t if disabled(type(self)) else t.as_subclass(type(self))
 
     @data.setter
@@ -440,8 +483,7 @@ class Tensor(metaclass=TensorMeta):
         n = numel(self._shape)
         if n == 1:
             return bool(self.item())
-        raise RuntimeError("Boolean value of Tensor with no values is ambiguous" if n == 0
-                           else "Boolean value of Tensor with more than one value is ambiguous")
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous" if n == 0 else "Boolean value of Tensor with more than one value is ambiguous")
 
     def __int__(self):
         return int(self.item())
@@ -477,6 +519,7 @@ class Tensor(metaclass=TensorMeta):
 
     def __repr__(self, *, tensor_contents=None):
         from .printing import tensor_str
+
         return tensor_str(self, tensor_contents=tensor_contents)
 
     def __format__(self, spec):
@@ -492,6 +535,7 @@ class Tensor(metaclass=TensorMeta):
         if name[:2] == "__" and name not in _LAZY_DUNDERS:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         from .op import method
+
         m = method(name)
         if m is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
@@ -503,6 +547,7 @@ class Tensor(metaclass=TensorMeta):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         from .overrides import default_torch_function
+
         return default_torch_function(cls, func, types, args, kwargs or {})
 
     @staticmethod
@@ -522,19 +567,23 @@ class Tensor(metaclass=TensorMeta):
         t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
         if t._requires_grad and t._grad_fn is None:
             from .autograd import view_as_edge
+
             view_as_edge(t, self)
         return t
 
     def __reduce_ex__(self, proto):
         from .serialization import reduce_ex
+
         return reduce_ex(self, proto)
 
     def __setstate__(self, state):
         from .serialization import setstate
+
         return setstate(self, state)
 
     def __deepcopy__(self, memo):
         from .serialization import deepcopy
+
         return deepcopy(self, memo)
 
     def __cuda_array_interface__(self):
@@ -636,8 +685,10 @@ def legacy_new(args, dtype=None, home=CPU, device=None):
         kind = type(x)
         if isinstance(x, Tensor):
             if device is not None:
-                raise RuntimeError("Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  "
-                                   "Use torch.tensor(...) or torch.as_tensor(...) instead.")
+                raise RuntimeError(
+                    "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  "
+                    "Use torch.tensor(...) or torch.as_tensor(...) instead."
+                )
             if dtype not in (None, x.dtype) or x.device.type != home.type:
                 raise TypeError(f"expected a tensor of {options['dtype']} on {home.type} (got {x.dtype} on {x.device.type})")
             return x.view_as(x)

@@ -1,4 +1,5 @@
 """The unpickler of weights_only loads: the standard library's, with every opcode that could run code refused or restricted."""
+
 import pickle
 import pickletools
 import struct
@@ -10,8 +11,14 @@ from pickle import UnpicklingError
 from typing import Any
 
 BLOCKED = frozenset(("sys", "os", "posix", "nt"))  # never allowed, whatever the user says
-ALLOWED: dict = {"collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "_codecs.encode": encode, "builtins.set": set,
-                 "builtins.bytearray": bytearray, "builtins.complex": complex}
+ALLOWED: dict = {
+    "collections.OrderedDict": OrderedDict,
+    "collections.Counter": Counter,
+    "_codecs.encode": encode,
+    "builtins.set": set,
+    "builtins.bytearray": bytearray,
+    "builtins.complex": complex,
+}
 LATE: dict = {}  # more of ALLOWED, by functions that are called when a pickle names them: for classes not imported otherwise
 _user: dict = {}  # what the user allowed, in order
 
@@ -79,8 +86,10 @@ class _Opcodes(dict):
 
 
 _base: Any = pickle._Unpickler  # type: ignore[attr-defined]
-_PLAIN = ("GLOBAL MARK TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWFALSE NEWTRUE EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET BININT BININT1 BININT2 "
-          "BINFLOAT BINUNICODE SHORT_BINSTRING BINGET LONG_BINGET BINPUT LONG_BINPUT LONG1 STOP").split()
+_PLAIN = (
+    "GLOBAL MARK TUPLE TUPLE1 TUPLE2 TUPLE3 NONE NEWFALSE NEWTRUE EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET BININT BININT1 BININT2 "
+    "BINFLOAT BINUNICODE SHORT_BINSTRING BINGET LONG_BINGET BINPUT LONG_BINPUT LONG1 STOP"
+).split()
 
 
 _dispatch = _Opcodes((getattr(pickle, name)[0], _base.dispatch[getattr(pickle, name)[0]]) for name in _PLAIN)
@@ -117,41 +126,45 @@ class Unpickler(_base):
         if path in self.allowed:
             return self.allowed[path]
         path = path.removeprefix("builtins.")
-        raise UnpicklingError(f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
-                              f"Please use `torch.serialization.add_safe_globals([{path}])` or the "
-                              f"`torch.serialization.safe_globals([{path}])` context manager to allowlist this global if you trust this "
-                              "class/function.")
+        raise UnpicklingError(
+            f"Unsupported global: GLOBAL {path} was not an allowed global by default. "
+            f"Please use `torch.serialization.add_safe_globals([{path}])` or the "
+            f"`torch.serialization.safe_globals([{path}])` context manager to allowlist this global if you trust this "
+            "class/function."
+        )
 
     @_on(pickle.PROTO)
     def _proto(self):
         self.proto = self.read(1)[0]
         if self.proto != 2:
-            warnings.warn(f"Detected pickle protocol {self.proto} in the checkpoint, which was not the default pickle protocol used by "
-                          "`torch.load` (2). The weights_only Unpickler might not support all instructions implemented by this protocol, "
-                          "please file an issue for adding support if you encounter this.", stacklevel=2)
+            warnings.warn(
+                f"Detected pickle protocol {self.proto} in the checkpoint, which was not the default pickle protocol used by "
+                "`torch.load` (2). The weights_only Unpickler might not support all instructions implemented by this protocol, "
+                "please file an issue for adding support if you encounter this.",
+                stacklevel=2,
+            )
 
     @_on(pickle.REDUCE)
     def _reduce(self):
         args, func = self.stack.pop(), self.stack.pop()
         if id(func) not in self.known:
-            raise UnpicklingError(f"Trying to call reduce for unrecognized function {func}"
-                                  + (f" which belongs to {func.__self__}" if hasattr(func, "__self__") else ""))
+            raise UnpicklingError(
+                f"Trying to call reduce for unrecognized function {func}" + (f" which belongs to {func.__self__}" if hasattr(func, "__self__") else "")
+            )
         self.append(func(*args))
 
     @_on(pickle.NEWOBJ)
     def _newobj(self):
         args, cls = self.stack.pop(), self.stack.pop()
         if id(cls) not in self.known or not isinstance(cls, type):
-            raise UnpicklingError("Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` "
-                                  f"but got {cls}")
+            raise UnpicklingError(f"Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got {cls}")
         self.append(cls.__new__(cls, *args))
 
     @_on(pickle.BUILD)
     def _build(self):
         state, inst = self.stack.pop(), self.stack[-1]
         if id(type(inst)) not in self.known:
-            raise UnpicklingError("Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
-                                  f"but got {type(inst)}")
+            raise UnpicklingError(f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got {type(inst)}")
         if hasattr(inst, "__setstate__"):
             inst.__setstate__(state)
             return

@@ -1,4 +1,5 @@
 """Decorators that tell TorchScript what to compile. Nothing is compiled here: they mark functions and change nothing else."""
+
 import builtins
 import types
 import typing
@@ -62,9 +63,11 @@ _overload_method = _drop = _overload
 
 def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_name, func_name):
     """A function that calls ``if_true`` or ``if_false`` by the value of one argument."""
+
     def fn(*args, **kwargs):
         flag = args[arg_index] if arg_index < len(args) else kwargs.get(arg_name, default)
         return (if_true if flag else if_false)(*args, **kwargs)
+
     fn.__doc__ = if_true.__doc__ or if_false.__doc__
     fn.__name__ = func_name or fn.__name__
     fn.__module__ = module_name or fn.__module__
@@ -96,5 +99,6 @@ def _isinstance(obj, target_type):
 def __getattr__(name):
     if name == "Future":
         from .futures import Future
+
         return Future
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,5 @@
 """Futures: results that arrive later."""
+
 import threading
 
 __all__ = ["Future", "collect_all", "wait_all"]
@@ -6,6 +7,7 @@ __all__ = ["Future", "collect_all", "wait_all"]
 
 class Future:
     """A result that another thread may set."""
+
     def __init__(self, *, devices=None):
         self._event, self._value, self._error, self._callbacks, self._lock = threading.Event(), None, None, [], threading.Lock()
 
@@ -29,8 +31,7 @@ class Future:
     def _finish(self, value, error):
         with self._lock:
             if self.done():
-                raise RuntimeError("Attempting to mark a completed Future as complete again. Note that a Future can only be marked "
-                                   "completed once.")
+                raise RuntimeError("Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once.")
             self._value, self._error = value, error
             self._event.set()
         for callback in self._callbacks:
@@ -63,6 +64,7 @@ class Future:
                 after.set_result(callback(self))
             except Exception as e:
                 after.set_exception(e)
+
         self.add_done_callback(run)
         return after
 
@@ -82,6 +84,7 @@ def collect_all(futures):
             last = left == 0
         if last:
             after.set_result(futures)
+
     if not futures:
         after.set_result(futures)
     for f in futures:

@@ -1,4 +1,5 @@
 """torch.hub: entry points of local repositories, and state dicts by URL."""
+
 import hashlib
 import importlib.util
 import os
@@ -80,14 +81,16 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     """Download to a file, checking the start of its SHA-256 if given."""
     digest = hashlib.sha256()
     directory = os.path.dirname(os.path.expanduser(dst)) or "."
-    with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source, tempfile.NamedTemporaryFile(
-            dir=directory, suffix=".partial", delete=False) as part:
+    with (
+        urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source,
+        tempfile.NamedTemporaryFile(dir=directory, suffix=".partial", delete=False) as part,
+    ):
         try:
             while chunk := source.read(1 << 17):
                 part.write(chunk)
                 digest.update(chunk)
             part.close()
-            if hash_prefix is not None and digest.hexdigest()[:len(hash_prefix)] != hash_prefix:
+            if hash_prefix is not None and digest.hexdigest()[: len(hash_prefix)] != hash_prefix:
                 raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}")')
             shutil.move(part.name, dst)
         finally:

@@ -1,4 +1,5 @@
 """Operators written in Python: schemas, kernels by device, autograd formulas, reachable as torch.ops.NAMESPACE.NAME."""
+
 import functools
 import inspect
 import re
@@ -6,8 +7,7 @@ import typing
 
 import torch
 
-__all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "infer_schema", "register_autograd", "register_fake",
-           "register_kernel"]
+__all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "infer_schema", "register_autograd", "register_fake", "register_kernel"]
 _OPS = {}
 _KEYS = {"cpu": "CPU", "cuda": "CUDA", "xpu": "XPU", "mps": "MPS", "npu": "PrivateUse1", "meta": "Meta"}
 _ANY = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
@@ -15,6 +15,7 @@ _ANY = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
 
 class _Operator:
     """One operator: its kernels by dispatch key, and how it is differentiated."""
+
     def __init__(self, namespace, name, schema):
         self.namespace, self.schema = namespace, schema
         self.__name__, _, self.overload = name.partition(".")
@@ -33,6 +34,7 @@ class _Operator:
 
     def _tensors(self, args, kwargs):
         from .utils._pytree import tree_iter
+
         return [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
 
     def _kernel(self, tensors):
@@ -42,8 +44,9 @@ class _Operator:
         for key in (_KEYS.get(device, device), *_ANY):
             if key in self.kernels:
                 return self.kernels[key], key == "CompositeImplicitAutograd"
-        raise NotImplementedError(f"Could not run '{self.name()}' with arguments from the '{_KEYS.get(device, device)}' backend: it has "
-                                  f"kernels for {sorted(self.kernels)}")
+        raise NotImplementedError(
+            f"Could not run '{self.name()}' with arguments from the '{_KEYS.get(device, device)}' backend: it has kernels for {sorted(self.kernels)}"
+        )
 
     def __call__(self, *args, **kwargs):
         tensors = self._tensors(args, kwargs)
@@ -70,9 +73,11 @@ class _Operator:
             @staticmethod
             def backward(ctx, *grads):
                 if op.backward is None:
-                    raise RuntimeError(f"Trying to backward through {op.name()} but no autograd formula was registered. Please use "
-                                       "register_autograd to add one.")
+                    raise RuntimeError(
+                        f"Trying to backward through {op.name()} but no autograd formula was registered. Please use register_autograd to add one."
+                    )
                 return op.backward(ctx, *grads)
+
         Formula.__name__ = f"GeneratedBackwardFor_{self.namespace}_{self.__name__}"
         return Formula.apply(*args)
 
@@ -108,6 +113,7 @@ def _split(qualname):
 
 class Library:
     """Operators of one namespace."""
+
     def __init__(self, ns, kind, dispatch_key=""):
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
@@ -118,7 +124,7 @@ class Library:
     def define(self, schema, alias_analysis="", *, tags=()):
         """Define an operator by its schema ``name(arguments) -> results``; returns the name."""
         name = schema.partition("(")[0].strip()
-        _define(self.ns, name, schema[len(name):].strip())
+        _define(self.ns, name, schema[len(name) :].strip())
         return name
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
@@ -149,7 +155,7 @@ def _dispatch_keys(types):
 
 def impl(qualname, types, func=None, *, lib=None):
     """Set the kernel for types of devices (or "default"); a decorator without ``func``."""
-    if isinstance(qualname, Library):   # impl(lib, name, dispatch_key): the older form
+    if isinstance(qualname, Library):  # impl(lib, name, dispatch_key): the older form
         library, name, key = qualname, types, func or ""
         return lambda f: (library.impl(name, f, key), f)[1]
     if func is None:
@@ -187,6 +193,7 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
 
 class CustomOpDef:
     """An operator that ``custom_op`` made."""
+
     def __init__(self, namespace, name, schema, fn, tags=None):
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._op = self._opoverload = _define(namespace, name, schema)
@@ -214,16 +221,17 @@ class CustomOpDef:
 
 def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
     """Make a function an operator ``namespace::name``: opaque to autograd until ``register_autograd``."""
+
     def make(fn):
         namespace, opname = _split(name)
         definition = CustomOpDef(namespace, opname, schema or infer_schema(fn, mutates_args=mutates_args), fn)
         register_kernel(definition, device_types, fn)
         return definition
+
     return make if fn is None else make(fn)
 
 
-_TYPES = {torch.Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", torch.dtype: "ScalarType",
-          torch.device: "Device"}
+_TYPES = {torch.Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", torch.dtype: "ScalarType", torch.device: "Device"}
 
 
 def _schema_type(annotation, what):
@@ -238,8 +246,10 @@ def _schema_type(annotation, what):
         if origin is tuple:
             return "(" + ", ".join(_schema_type(a, what) for a in args) + ")"
         return _schema_type(args[0], what) + "[]"
-    raise ValueError(f"infer_schema(func): {what} has unsupported type {annotation}. The valid types are: "
-                     f"{[getattr(t, '__name__', t) for t in _TYPES]}, lists and optionals of them.")
+    raise ValueError(
+        f"infer_schema(func): {what} has unsupported type {annotation}. The valid types are: "
+        f"{[getattr(t, '__name__', t) for t in _TYPES]}, lists and optionals of them."
+    )
 
 
 def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):

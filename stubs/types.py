@@ -1,4 +1,5 @@
 """Names for annotations."""
+
 import builtins
 import os
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
 """The version of PyTorch that is answered for."""
+
 __all__ = ["__version__", "debug", "cuda", "git_version", "hip", "rocm", "xpu"]
 __version__ = "2.13.0+mindspore"
 debug = False

@@ -45,8 +45,9 @@ def python():
     """python(*arguments, **variables): run this Python, not activated, and return its output; check=False returns the process."""
 
     def run(*arguments, check=True, executable=sys.executable, cwd="/", stdin="", **variables):
-        done = subprocess.run([executable, *map(str, arguments)], env=clean_environment(**variables), cwd=cwd, input=stdin,
-                              capture_output=True, text=True, timeout=100)
+        done = subprocess.run(
+            [executable, *map(str, arguments)], env=clean_environment(**variables), cwd=cwd, input=stdin, capture_output=True, text=True, timeout=100
+        )
         if not check:
             return done
         assert done.returncode == 0, done.stderr
@@ -74,8 +75,9 @@ def oracle():
     if not path:
         yield None
         return
-    process = subprocess.Popen([path, HERE / "serve.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                               env=clean_environment(PYTHONPATH=os.pathsep.join(PROGRAMS)))
+    process = subprocess.Popen(
+        [path, HERE / "serve.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean_environment(PYTHONPATH=os.pathsep.join(PROGRAMS))
+    )
 
     def start(function, name, folder, module):
         print(json.dumps([module, function, name, str(folder)]), file=process.stdin, flush=True)

@@ -19,8 +19,11 @@ def load(paths):
     results = {}
     for path in map(Path, paths):
         text = path.read_text(encoding="utf-8")
-        tests = json.loads(text)["tests"] if text.startswith("{") else [
-            {"id": line, "outcome": "passed"} for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
+        tests = (
+            json.loads(text)["tests"]
+            if text.startswith("{")
+            else [{"id": line, "outcome": "passed"} for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
+        )
         for test in tests:
             file, _, name = test["id"].partition("::")
             results["/".join(file.split("/")[-2:]), name] = test

@@ -3,6 +3,7 @@
     python -m mindtorch_proxy tools/long_run.py [--steps 20000] [--calls 200000]
 Prints the memory at each tenth, and its growth after the first one, in per cent and in bytes a step or call.
 """
+
 import argparse
 import gc
 import random
@@ -53,6 +54,7 @@ def trainer(batches=4, lengths=(4, 16)):
         schedule.step()
         opt.zero_grad()
         return loss.item()
+
     return step
 
 
@@ -94,8 +96,15 @@ def caller():
         n = state["n"]
         if n % 50 == 0:
             shape = [random.randint(2, 12) for _ in range(random.randint(2, 4))]
-            state["names"] = {"x": torch.randn(shape), "y": torch.randn(shape), "m": torch.rand(shape) < 0.5, "w": torch.randn(shape[-1], shape[-1]),
-                              "i": torch.randint(shape[-1], (random.randint(1, shape[-1]),)), "torch": torch, "F": F}
+            state["names"] = {
+                "x": torch.randn(shape),
+                "y": torch.randn(shape),
+                "m": torch.rand(shape) < 0.5,
+                "w": torch.randn(shape[-1], shape[-1]),
+                "i": torch.randint(shape[-1], (random.randint(1, shape[-1]),)),
+                "torch": torch,
+                "F": F,
+            }
         names = state["names"]
         names["c"], names["d"] = random.uniform(0.1, 3), random.randrange(names["x"].dim())
         x = names["x"].requires_grad_(n % 3 == 0)
@@ -104,6 +113,7 @@ def caller():
             r.sum().backward()
             x.grad = None
         state["n"] += 1
+
     return one
 
 

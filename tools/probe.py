@@ -8,6 +8,7 @@ asked whether it has a CPU kernel. Columns: dtypes that give right values, wrong
 integers), unchecked ones that run without a reference; microseconds for a few elements, ms for a million, the largest error there in units
 of torch.testing's float32 tolerance; bytes lost at each call.
 """
+
 import argparse
 import json
 import os
@@ -26,12 +27,26 @@ from scipy import special
 
 from mindtorch_proxy.runtime import pyboost
 
-CODES = dict(e=np.float16, z=ml_dtypes.bfloat16, f=np.float32, d=np.float64, a=np.int8, B=np.uint8, s=np.int16, i=np.int32, l=np.int64,
-             b=np.bool_, F=np.complex64, D=np.complex128, t=np.uint16, u=np.uint32, v=np.uint64)
+CODES = dict(
+    e=np.float16,
+    z=ml_dtypes.bfloat16,
+    f=np.float32,
+    d=np.float64,
+    a=np.int8,
+    B=np.uint8,
+    s=np.int16,
+    i=np.int32,
+    l=np.int64,
+    b=np.bool_,
+    F=np.complex64,
+    D=np.complex128,
+    t=np.uint16,
+    u=np.uint32,
+    v=np.uint64,
+)
 WIDE = dict(e=np.float64, z=np.float64, f=np.float64, F=np.complex128)
 TOLERANCE = dict(e=4e-3, z=3e-2, f=1e-4, F=1e-4, d=1e-10, D=1e-10)  # a double kernel that computes in float32 is wrong
-SHAPES = {"": "rn", "t": "nr", "s": "rr", "0": "", "1": "r", "n": "n", "3": "2rn", "b": "2nr", "4": "24rr", "5": "22rrr",
-          "c": "4", "c4": "4433", "c5": "22333"}
+SHAPES = {"": "rn", "t": "nr", "s": "rr", "0": "", "1": "r", "n": "n", "3": "2rn", "b": "2nr", "4": "24rr", "5": "22rrr", "c": "4", "c4": "4433", "c5": "22333"}
 RANGES = dict(p=(0.5, 2), q=(0.5, 2), u=(-0.9, 0.9), g=(1.1, 3), w=(0.1, 0.9))
 EDGES = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1, -1, 0.5, 2.5, -3.5, 50, -50, 1e20, 1e-6]
 NAMES = {"np": np, "sp": special, "sliding_window_view": sliding_window_view}
@@ -133,6 +148,7 @@ def prepared(name, init, arguments, samples):
 
     def written():
         return any(isinstance(a, np.ndarray) and a.tobytes() != b.asnumpy().tobytes() for a, b in zip(given, args))
+
     return lambda: prim(*args), results, written
 
 
@@ -231,6 +247,7 @@ def forked(fn, limit=30):
 
         def emit(**message):
             os.write(w, (json.dumps(message) + "\n").encode())
+
         try:
             fn(emit)
         except BaseException as e:
@@ -287,6 +304,7 @@ def probe(name, recipe):
 
 def unknown(name):
     """The row of a primitive without a recipe: called on arguments guessed from its own complaint, tensors of one shape after another."""
+
     def ask(emit, shape, dtype):
         cls = pyboost.primitive_class(name)
         need = [[p for p in [*signature(f).parameters.values()][1:] if p.default is p.empty] for f in (cls.__init__, cls.__call__)]
@@ -298,10 +316,20 @@ def unknown(name):
         except TypeError as e:
             types = re.findall(r"\w+=<(.*?)>[,)]", str(e).partition("valid calling should be")[2].rpartition(")(")[2])
         t = pyboost.tensor_from_array(np.ones(shape, dtype))
-        guesses = {"Tensor": t, "int": 1, "bool": False, "Number": 1, "float": 0.5, "list of Tensor": [t, t], "list of tensor": [t, t],
-                   "list of int": [1] * len(shape), "tuple of int": (1,) * len(shape)}
-        prim(*[next((guesses[k] for k in kinds.split(", ") if k in guesses), None) for kinds in types[:len(need[1])]])
+        guesses = {
+            "Tensor": t,
+            "int": 1,
+            "bool": False,
+            "Number": 1,
+            "float": 0.5,
+            "list of Tensor": [t, t],
+            "list of tensor": [t, t],
+            "list of int": [1] * len(shape),
+            "tuple of int": (1,) * len(shape),
+        }
+        prim(*[next((guesses[k] for k in kinds.split(", ") if k in guesses), None) for kinds in types[: len(need[1])]])
         emit(state="runs")
+
     first = ""
     for shape, dtype in (((2, 2), "f4"), ((2,), "f4"), ((2, 2), "i8"), ((2, 2, 2), "f4"), ((2, 2, 4, 4), "f4"), ((2, 2, 4, 4, 4), "f4")):
         got = forked(lambda emit, shape=shape, dtype=dtype: ask(emit, shape, dtype), 5)
@@ -324,15 +352,21 @@ def read(path):
 
 def table(*paths):
     """The text of backends/cpu/primitives.py."""
+
     def block(entries):
         lines = [""]
         for e in entries:
             lines[-1:] = [f"{lines[-1]} {e}".lstrip()] if len(lines[-1]) + len(e) < 140 else [lines[-1], e]
         return "\n".join(lines)
+
     old, new = map(read, paths)
     versions = [p.stem.partition("-")[2] for p in paths]
-    return TEMPLATE.format(*versions, tuple(map(int, versions[1].split(".")[:2])), block(f"{n}:{c}" for n, c in old.items()),
-                           block(f"{n}:{new.get(n, '')}" for n in sorted(old | new) if new.get(n) != old.get(n)))
+    return TEMPLATE.format(
+        *versions,
+        tuple(map(int, versions[1].split(".")[:2])),
+        block(f"{n}:{c}" for n, c in old.items()),
+        block(f"{n}:{new.get(n, '')}" for n in sorted(old | new) if new.get(n) != old.get(n)),
+    )
 
 
 TEMPLATE = '''"""Which dtypes each MindSpore primitive takes on CPU and gets right (letters as in table.CODES).

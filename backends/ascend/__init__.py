@@ -3,6 +3,7 @@
 No hardware was at hand when this was written. What is proved without it: every bound primitive exists in the wheel with the arity used
 (bindings.py, tests/contract). What is not: numbers, speed, CANN's own checks.
 """
+
 import numpy as np
 
 from ...runtime import backend, dtypes as dt, pyboost
@@ -16,6 +17,7 @@ TARGET = "Ascend"
 
 class Impl:
     """A binding that has been used: what the report counts."""
+
     __slots__ = ("op", "kind", "primitive", "fn", "calls", "dtype", "why")
 
     def __init__(self, op, dtype, kind, primitive, fn, why):
@@ -60,9 +62,16 @@ class Ascend(backend.Backend):
         impl.calls += 1
         if impl.kind == "composite":
             return self._composite(impl, args)
-        conv = [self.mstensor(a) if isinstance(a, Tensor) else type(a)(self.mstensor(t) if isinstance(t, Tensor) else t for t in a)
-                if isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) for t in a) else pyboost.ms_dtype(a) if isinstance(a, dt.dtype) else a
-                for a in args]
+        conv = [
+            self.mstensor(a)
+            if isinstance(a, Tensor)
+            else type(a)(self.mstensor(t) if isinstance(t, Tensor) else t for t in a)
+            if isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) for t in a)
+            else pyboost.ms_dtype(a)
+            if isinstance(a, dt.dtype)
+            else a
+            for a in args
+        ]
         r = impl.fn(*conv)
         if isinstance(spec, list):
             return tuple(self._finish(x, s, tensors) for x, s in zip(r, spec))
@@ -116,6 +125,7 @@ class Ascend(backend.Backend):
 
         def kernel(*args):
             prim(*[self.mstensor(a) if isinstance(a, Tensor) else a for a in args])
+
         return kernel
 
 

@@ -1,4 +1,5 @@
 """The static proof: which primitives the installed wheel serves on Ascend, and with how many arguments. Nothing is ever tried."""
+
 import functools
 import mmap
 import os
@@ -9,6 +10,7 @@ from contextlib import suppress
 def _library():
     """The wheel's Ascend operator library, mapped; None where the wheel has none."""
     import importlib.util
+
     spec = importlib.util.find_spec("mindspore")
     path = os.path.join(os.path.dirname(spec.origin), "lib", "plugin", "libmindspore_ops_ascend.so")
     if not os.path.exists(path):
@@ -36,6 +38,7 @@ def arity(primitive):
     import inspect
 
     from ...runtime import pyboost
+
     cls = pyboost.primitive_class(primitive)
     if cls is None:
         return None
@@ -54,6 +57,7 @@ def used(op):
 
     def recorder(*args):
         seen.append(len(args))
+
     args = [_Any() for _ in op.schema.args] if op.promote is None else [_Any() for _ in (*op.operands, *op.attrs)]
     with suppress(Exception):  # a mapping that looks into its arguments before the call cannot be counted with stand-ins
         op.prim_call(recorder, *args) if op.prim_call else recorder(*args)
@@ -62,6 +66,7 @@ def used(op):
 
 class _Any:
     """A stand-in argument for counting."""
+
     shape = ()
 
     def __iter__(self):
@@ -73,6 +78,7 @@ def table():
     from ...runtime import backend, ops  # noqa: F401
     from ...runtime.op import _TENSOR_ONLY, REGISTRY
     from . import table as ascend
+
     backend.get("cpu")  # its kernels declare operators too
     rows, seen = [], set()
     for ns in [*REGISTRY.values(), _TENSOR_ONLY]:

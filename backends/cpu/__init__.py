@@ -19,8 +19,24 @@ EXPAND_FROM = 2048
 class Impl:
     """A kernel chosen for one operator and dtype; limit: elements from which another one is better."""
 
-    __slots__ = ("op", "kind", "primitive", "fn", "compute", "calls", "out", "limit", "dtype", "native_broadcast", "why", "role", "convert",
-                 "raw", "prim", "constants")
+    __slots__ = (
+        "op",
+        "kind",
+        "primitive",
+        "fn",
+        "compute",
+        "calls",
+        "out",
+        "limit",
+        "dtype",
+        "native_broadcast",
+        "why",
+        "role",
+        "convert",
+        "raw",
+        "prim",
+        "constants",
+    )
 
     def __init__(self, op, dtype, kernel, compute):
         self.op, self.dtype, self.kind, self.compute, self.calls = op, dtype, kernel.kind, compute, 0
@@ -115,8 +131,9 @@ class Cpu(backend.Backend):
             operands = self._rounded(op, operands, compute)
             compute = dt.OPMATH[compute]
         switch = table.switches(op, compute)
-        large = switch is not None and (n >= switch or switch is table.SPREAD and n >= 16384 and any(
-            isinstance(t, Tensor) and t._shape and t._shape != shape for t in operands))
+        large = switch is not None and (
+            n >= switch or switch is table.SPREAD and n >= 16384 and any(isinstance(t, Tensor) and t._shape and t._shape != shape for t in operands)
+        )
         impl = self.select(op, compute, large)
         impl.calls += 1
         work = impl.compute or compute
@@ -309,6 +326,7 @@ class Cpu(backend.Backend):
             if r.__class__ is Tensor and r.dtype is spec[1]:
                 return r
             return tuple(finish(x, s) for x, s in zip(r, spec)) if multi else finish(r, spec)
+
         return other if multi or kind == "composite" else kernel
 
     def _key_dtype(self, op, spec, args):

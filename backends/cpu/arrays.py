@@ -1,4 +1,5 @@
 """What NumPy lacks, or does slowly, on large arrays: selection without branches, sums by BLAS, sums into rows, gathering by flat positions."""
+
 import ctypes
 import os
 
@@ -71,6 +72,7 @@ def add_rows(out, index, rows):
         at, rows = (out.reshape(-1), rows.reshape(-1)) if out.shape[1] == 1 and out.flags.c_contiguous else (out, rows)
         return (np.add if out.dtype != bool else np.logical_or).at(at, index, rows)
     from scipy.sparse import csc_matrix
+
     n = len(index)
     out += csc_matrix((ones(rows.dtype, n), index, np.arange(n + 1)), shape=(len(out), n)) @ rows
 
@@ -95,10 +97,14 @@ def flat_rows(x, indices):
     for a, n in zip(indices, x.shape):
         a = a.astype(np.int64, copy=False)
         at = at * n + (np.where(a < 0, a + n, a) if a.size and a.min() < 0 else a)
-    return x.reshape(int(np.prod(x.shape[:len(indices)])), -1), at
+    return x.reshape(int(np.prod(x.shape[: len(indices)])), -1), at
 
 
 def squares_last(x):
     """The sum of squares over the last dimension of a float array, in pieces by BLAS."""
-    return _in_pieces(x, 4096, lambda rows: np.matmul(rows[:, None, :], rows[:, :, None])[:, 0, 0].astype(np.float64),
-                      lambda x: np.add.reduce(np.square(x), -1, dtype=np.float64))
+    return _in_pieces(
+        x,
+        4096,
+        lambda rows: np.matmul(rows[:, None, :], rows[:, :, None])[:, 0, 0].astype(np.float64),
+        lambda x: np.add.reduce(np.square(x), -1, dtype=np.float64),
+    )

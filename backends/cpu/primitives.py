@@ -2,6 +2,7 @@
 
 Written by `python tools/probe.py --table tools/probe-2.7.2.tsv tools/probe-2.10.0.tsv`.
 """
+
 from ...runtime import pyboost
 
 _MEASURED = """

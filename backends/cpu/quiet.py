@@ -1,9 +1,11 @@
 """np.errstate(all="ignore") at a tenth of its cost, which for a small tensor would be a third of the call."""
+
 import numpy as np
 
 
 class quiet:
     """NumPy's floating point warnings are off inside. NumPy 1's own functions, which NumPy 2 no longer has (MindSpore needs 1)."""
+
     __slots__ = ("old",)
 
     def __enter__(self):

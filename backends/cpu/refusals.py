@@ -2,6 +2,7 @@
 
 A line: the name in the message ("*" stands for the operator's own), codes of dtypes as in table.CODES, operators.
 """
+
 from ...runtime import dtypes as dt
 from .table import CODES
 
@@ -62,8 +63,10 @@ linalg_svd_cpu bBasilez _linalg_svd
 lu_cpu bBasilez _linalg_lu_factor_ex _lu_with_info _linalg_det _linalg_slogdet _linalg_solve_ex _linalg_inv_ex
 """
 # what is computed for complex32, in complex64
-COMPLEX_HALF = frozenset("""abs neg sgn conj_physical _conj add sub _rsub mul eq ne isnan isinf isfinite _isclose _where masked_fill addcmul _var _std
- linalg.vector_norm index_add any all""".split())
+COMPLEX_HALF = frozenset(
+    """abs neg sgn conj_physical _conj add sub _rsub mul eq ne isnan isinf isfinite _isclose _where masked_fill addcmul _var _std
+ linalg.vector_norm index_add any all""".split()
+)
 _NOT_HALF = frozenset("_arange _linspace gather scatter take".split())
 REFUSED = {}
 for _lines, _always in ((_REFUSED, True), (_UNLESS_EMPTY, False)):

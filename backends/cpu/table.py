@@ -1,4 +1,5 @@
 """The table of what stands in for a primitive on CPU: kind, reason, dtypes, and the size from which it pays."""
+
 from collections import Counter
 from functools import partial
 
@@ -6,14 +7,41 @@ from ...runtime import dtypes as dt
 from ...runtime import pyboost
 from .primitives import DTYPES
 
-CODES = {"b": dt.bool_, "B": dt.uint8, "a": dt.int8, "s": dt.int16, "i": dt.int32, "l": dt.int64, "e": dt.float16, "z": dt.bfloat16, "f": dt.float32,
-         "d": dt.float64, "F": dt.complex64, "D": dt.complex128, "t": dt.uint16, "u": dt.uint32, "v": dt.uint64,
-         "x": dt.float8_e4m3fn, "y": dt.float8_e5m2, "w": dt.float8_e4m3fnuz, "q": dt.float8_e5m2fnuz, "E": dt.complex32}
+CODES = {
+    "b": dt.bool_,
+    "B": dt.uint8,
+    "a": dt.int8,
+    "s": dt.int16,
+    "i": dt.int32,
+    "l": dt.int64,
+    "e": dt.float16,
+    "z": dt.bfloat16,
+    "f": dt.float32,
+    "d": dt.float64,
+    "F": dt.complex64,
+    "D": dt.complex128,
+    "t": dt.uint16,
+    "u": dt.uint32,
+    "v": dt.uint64,
+    "x": dt.float8_e4m3fn,
+    "y": dt.float8_e5m2,
+    "w": dt.float8_e4m3fnuz,
+    "q": dt.float8_e5m2fnuz,
+    "E": dt.complex32,
+}
 ALL, INTS, FLOATS, COMPLEXES, REALS = "".join(CODES), "Basil", "fd", "FD", "Basilfd"
 # where a kernel lacks a dtype: the wider ones in which the result is the same
-WIDER = {dt.float16: (dt.float32, dt.float64), dt.bfloat16: (dt.float32, dt.float64), dt.float32: (dt.float64,), dt.complex64: (dt.complex128,),
-         dt.bool_: (dt.uint8, dt.int32, dt.int64, dt.float32), dt.uint8: (dt.int16, dt.int32, dt.int64), dt.int8: (dt.int16, dt.int32, dt.int64),
-         dt.int16: (dt.int32, dt.int64), dt.int32: (dt.int64,)}
+WIDER = {
+    dt.float16: (dt.float32, dt.float64),
+    dt.bfloat16: (dt.float32, dt.float64),
+    dt.float32: (dt.float64,),
+    dt.complex64: (dt.complex128,),
+    dt.bool_: (dt.uint8, dt.int32, dt.int64, dt.float32),
+    dt.uint8: (dt.int16, dt.int32, dt.int64),
+    dt.int8: (dt.int16, dt.int32, dt.int64),
+    dt.int16: (dt.int32, dt.int64),
+    dt.int32: (dt.int64,),
+}
 MOVES = Counter()
 # operators that compute nothing from tensors: the report counts them apart
 ROLES = {"_full": "fill", "_arange": "fill", "_linspace": "fill", "_draw": "draw"}
@@ -30,6 +58,7 @@ class Kernel:
     names it. dtypes: codes it takes. why: the reason a later kind stands in. above: elements from which it is preferred, or 0.
     tensors: fn takes the runtime's tensors, because it looks at strides, or at values on the host, before it calls the primitive.
     """
+
     __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors")
 
     def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False):
@@ -68,9 +97,11 @@ def legacy(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True
 
 def composite(names, why, dtypes=ALL, above=0):
     """@composite("log2", why="..."): a function over dispatched operators (Tensors in, Tensor out)."""
+
     def deco(fn):
         _add(names, Kernel("composite", fn, None, dtypes, why, above))
         return fn
+
     return deco
 
 
@@ -83,6 +114,7 @@ def numpy(names, why, fn=None, dtypes=ALL, above=0):
     def deco(f):
         _add(names, Kernel("numpy", f, None, dtypes, why, above))
         return f
+
     return deco
 
 
@@ -131,10 +163,12 @@ updates = {}
 
 def update(names, why, above, dtypes=FLOATS):
     """@update("mul", why=..., above=2048): fn(out, *args) computes an in-place elementwise operator within the tensor's NumPy alias."""
+
     def deco(fn):
         for n in names.split():
             updates[n] = Kernel("numpy", fn, None, dtypes, why, above)
         return fn
+
     return deco
 
 
@@ -143,10 +177,12 @@ _inplace = {}
 
 def inplace(names):
     """@inplace("index_put"): moves bytes within a tensor's NumPy alias instead of computing a copy and writing it back."""
+
     def deco(fn):
         for n in names.split():
             _inplace[n] = fn
         return fn
+
     return deco
 
 

@@ -1,4 +1,5 @@
 """The meta device: shapes without memory. Every operator's meta kernel is its own; here is only what has no operator."""
+
 from ...runtime import backend
 from ...runtime.tensor import meta_tensor
 

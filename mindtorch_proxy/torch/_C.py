@@ -1,12 +1,17 @@
 """torch._C: the names that Python code reaches for below torch."""
+
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
 
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype  # noqa: F401
 from mindtorch_proxy.runtime.generator import Generator, default_generator  # noqa: F401
-from mindtorch_proxy.runtime.overrides import (DisableTorchFunction, DisableTorchFunctionSubclass, _disabled_torch_function_impl,  # noqa: F401
-                                               has_torch_function as _has_torch_function)
+from mindtorch_proxy.runtime.overrides import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl,  # noqa: F401
+    has_torch_function as _has_torch_function,
+)
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
 from mindtorch_proxy.runtime.tensor import Tensor as TensorBase, TensorMeta as _TensorMeta  # noqa: F401
@@ -21,11 +26,13 @@ def _get_tracing_state():
 
 def _is_torch_function_enabled():
     from mindtorch_proxy.runtime.overrides import LOCAL
+
     return not LOCAL.subclass_off
 
 
 def _get_default_device():
     from mindtorch_proxy.runtime.device import get_default_device
+
     return str(get_default_device())
 
 
@@ -40,17 +47,20 @@ def _cuda_getDeviceCount():
 def _current_autograd_node():
     """The node whose backward is running."""
     from mindtorch_proxy.runtime.autograd import TASK
+
     return TASK.current if TASK.depth else None
 
 
 def _current_graph_task_id():
     """A number for the backward pass that is running, -1 outside."""
     from mindtorch_proxy.runtime.autograd import TASK
+
     return id(TASK.callbacks) if TASK.depth else -1
 
 
 def is_anomaly_enabled():
     from mindtorch_proxy.runtime.autograd import is_anomaly_enabled as f
+
     return f()
 
 
@@ -60,6 +70,7 @@ def _get_privateuse1_backend_name():
 
 def _len_torch_function_stack():
     from mindtorch_proxy.runtime.overrides import LOCAL
+
     return len(LOCAL.modes)
 
 
@@ -69,8 +80,13 @@ def set_flush_denormal(mode):
 
 
 # module: the prefix of its names, where its operators are
-_OPERATORS = {"_nn": ("", "nn.functional", "_C._nn"), "_fft": ("fft_", "fft"), "_linalg": ("linalg_", "linalg"),
-              "_special": ("special_", "special"), "_VariableFunctions": ("", "torch")}
+_OPERATORS = {
+    "_nn": ("", "nn.functional", "_C._nn"),
+    "_fft": ("fft_", "fft"),
+    "_linalg": ("linalg_", "linalg"),
+    "_special": ("special_", "special"),
+    "_VariableFunctions": ("", "torch"),
+}
 
 
 class _Operators(_ModuleType):
@@ -78,6 +94,7 @@ class _Operators(_ModuleType):
 
     def __getattr__(self, name):
         from mindtorch_proxy.runtime import ops, op  # noqa: F401
+
         prefix, *namespaces = _OPERATORS[self.__name__.rpartition(".")[2]]
         found = [f for ns in namespaces if name.startswith(prefix) and (f := op.function(ns, name.removeprefix(prefix)))]
         if not found:

@@ -1,4 +1,5 @@
 """torch.__future__: how Module conversions treat parameters."""
+
 _overwrite = False
 _swap = False
 

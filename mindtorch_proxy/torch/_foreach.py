@@ -1,11 +1,22 @@
 """torch._foreach_*: an operator over lists of tensors, one call for each tensor."""
+
 from mindtorch_proxy.runtime.op import REGISTRY_FN, method
 from mindtorch_proxy.runtime.tensor import Tensor
 
 _UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan
  tanh trunc zero""".split()
-_BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "pow": "pow", "maximum": "maximum", "minimum": "minimum", "clamp_max": "clamp_max",
-           "clamp_min": "clamp_min", "copy": "copy"}
+_BINARY = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "div": "div",
+    "pow": "pow",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "clamp_max": "clamp_max",
+    "clamp_min": "clamp_min",
+    "copy": "copy",
+}
 
 
 def _each(fn, lists, kwargs):
@@ -30,6 +41,7 @@ def _pointwise(name, inplace):
         values = scalars if scalars is not None else value
         values = values.tolist() if isinstance(values, Tensor) and values.dim() else values
         return _each(lambda a, b, c, v: f(a, b, c, value=v), (input, tensor1, tensor2, values), {})
+
     return run
 
 
@@ -38,12 +50,15 @@ def _make(name):
     if base in ("addcmul", "addcdiv"):
         run = _pointwise(base, inplace)
     elif base == "norm":
+
         def run(input, ord=2, dtype=None):
             return tuple(REGISTRY_FN("vector_norm", "linalg")(t, ord, dtype=dtype) for t in input)
     elif base == "max":
+
         def run(input):
             return tuple(t.max() for t in input)
     elif base == "lerp":
+
         def run(input, tensors1, weight=None, weights=None, scalars=None):
             w = next(x for x in (weight, weights, scalars) if x is not None)
             return _each(lambda a, b, c: getattr(a, "lerp" + "_" * inplace)(b, c), (input, tensors1, w), {})
@@ -62,6 +77,7 @@ def _make(name):
     def public(*args, **kwargs):
         r = run(*args, **kwargs)
         return None if inplace else tuple(r)
+
     public.__name__ = public.__qualname__ = "_foreach_" + name
     public.__module__ = "torch"
     return public

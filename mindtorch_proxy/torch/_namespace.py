@@ -1,10 +1,12 @@
 """Modules of operators (torch.fft, torch.linalg, torch.special, torch.signal.windows): functions made when first asked for."""
+
 from mindtorch_proxy.runtime import ops  # noqa: F401  (fills the registry)
 from mindtorch_proxy.runtime.op import function, function_names
 
 
 def serve(module, ns):
     """Give a module, by its globals, the functions of an operator namespace."""
+
     def __getattr__(name):
         f = function(ns, name) if name[:2] != "__" else None
         if f is None:
@@ -14,4 +16,5 @@ def serve(module, ns):
 
     def __dir__():
         return sorted({*(n for n in module if n != "serve"), *function_names(ns)})
+
     module.update(__getattr__=__getattr__, __dir__=__dir__)

@@ -1,4 +1,5 @@
 """torch.ops: operators by their dispatcher names, torch.ops.aten.NAME.OVERLOAD."""
+
 import ctypes
 import os
 import sys
@@ -55,8 +56,19 @@ class OpOverloadPacket:
 
 
 # names of the dispatcher for what has another name here
-_ALIASES = {"alias": "_alias", "slice": "_slice", "sym_size": "size", "sym_stride": "stride", "sym_numel": "numel", "sym_storage_offset": "storage_offset",
-            "_unsafe_view": "view", "_local_scalar_dense": "item", "_is_all_true": "all", "_is_any_true": "any", "lift_fresh_copy": "clone"}
+_ALIASES = {
+    "alias": "_alias",
+    "slice": "_slice",
+    "sym_size": "size",
+    "sym_stride": "stride",
+    "sym_numel": "numel",
+    "sym_storage_offset": "storage_offset",
+    "_unsafe_view": "view",
+    "_local_scalar_dense": "item",
+    "_is_all_true": "all",
+    "_is_any_true": "any",
+    "lift_fresh_copy": "clone",
+}
 
 
 class _Namespace(types.ModuleType):
@@ -64,8 +76,9 @@ class _Namespace(types.ModuleType):
         if self._ns == "aten" and name[:2] != "__":
             import torch
             from mindtorch_proxy.runtime.op import function, method
+
             for ns in ("torch", "nn.functional", "linalg", "fft", "special"):
-                real = name[len(ns) + 1:] if name.startswith(ns + "_") and ns != "torch" else name
+                real = name[len(ns) + 1 :] if name.startswith(ns + "_") and ns != "torch" else name
                 if real in REGISTRY.get(ns, {}):
                     packet = OpOverloadPacket(name, REGISTRY[ns][real], function(ns, real) or method(real))
                     setattr(self, name, packet)

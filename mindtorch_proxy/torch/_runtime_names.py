@@ -1,4 +1,5 @@
 """torch.NAME that are neither operators nor in a module of their own: predicates, settings, autocast's state."""
+
 import importlib
 import math
 
@@ -11,6 +12,7 @@ from mindtorch_proxy.runtime.device import Size, set_default_device as _set_defa
 
 class OutOfMemoryError(RuntimeError):
     """An accelerator has no memory left."""
+
     __module__ = "torch"
 
 
@@ -36,20 +38,23 @@ def _tensor_query(name):
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         return getattr(input, name)()
+
     query.__name__ = query.__qualname__ = name
     query.__module__ = "torch"
     return query
 
 
 is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, numel, get_device = map(
-    _tensor_query, ("is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "is_inference", "numel", "get_device"))
+    _tensor_query, ("is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "is_inference", "numel", "get_device")
+)
 
 
 def is_nonzero(input):
     """Whether the single element is not zero."""
     if input.numel() != 1:
-        raise RuntimeError("Boolean value of Tensor with no values is ambiguous" if input.numel() == 0
-                           else "Boolean value of Tensor with more than one value is ambiguous")
+        raise RuntimeError(
+            "Boolean value of Tensor with no values is ambiguous" if input.numel() == 0 else "Boolean value of Tensor with more than one value is ambiguous"
+        )
     return bool(input.item())
 
 
@@ -128,6 +133,7 @@ def is_warn_always_enabled():
 def get_num_threads():
     """Threads of MindSpore's CPU kernels: the process's cores unless set."""
     import os
+
     return _Settings.threads or len(os.sched_getaffinity(0))
 
 
@@ -138,6 +144,7 @@ def set_num_threads(n):
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     from mindtorch_proxy.runtime import pyboost
+
     pyboost.set_threads(n)
     _Settings.threads = n
 
@@ -163,11 +170,13 @@ def get_float32_matmul_precision():
 
 def set_anomaly_enabled(mode, check_nan=True):
     from mindtorch_proxy.runtime.autograd import MODE
+
     MODE.anomaly, MODE.anomaly_nan = mode, check_nan
 
 
 def get_device_module(device=None):
     from mindtorch_proxy.runtime.device import ACCELERATOR, device as Device
+
     name = ACCELERATOR if device is None else Device(device).type
     return importlib.import_module("torch." + name)
 
@@ -193,8 +202,7 @@ def _checker(error_type):
     return lambda cond, message=None: _check_with(error_type, cond, message)
 
 
-_check, _check_index, _check_value, _check_type, _check_not_implemented = map(
-    _checker, (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError))
+_check, _check_index, _check_value, _check_type, _check_not_implemented = map(_checker, (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError))
 
 
 def _check_is_size(i, message=None, *, max=None):
@@ -297,6 +305,7 @@ def set_autocast_cpu_enabled(enabled):
 # ---------------------------------------------------------------- symbolic numbers: shapes are always concrete here
 class SymInt:
     """A symbolic int. None is ever made: shapes are concrete."""
+
     __module__ = "torch"
 
     def __init__(self, node):
@@ -346,11 +355,13 @@ def sym_sum(args):
 def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, name=None):
     """The model itself: no graph is captured yet, so a compiled callable runs eagerly, as under TORCHDYNAMO_DISABLE=1."""
     from torch.compiler import compile as f
+
     return f(model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     from torch.func import vmap as f
+
     return f(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
 
 

@@ -1,4 +1,5 @@
 """torch.Stream and torch.Event: the CPU has one stream, whose work is done when a call returns, and no events."""
+
 import torch
 
 _NO_EVENTS = "cpu backend doesn't support events."
@@ -13,6 +14,7 @@ def _device(device):
 
 class Stream:
     """A queue of work on a device; as a context manager the one that work goes to."""
+
     __module__ = "torch"
     stream_id, device_index, device_type = 0, -1, 0
 
@@ -55,6 +57,7 @@ class Stream:
 
 class Event:
     """A point in a stream."""
+
     __module__ = "torch"
     event_id = 0
 
@@ -74,8 +77,11 @@ class Event:
         """Let a stream wait for this event: nothing was recorded."""
 
     def elapsed_time(self, end_event):
-        raise ValueError("Both events must be recorded before calculating elapsed time." if self._timing and end_event._timing
-                         else "Both events must be created with argument 'enable_timing=True'.")
+        raise ValueError(
+            "Both events must be recorded before calculating elapsed time."
+            if self._timing and end_event._timing
+            else "Both events must be created with argument 'enable_timing=True'."
+        )
 
     def __repr__(self):
         return f"torch.Event device_type={self.device.type}, device_index=-1, event_flag=0, event_id={self.event_id}"

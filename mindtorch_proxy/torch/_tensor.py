@@ -1,4 +1,5 @@
 """torch._tensor: the Tensor class, and how its subclasses are unpickled."""
+
 from mindtorch_proxy.runtime.serialization import _rebuild_from_type_v2  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor
 

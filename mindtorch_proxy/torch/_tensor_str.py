@@ -1,6 +1,14 @@
 """torch._tensor_str: how tensors print."""
+
 from mindtorch_proxy.runtime.printing import (  # noqa: F401
-    PRINT_OPTS, _numbers, _values, get_printoptions, printoptions, set_printoptions, tensor_str as _str)
+    PRINT_OPTS,
+    _numbers,
+    _values,
+    get_printoptions,
+    printoptions,
+    set_printoptions,
+    tensor_str as _str,
+)
 
 
 def _tensor_str(self, indent):

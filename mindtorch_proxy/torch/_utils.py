@@ -1,4 +1,5 @@
 """torch._utils: what pickles of tensors call, and helpers that libraries import."""
+
 import functools
 import os
 import sys
@@ -9,9 +10,21 @@ from collections import defaultdict
 import torch
 from mindtorch_proxy.runtime import unpickler
 from mindtorch_proxy.runtime.serialization import (  # noqa: F401
-    _get_obj_state, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy, _rebuild_meta_tensor_no_storage,
-    _rebuild_nested_tensor, _rebuild_qtensor, _rebuild_sparse_tensor, _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3,
-    _rebuild_wrapper_subclass, _set_obj_state, get_tensor_metadata, set_tensor_metadata)
+    _get_obj_state,
+    _rebuild_device_tensor_from_cpu_tensor,
+    _rebuild_device_tensor_from_numpy,
+    _rebuild_meta_tensor_no_storage,
+    _rebuild_nested_tensor,
+    _rebuild_qtensor,
+    _rebuild_sparse_tensor,
+    _rebuild_tensor,
+    _rebuild_tensor_v2,
+    _rebuild_tensor_v3,
+    _rebuild_wrapper_subclass,
+    _set_obj_state,
+    get_tensor_metadata,
+    set_tensor_metadata,
+)
 
 _rebuild_xla_tensor = _rebuild_device_tensor_from_numpy
 
@@ -71,6 +84,7 @@ def _take_tensors(tensors, size_limit):
 
 class KeyErrorMessage(str):
     """A string whose repr is itself: KeyError shows the repr of its argument."""
+
     __slots__ = ()
 
     def __repr__(self):
@@ -187,4 +201,5 @@ def _get_device_module(device_type):
 def _dummy_type(name):
     def fail(obj, *args, **kwargs):
         raise RuntimeError(f"Tried to instantiate dummy base class {name}")
+
     return type(name, (object,), {"__init__": fail, "__new__": fail})

@@ -1,4 +1,5 @@
 """Discrete Fourier transforms."""
+
 from ._namespace import serve
 
 serve(globals(), "fft")

@@ -1,4 +1,5 @@
 """Linear algebra."""
+
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError as LinAlgError  # noqa: F401
 
 from ._namespace import serve

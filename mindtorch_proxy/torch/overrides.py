@@ -1,4 +1,5 @@
 """torch.overrides: __torch_function__ for people who write tensor-likes and modes."""
+
 import functools
 import types
 
@@ -7,9 +8,22 @@ from mindtorch_proxy.runtime.overrides import TorchFunctionMode, _disabled_torch
 from mindtorch_proxy.runtime.overrides import LOCAL, has_torch_function as _has, pop_mode, push_mode
 from mindtorch_proxy.runtime.tensor import Tensor
 
-__all__ = ["get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function", "has_torch_function",
-           "resolve_name", "is_tensor_like", "is_tensor_method_or_property", "wrap_torch_function", "enable_reentrant_dispatch", "TorchFunctionMode",
-           "BaseTorchFunctionMode", "has_torch_function_unary", "has_torch_function_variadic"]
+__all__ = [
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_torch_function",
+    "has_torch_function",
+    "resolve_name",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "wrap_torch_function",
+    "enable_reentrant_dispatch",
+    "TorchFunctionMode",
+    "BaseTorchFunctionMode",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+]
 
 
 def has_torch_function(relevant_args):
@@ -40,6 +54,7 @@ def is_tensor_like(inp):
 
 def wrap_torch_function(dispatcher):
     """Make a function overridable; dispatcher gives its relevant arguments."""
+
     def inner(func):
         @functools.wraps(func)
         def wrapped(*args, **kwargs):
@@ -47,7 +62,9 @@ def wrap_torch_function(dispatcher):
             if _has(relevant):
                 return _handle(wrapped, relevant, *args, **kwargs)
             return func(*args, **kwargs)
+
         return wrapped
+
     return inner
 
 
@@ -61,16 +78,33 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 def get_ignored_functions():
     """Functions that never ask __torch_function__."""
     import torch
-    return {torch.is_tensor, torch.is_storage, torch.set_default_device, torch.set_default_dtype, torch.get_default_dtype, torch.promote_types,
-            torch.can_cast, torch.finfo, torch.iinfo, torch.tensor, torch.from_numpy, torch.no_grad, torch.enable_grad}
+
+    return {
+        torch.is_tensor,
+        torch.is_storage,
+        torch.set_default_device,
+        torch.set_default_dtype,
+        torch.get_default_dtype,
+        torch.promote_types,
+        torch.can_cast,
+        torch.finfo,
+        torch.iinfo,
+        torch.tensor,
+        torch.from_numpy,
+        torch.no_grad,
+        torch.enable_grad,
+    }
 
 
 def get_overridable_functions():
     """Namespace -> functions that ask __torch_function__."""
     import torch
-    return {torch: [getattr(torch, n) for n in sorted(_op.function_names("torch"))],
-            torch.nn.functional: [getattr(torch.nn.functional, n) for n in sorted(_op.function_names("nn.functional"))],
-            Tensor: [getattr(Tensor, n) for n in sorted(_op.method_names())]}
+
+    return {
+        torch: [getattr(torch, n) for n in sorted(_op.function_names("torch"))],
+        torch.nn.functional: [getattr(torch.nn.functional, n) for n in sorted(_op.function_names("nn.functional"))],
+        Tensor: [getattr(Tensor, n) for n in sorted(_op.method_names())],
+    }
 
 
 def get_testing_overrides():

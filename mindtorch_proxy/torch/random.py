@@ -1,4 +1,5 @@
 """torch.random: the default generator, its state, and forks of it."""
+
 import contextlib as _contextlib
 
 from mindtorch_proxy.runtime.generator import default_generator

@@ -1,4 +1,5 @@
 """torch.return_types: the named tuples that operators return."""
+
 from mindtorch_proxy.runtime.op import REGISTRY, return_type
 
 

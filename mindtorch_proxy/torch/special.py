@@ -1,4 +1,5 @@
 """Special functions."""
+
 from ._namespace import serve
 
 serve(globals(), "special")

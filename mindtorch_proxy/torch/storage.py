@@ -1,4 +1,5 @@
 """torch.storage."""
+
 from mindtorch_proxy.runtime.serialization import STORAGE_NAMES, STORAGE_OF, _load_from_bytes  # noqa: F401
 from mindtorch_proxy.runtime.storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
 

@@ -1,9 +1,32 @@
 """Every operator's declaration, by family. Importing this package fills the registry; functions are made when first asked for."""
+
 import importlib
 
 # listed, not discovered: the order is the order of overloads
-FAMILIES = ("creation", "memory", "views", "indexing", "pointwise", "special", "reduction", "sorting", "matmul", "linalg", "fft", "shape", "random",
-            "activation", "nn", "conv", "pooling", "resample", "norm", "loss", "misc", "sparse")
+FAMILIES = (
+    "creation",
+    "memory",
+    "views",
+    "indexing",
+    "pointwise",
+    "special",
+    "reduction",
+    "sorting",
+    "matmul",
+    "linalg",
+    "fft",
+    "shape",
+    "random",
+    "activation",
+    "nn",
+    "conv",
+    "pooling",
+    "resample",
+    "norm",
+    "loss",
+    "misc",
+    "sparse",
+)
 
 for _f in FAMILIES:
     importlib.import_module("." + _f, __name__)

@@ -1,4 +1,5 @@
 """Activations: torch.relu and its kin, and nn.functional's forms with `inplace`."""
+
 import math
 import warnings
 
@@ -26,6 +27,7 @@ def _hidden(schema, prim, **kw):
 
 def _functional(schema, o, check=None, **options):
     """nn.functional.NAME(input, ..., inplace=False) over an operator."""
+
     @composite(f"nn.functional.{schema}", out=False, **options)
     def call(input, *args):
         if check is not None:
@@ -42,15 +44,25 @@ def _no_bool_relu(common, self):
     return common, common
 
 
-_relu_backward = _hidden("relu_backward(Tensor grad_output, Tensor result) -> Tensor", "ReluGrad", derivative={
-    "grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero})
+_relu_backward = _hidden(
+    "relu_backward(Tensor grad_output, Tensor result) -> Tensor",
+    "ReluGrad",
+    derivative={"grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero},
+)
 _relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out))
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
-_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=lambda common, self, low,
-               high: _hardtanh_check(common, low), derivative=lambda g, self, min_val, max_val: T.where(
-        (self > min_val) & (self < max_val), g, 0))
-_functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh,
-            lambda input, low, high, inplace: _ordered(low, high), inplace=True)
+_hardtanh = op(
+    "_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    "Hardtanh",
+    promote=lambda common, self, low, high: _hardtanh_check(common, low),
+    derivative=lambda g, self, min_val, max_val: T.where((self > min_val) & (self < max_val), g, 0),
+)
+_functional(
+    "hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor",
+    _hardtanh,
+    lambda input, low, high, inplace: _ordered(low, high),
+    inplace=True,
+)
 
 
 def _hardtanh_check(common, low):
@@ -73,29 +85,47 @@ def relu6(input, inplace):
     return F.hardtanh(input, 0.0, 6.0, inplace)
 
 
-_leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", plain_attrs=True,
-                 promote=_reals("leaky_relu"),
-                 derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope))
+_leaky_relu = op(
+    "_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+    "LeakyReLUExt",
+    plain_attrs=True,
+    promote=_reals("leaky_relu"),
+    derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope),
+)
 _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
-_threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", method=False,
-                promote=lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common),
-                derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g))
+_threshold = op(
+    "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+    "Threshold",
+    method=False,
+    promote=lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common),
+    derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g),
+)
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
-op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", promote=_reals("hardshrink"),
-   call=lambda p, x, lambd: p.of(lambd)(x), alias=("nn.functional.hardshrink",),
-   inplace=False, derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
+op(
+    "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    "HShrink",
+    promote=_reals("hardshrink"),
+    call=lambda p, x, lambd: p.of(lambd)(x),
+    alias=("nn.functional.hardshrink",),
+    inplace=False,
+    derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0),
+)
 
 
 def _softshrink_promote(common, self, lambd):
     if lambd < 0:
-        raise RuntimeError(f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, but found "
-                           f"{lambd:g}")
+        raise RuntimeError(f"lambda must be in range [0, {dt.finfo(common).max:g}] for input dtype {dt.scalar_name(common)}, but found {lambd:g}")
     return _reals("softshrink")(common)
 
 
-op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", promote=_softshrink_promote,
-   call=lambda p, x, lambd: p.of(lambd)(x), inplace=False,
-   derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
+op(
+    "nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    "SoftShrink",
+    promote=_softshrink_promote,
+    call=lambda p, x, lambd: p.of(lambd)(x),
+    inplace=False,
+    derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0),
+)
 
 
 @composite("prelu(Tensor self, Tensor weight) -> Tensor", out=False)
@@ -108,27 +138,44 @@ def prelu(self, weight):
             raise RuntimeError("Not allow zero-dim input tensor.")
         channels = self._shape[1] if n > 1 else 1
         if channels != k:
-            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                               f"{k} and channel size = {channels}.")
+            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {k} and channel size = {channels}.")
     if len(weight._shape) > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(weight._shape)}")
     return _prelu.call(self, weight.reshape((k, *(1,) * (n - 2)) if n > 1 else (1,) * n))
 
 
-_prelu = _hidden("prelu_kernel(Tensor self, Tensor weight) -> Tensor", None, promote=_reals("prelu"), derivative={
-    "self": lambda g, self, weight: T.where(self > 0, g, g * weight), "weight": lambda g, self: T.where(self > 0, 0, g * self)})
+_prelu = _hidden(
+    "prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+    None,
+    promote=_reals("prelu"),
+    derivative={"self": lambda g, self, weight: T.where(self > 0, g, g * weight), "weight": lambda g, self: T.where(self > 0, 0, g * self)},
+)
 
 
 # ------------------------------------------------------------------------------------------------ exponential
-_elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x),
-          derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self) * alpha))
+_elu = op(
+    "_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor",
+    "EluExt",
+    promote=_reals("elu"),
+    call=lambda p, x, alpha: p.of(alpha)(x),
+    derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self) * alpha),
+)
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
-_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False,
-           derivative=lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA))
+_selu = op(
+    "selu(Tensor self) -> Tensor",
+    "SeLUExt",
+    promote=_reals("elu"),
+    method=False,
+    derivative=lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA),
+)
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
-_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False,
-           promote=lambda common, self, alpha: _celu_promote(common, alpha),
-           derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha)))
+_celu = op(
+    "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+    None,
+    method=False,
+    promote=lambda common, self, alpha: _celu_promote(common, alpha),
+    derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha)),
+)
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
 
@@ -142,7 +189,7 @@ def _celu_promote(common, alpha):
 def _gelu_backward_backward(g, grad_output, self, approximate):
     if approximate == "tanh":
         k = math.sqrt(2 / math.pi)
-        t = T.tanh(k * (self + 0.044715 * self ** 3))
+        t = T.tanh(k * (self + 0.044715 * self**3))
         du, sech2 = k * (1 + 3 * 0.044715 * self * self), 1 - t * t
         second = sech2 * du - self * t * sech2 * du * du + 0.5 * self * sech2 * k * 6 * 0.044715 * self
     else:
@@ -150,8 +197,11 @@ def _gelu_backward_backward(g, grad_output, self, approximate):
     return g * grad_output * second
 
 
-_gelu_backward = _hidden("gelu_backward(Tensor grad_output, Tensor self, str approximate) -> Tensor", "GeluGradExt", derivative={
-    "grad_output": lambda g, self, approximate: _gelu_backward.call(g, self, approximate), "self": _gelu_backward_backward})
+_gelu_backward = _hidden(
+    "gelu_backward(Tensor grad_output, Tensor self, str approximate) -> Tensor",
+    "GeluGradExt",
+    derivative={"grad_output": lambda g, self, approximate: _gelu_backward.call(g, self, approximate), "self": _gelu_backward_backward},
+)
 
 
 def _gelu_promote(common, self, approximate):
@@ -160,8 +210,13 @@ def _gelu_promote(common, self, approximate):
     return _reals("GeluKernelImpl")(common)
 
 
-op("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor", "GeluExt", promote=_gelu_promote, inplace=False,
-   derivative=lambda g, self, approximate: _gelu_backward.call(g, self, approximate))
+op(
+    "nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
+    "GeluExt",
+    promote=_gelu_promote,
+    inplace=False,
+    derivative=lambda g, self, approximate: _gelu_backward.call(g, self, approximate),
+)
 
 
 def _silu_backward_backward(g, grad_output, self):
@@ -169,8 +224,11 @@ def _silu_backward_backward(g, grad_output, self):
     return g * grad_output * (s * (1 - s) * (2 + self * (1 - s * 2)))
 
 
-_silu_backward = _hidden("silu_backward(Tensor grad_output, Tensor self) -> Tensor", "SiLUGrad", derivative={
-    "grad_output": lambda g, self: _silu_backward.call(g, self), "self": _silu_backward_backward})
+_silu_backward = _hidden(
+    "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
+    "SiLUGrad",
+    derivative={"grad_output": lambda g, self: _silu_backward.call(g, self), "self": _silu_backward_backward},
+)
 _silu = op("_C._nn.silu(Tensor self) -> Tensor", "SiLU", promote=_floats("silu"), derivative=lambda g, self: _silu_backward.call(g, self))
 
 
@@ -189,18 +247,34 @@ def _mish_backward(g, self):
 
 _mish = op("_C._nn.mish(Tensor self) -> Tensor", "MishExt", promote=_reals("mish"), derivative=_mish_backward)
 _functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
-op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", promote=_reals("softplus"),
-   inplace=False, derivative=lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta)))
-op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", promote=_reals("log_sigmoid"), inplace=False, contiguous=True,
-   derivative=lambda g, self: g * T.sigmoid(-self))
-_hardswish_backward = _hidden("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", "HSwishGrad", derivative={
-    "grad_output": lambda g, self: _hardswish_backward.call(g, self),
-    "self": lambda g, grad_output, self: T.where(T.abs(self) < 3, g * grad_output / 3, 0)})
-_hardswish = op("_C._nn.hardswish(Tensor self) -> Tensor", "HSwish", promote=_reals("hardswish"),
-                derivative=lambda g, self: _hardswish_backward.call(g, self))
+op(
+    "nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+    "SoftplusExt",
+    promote=_reals("softplus"),
+    inplace=False,
+    derivative=lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta)),
+)
+op(
+    "nn.functional.logsigmoid(Tensor self) -> Tensor",
+    "LogSigmoid",
+    promote=_reals("log_sigmoid"),
+    inplace=False,
+    contiguous=True,
+    derivative=lambda g, self: g * T.sigmoid(-self),
+)
+_hardswish_backward = _hidden(
+    "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
+    "HSwishGrad",
+    derivative={
+        "grad_output": lambda g, self: _hardswish_backward.call(g, self),
+        "self": lambda g, grad_output, self: T.where(T.abs(self) < 3, g * grad_output / 3, 0),
+    },
+)
+_hardswish = op("_C._nn.hardswish(Tensor self) -> Tensor", "HSwish", promote=_reals("hardswish"), derivative=lambda g, self: _hardswish_backward.call(g, self))
 _functional("hardswish(Tensor input, bool inplace=False) -> Tensor", _hardswish)
-_hardsigmoid = op("_C._nn.hardsigmoid(Tensor self) -> Tensor", "HSigmoid", promote=_reals("hardsigmoid"),
-                  derivative=lambda g, self: T.where(T.abs(self) < 3, g / 6, 0))
+_hardsigmoid = op(
+    "_C._nn.hardsigmoid(Tensor self) -> Tensor", "HSigmoid", promote=_reals("hardsigmoid"), derivative=lambda g, self: T.where(T.abs(self) < 3, g / 6, 0)
+)
 _functional("hardsigmoid(Tensor input, bool inplace=False) -> Tensor", _hardsigmoid)
 
 
@@ -230,7 +304,7 @@ def _glu_meta(self, dim):
     n = self._shape[dim]
     if n % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
-    shape = (*self._shape[:dim], n // 2, *self._shape[dim + 1:])
+    shape = (*self._shape[:dim], n // 2, *self._shape[dim + 1 :])
     return shape, self.dtype, result_strides(shape, [self.narrow(dim, 0, n // 2)] if self._stride is not None else ())
 
 
@@ -241,10 +315,14 @@ def _glu_backward(g, self, dim):
     return T.cat([gs, gs * (1 - s) * a], dim)
 
 
-_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", call=lambda p, x, dim: p.of(dim)(x),
-          prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))),
-          meta=_glu_meta,
-          derivative=_glu_backward)
+_glu = op(
+    "_C._nn.glu(Tensor self, int dim=-1) -> Tensor",
+    "GLU",
+    call=lambda p, x, dim: p.of(dim)(x),
+    prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))),
+    meta=_glu_meta,
+    derivative=_glu_backward,
+)
 
 
 @composite("nn.functional.glu(Tensor input, int dim=-1) -> Tensor", out=False)
@@ -255,9 +333,11 @@ def glu(input, dim):
 
 
 # ------------------------------------------------------------------------------------------------ randomised
-@composite("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) "
-           "-> Tensor",
-           method=False, inplace=True)
+@composite(
+    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+    method=False,
+    inplace=True,
+)
 def rrelu(self, lower, upper, training, generator):
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
@@ -267,14 +347,15 @@ def rrelu(self, lower, upper, training, generator):
     only("rrelu_with_noise_out_cpu", self, dt.FLOAT, half=self.dtype is not dt.float16)
     below = self <= 0
     slope = T.ones_like(self)
-    slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper,
-                                                                                                   generator=generator).to(self.dtype)
+    slope[below] = T.empty(int(below.sum().item()), dtype=dt.float64, device=self.device).uniform_(lower, upper, generator=generator).to(self.dtype)
     return self * slope
 
 
-@composite("nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, "
-           "bool inplace=False) -> Tensor",
-           out=False, inplace=True)
+@composite(
+    "nn.functional.rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False) -> Tensor",
+    out=False,
+    inplace=True,
+)
 def rrelu_functional(input, lower, upper, training, inplace):
     return (T.rrelu_ if inplace else T.rrelu)(input, lower, upper, training)
 
@@ -301,6 +382,7 @@ def _softmax_meta(name):
         if self.dtype.category < dt.FLOAT or self.dtype.is_complex:
             raise NotImplementedError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{dt.scalar_name(self.dtype)}'")
         return self._shape, self.dtype
+
     return meta
 
 
@@ -308,28 +390,52 @@ def _like_grad(grad_output, output, dim, input_dtype):
     return grad_output._shape, input_dtype
 
 
-_softmax_grad = op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
-                   "SoftmaxBackward",
-                   meta=_like_grad, method=False, call=lambda p, g, out, dim, dtype: p(g, out, dim), derivative={
-                       "grad_output": lambda g, output, dim, input_dtype: _softmax_grad.call(g, output, dim, input_dtype),
-                       "output": lambda g, grad_output, output, dim: g * grad_output - g * (output * grad_output).sum(dim, keepdim=True)
-                       - grad_output * (g * output).sum(dim, keepdim=True)})
-_log_softmax_grad = op("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
-                       "LogSoftmaxGrad",
-                       meta=_like_grad, method=False, call=lambda p, g, out, dim, dtype: p.of(dim)(out, g), derivative={
-                           "grad_output": lambda g, output, dim: g - (g * T.exp(output)).sum(dim, keepdim=True),
-                           "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True)})
-_softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", prepare=_softmax_prepare, meta=_softmax_meta("softmax"), method=False,
-              call=lambda p, x, dim: p.of(dim)(x), derivative=lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype))
-_log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", prepare=_softmax_prepare,
-                  meta=_softmax_meta("log_softmax"), method=False,
-                  call=lambda p, x, dim: p.of(dim)(x), derivative=lambda g, out, dim,
-                  self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype))
+_softmax_grad = op(
+    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    "SoftmaxBackward",
+    meta=_like_grad,
+    method=False,
+    call=lambda p, g, out, dim, dtype: p(g, out, dim),
+    derivative={
+        "grad_output": lambda g, output, dim, input_dtype: _softmax_grad.call(g, output, dim, input_dtype),
+        "output": lambda g, grad_output, output, dim: (
+            g * grad_output - g * (output * grad_output).sum(dim, keepdim=True) - grad_output * (g * output).sum(dim, keepdim=True)
+        ),
+    },
+)
+_log_softmax_grad = op(
+    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    "LogSoftmaxGrad",
+    meta=_like_grad,
+    method=False,
+    call=lambda p, g, out, dim, dtype: p.of(dim)(out, g),
+    derivative={
+        "grad_output": lambda g, output, dim: g - (g * T.exp(output)).sum(dim, keepdim=True),
+        "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True),
+    },
+)
+_softmax = op(
+    "_softmax(Tensor self, int dim) -> Tensor",
+    "Softmax",
+    prepare=_softmax_prepare,
+    meta=_softmax_meta("softmax"),
+    method=False,
+    call=lambda p, x, dim: p.of(dim)(x),
+    derivative=lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype),
+)
+_log_softmax = op(
+    "_log_softmax(Tensor self, int dim) -> Tensor",
+    "LogSoftmax",
+    prepare=_softmax_prepare,
+    meta=_softmax_meta("log_softmax"),
+    method=False,
+    call=lambda p, x, dim: p.of(dim)(x),
+    derivative=lambda g, out, dim, self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype),
+)
 
 
 def _implicit_dim(name, n):
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-                  stacklevel=5)
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.", stacklevel=5)
     return 0 if n in (0, 1, 3) else 1
 
 
@@ -339,10 +445,10 @@ def _softmaxes(name, o):
 
     def functional(input, dim, _stacklevel, dtype):
         return typed(input, _implicit_dim(name, len(input._shape)) if dim is None else dim, dtype)
+
     composite(f"{name}(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")(typed)
     composite(f"special.{name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out=False)(typed)
-    composite(f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor",
-              out=False)(functional)
+    composite(f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False)(functional)
 
 
 _softmaxes("softmax", _softmax)

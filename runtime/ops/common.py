@@ -1,4 +1,5 @@
 """What operator files share: dimension and shape checks, short names of operators."""
+
 import math
 import operator
 
@@ -86,5 +87,21 @@ def conj(x):
     return T.conj(x) if isinstance(x, Tensor) and x.dtype.is_complex else x.conjugate() if x.__class__ is complex else x
 
 
-__all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "wrap_dim", "wrap_dims", "numel", "contiguous_strides", "is_contiguous",
-           "check_float", "check_number", "only", "conj"]
+__all__ = [
+    "T",
+    "F",
+    "M",
+    "LINALG",
+    "SPECIAL",
+    "dt",
+    "Tensor",
+    "wrap_dim",
+    "wrap_dims",
+    "numel",
+    "contiguous_strides",
+    "is_contiguous",
+    "check_float",
+    "check_number",
+    "only",
+    "conj",
+]

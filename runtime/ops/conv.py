@@ -1,4 +1,5 @@
 """Convolutions: one operator for both directions, one for the gradient of the weight; their derivatives are each other."""
+
 import warnings
 
 from ..op import composite, op
@@ -19,15 +20,17 @@ def _check_amounts(dims, **given):
     """One value for each dimension, none too small."""
     for name, values in given.items():
         if len(values) != dims:
-            raise RuntimeError(f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
-                               f"dimensions, but got {name}={list(values)}")
+            raise RuntimeError(
+                f"expected {name} to be a single integer value or a list of {dims} values to match the convolution dimensions, but got {name}={list(values)}"
+            )
         if min(values) < (name in ("stride", "dilation")):
             raise RuntimeError(f"negative {name} is not supported" if "padding" in name else f"non-positive {name} is not supported")
 
 
 def _other_rank(x, w):
-    return RuntimeError(f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got {len(x)}-dimensional input of size "
-                        f"{list(x)} instead")
+    return RuntimeError(
+        f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got {len(x)}-dimensional input of size {list(x)} instead"
+    )
 
 
 def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
@@ -43,44 +46,51 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
     if len(x) != k + 2:
         raise _other_rank(x, w)
     if w[0] < groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-                           f"{list(w)} instead")
+        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead")
     if w[0] % groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-                           f"[{list(w)}] instead")
+        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{list(w)}] instead")
     want, out = (w[0], w[1] * groups) if transposed else (w[1] * groups, w[0])
     if x[1] != want:
-        raise RuntimeError(f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, weight of size {list(w)}, "
-                           f"expected input{list(x)} to have {want} channels, but got {x[1]} channels instead")
+        raise RuntimeError(
+            f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, weight of size {list(w)}, "
+            f"expected input{list(x)} to have {want} channels, but got {x[1]} channels instead"
+        )
     if bias is not None and bias._shape != (out,):
-        raise RuntimeError(f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, expected bias to be 1-dimensional "
-                           f"with {out} elements, but got bias of size {list(bias._shape)} instead")
+        raise RuntimeError(
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, expected bias to be 1-dimensional "
+            f"with {out} elements, but got bias of size {list(bias._shape)} instead"
+        )
     if input.dtype is not weight.dtype:
-        raise RuntimeError(f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same or input should be a MKLDNN "
-                           f"tensor and weight is a dense tensor")
+        raise RuntimeError(
+            f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same or input should be a MKLDNN tensor and weight is a dense tensor"
+        )
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(f"Input type ({input.type()}) and bias type ({bias.type()}) should be the same")
     if 0 in x[2:] and x[0] and x[1]:
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x)}")
     if input.dtype.category <= dt.INT and input.dtype is not dt.int64:
         dilated = max(dilation) > 1 and not transposed
-        only("slow_conv_dilated<>" if dilated else f"slow_conv{'_transpose' if transposed else ''}{max(k, 2)}d_cpu", input,
-             *(() if dilated or transposed else (dt.INT,)))
+        only(
+            "slow_conv_dilated<>" if dilated else f"slow_conv{'_transpose' if transposed else ''}{max(k, 2)}d_cpu",
+            input,
+            *(() if dilated or transposed else (dt.INT,)),
+        )
     size = zip(x[2:], w[2:], stride, padding, dilation, output_padding)
     if transposed:
         return (x[0], out, *(_transposed_size(*a) for a in size)), input.dtype
     padded, kernel = [n + 2 * p for n, p in zip(x[2:], padding)], [d * (s - 1) + 1 for s, d in zip(w[2:], dilation)]
     if any(a < b for a, b in zip(padded, kernel)):
-        raise RuntimeError(f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
-                           f"({' x '.join(map(str, kernel))}). Kernel size can't be greater than actual input size")
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
+            f"({' x '.join(map(str, kernel))}). Kernel size can't be greater than actual input size"
+        )
     return (x[0], out if x[1] else 0, *(_window_count(*a[:5]) for a in size)), input.dtype
 
 
 # ------------------------------------------------------------------------------------------------ the operators
 def _back(g, weight, shape, stride, padding, dilation, groups):
     """The gradient of a convolution's input of the given shape."""
-    extra = [n - _transposed_size(m, k, s, p, d, 0)
-             for n, m, k, s, p, d in zip(shape[2:], g._shape[2:], weight._shape[2:], stride, padding, dilation)]
+    extra = [n - _transposed_size(m, k, s, p, d, 0) for n, m, k, s, p, d in zip(shape[2:], g._shape[2:], weight._shape[2:], stride, padding, dilation)]
     return convolution.call(g, weight, None, stride, padding, dilation, True, extra, groups)
 
 
@@ -104,16 +114,21 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
 
 convolution = op(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] "
-    "output_padding, int groups) -> Tensor", "Convolution", meta=_conv_meta, out=False,
-    derivative={"input": _input_grad, "weight": _weight_grad, "bias": lambda g: g.sum((0, *range(2, len(g._shape))))})
+    "output_padding, int groups) -> Tensor",
+    "Convolution",
+    meta=_conv_meta,
+    out=False,
+    derivative={"input": _input_grad, "weight": _weight_grad, "bias": lambda g: g.sum((0, *range(2, len(g._shape))))},
+)
 _for_weight = op(
     "_C.convolution_weight(Tensor input, Tensor grad, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
     None,
     meta=lambda x, g, kernel, stride, padding, dilation, groups: ((g._shape[1], x._shape[1] // groups, *kernel), x.dtype),
-    derivative={"input": lambda g, input_shape, grad, stride, padding, dilation, groups:
-                _back(conj(grad), g, input_shape, stride, padding, dilation, groups),
-                "grad": lambda g, input, grad_shape, stride, padding, dilation, groups:
-                _ahead(conj(input), g, grad_shape, stride, padding, dilation, groups)})
+    derivative={
+        "input": lambda g, input_shape, grad, stride, padding, dilation, groups: _back(conj(grad), g, input_shape, stride, padding, dilation, groups),
+        "grad": lambda g, input, grad_shape, stride, padding, dilation, groups: _ahead(conj(input), g, grad_shape, stride, padding, dilation, groups),
+    },
+)
 
 
 def weight_by_convolution(x, g, kernel, stride, padding, dilation, groups):
@@ -138,8 +153,7 @@ def _batched(name, input, dims):
     """(input with a batch, whether it had one)."""
     n = len(input._shape)
     if n not in (dims + 1, dims + 2):
-        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
-                           f"{list(input._shape)}")
+        raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: {list(input._shape)}")
     return (input, True) if n == dims + 2 else (input.unsqueeze(0), False)
 
 
@@ -151,8 +165,7 @@ def _same(input, weight, stride, dilation):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, weight._shape[2:])]
     if any(t % 2 for t in total):
-        warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be "
-                      "created", stacklevel=5)
+        warnings.warn("Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created", stacklevel=5)
         input = F.pad(input, [a for t in reversed(total) for a in (0, t % 2)])
     return input, [t // 2 for t in total]
 
@@ -174,8 +187,10 @@ def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_pad
     x, batch = _batched(name, input, dims)
     stride, dilation, extra = _amounts(stride, dims), _amounts(dilation, dims), _amounts(output_padding, dims)
     if any(e >= s and e >= d and e for e, s, d in zip(extra, stride, dilation)):
-        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got output_padding: {list(extra)} stride: "
-                           f"{list(stride)} dilation: {list(dilation)}")
+        raise RuntimeError(
+            f"output padding must be smaller than either stride or dilation, but got output_padding: {list(extra)} stride: "
+            f"{list(stride)} dilation: {list(dilation)}"
+        )
     out = convolution.call(x, weight, bias, stride, _amounts(padding, dims), dilation, True, extra, groups)
     return keep_format(out, x, weight) if batch else out.squeeze(0)
 
@@ -183,13 +198,15 @@ def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_pad
 def _public(dims):
     name, transposed = f"conv{dims}d", f"conv_transpose{dims}d"
 
-    @composite(f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> "
-               f"Tensor", out=False)
+    @composite(f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> Tensor", out=False)
     def conv(*args):
         return _conv(name, dims, *args)
 
-    @composite(f"{transposed}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any output_padding=0, int "
-               f"groups=1, Any dilation=1) -> Tensor", out=False)
+    @composite(
+        f"{transposed}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any output_padding=0, int "
+        f"groups=1, Any dilation=1) -> Tensor",
+        out=False,
+    )
     def conv_transpose(*args):
         return _conv_transpose(transposed, dims, *args)
 

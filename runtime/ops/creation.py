@@ -1,4 +1,5 @@
 """Tensors from nothing, from numbers, from arrays."""
+
 import math
 
 import numpy as np
@@ -58,12 +59,16 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
     from ..op import strides_in_order
 
     if len(size) != len(physical_layout):
-        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not equal to "
-                           f"len(physical_layout) = {len(physical_layout)}")
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not equal to "
+            f"len(physical_layout) = {len(physical_layout)}"
+        )
     for i, p in enumerate(physical_layout):
         if not 0 <= p < len(size):
-            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {p} at index {i}).  NB: negative dims not "
-                               "currently supported; file an issue if you want it.")
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {p} at index {i}).  NB: negative dims not "
+                "currently supported; file an issue if you want it."
+            )
     if len(set(physical_layout)) < len(size):
         raise RuntimeError("Duplicate dim not allowed")
     d, dev = _options(dtype, layout, device)

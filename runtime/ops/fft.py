@@ -1,4 +1,5 @@
 """Fourier transforms, short-time transforms, window functions."""
+
 import math
 import warnings
 
@@ -8,9 +9,17 @@ from .common import SPECIAL, F, T, Tensor, conj, dt, wrap_dim
 from .creation import OPTS, _flag, _options
 from .views import unfold_backward
 
-NONE, ROOT, FULL = 0, 1, 2     # how a kernel scales: not, by the root of the number of points, by the number
-_SCALE = {(None, True): NONE, ("backward", True): NONE, ("ortho", True): ROOT, ("forward", True): FULL,
-          (None, False): FULL, ("backward", False): FULL, ("ortho", False): ROOT, ("forward", False): NONE}
+NONE, ROOT, FULL = 0, 1, 2  # how a kernel scales: not, by the root of the number of points, by the number
+_SCALE = {
+    (None, True): NONE,
+    ("backward", True): NONE,
+    ("ortho", True): ROOT,
+    ("forward", True): FULL,
+    (None, False): FULL,
+    ("backward", False): FULL,
+    ("ortho", False): ROOT,
+    ("forward", False): NONE,
+}
 
 
 def scale(norm, forward):
@@ -22,7 +31,7 @@ def scale(norm, forward):
 
 # ------------------------------------------------------------------------------------------------ the three kernels
 def _resized(shape, d, n):
-    return (*shape[:d], n, *shape[d + 1:])
+    return (*shape[:d], n, *shape[d + 1 :])
 
 
 def _real_grad(g, self_shape, dim, normalization, onesided):
@@ -47,23 +56,35 @@ def _half_grad(g, self_shape, dim, normalization, last_dim_size):
 
 def _spec(x, shape, dtype, dim, sort_last):
     """The result's layout: dimensions that are not transformed first, the transformed ones innermost."""
+
     def rank(d):
         return -x.stride(d), d
+
     inner = sorted(dim, key=rank) if sort_last else [*sorted(dim[:-1], key=rank), dim[-1]]
     order = [*sorted((d for d in range(len(shape)) if d not in dim), key=rank), *inner]
     return tuple(shape), dtype, None if order == list(range(len(shape))) else canonical(tuple(shape), strides_in_order(shape, order))
 
 
-op("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", method=False,
-   meta=lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, True),
-   derivative=lambda g, dim, normalization, forward: T._fft_c2c(g, dim, normalization, not forward))
-op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", derivative=_real_grad, method=False,
-   meta=lambda self, dim, normalization, onesided: _spec(
-       self, _resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim,
-       False))
-op("_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor", derivative=_half_grad, method=False,
-   meta=lambda self, dim, normalization, last_dim_size: _spec(
-       self, _resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False))
+op(
+    "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor",
+    method=False,
+    meta=lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, True),
+    derivative=lambda g, dim, normalization, forward: T._fft_c2c(g, dim, normalization, not forward),
+)
+op(
+    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+    derivative=_real_grad,
+    method=False,
+    meta=lambda self, dim, normalization, onesided: _spec(
+        self, _resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim, False
+    ),
+)
+op(
+    "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor",
+    derivative=_half_grad,
+    method=False,
+    meta=lambda self, dim, normalization, last_dim_size: _spec(self, _resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False),
+)
 
 
 # ------------------------------------------------------------------------------------------------ what they are given
@@ -243,8 +264,10 @@ def ifftshift(self, dim):
 def _said(name, x, **args):
     """The call as PyTorch spells it in the messages of stft and istft."""
     kind = {"stft": "torch.{}Tensor", "istft": "CPU{}Type"}[name].format(dt.scalar_name(x.dtype))
-    shown = {k: int(v) if isinstance(v, bool) else v if not isinstance(v, Tensor) else
-             f"torch.{dt.scalar_name(v.dtype)}Tensor{{{list(v._shape)}}}" for k, v in args.items()}
+    shown = {
+        k: int(v) if isinstance(v, bool) else v if not isinstance(v, Tensor) else f"torch.{dt.scalar_name(v.dtype)}Tensor{{{list(v._shape)}}}"
+        for k, v in args.items()
+    }
     return f"{name}({kind}{list(x._shape)}, " + ", ".join(f"{k}={v}" for k, v in shown.items()) + ")"
 
 
@@ -257,13 +280,17 @@ def _window(window, win_length, n_fft, like):
     left = (n_fft - win_length) // 2
     if win_length == n_fft:
         return window
-    return T.cat([T.zeros((left,), dtype=window.dtype, device=window.device), window,
-                  T.zeros((n_fft - win_length - left,), dtype=window.dtype, device=window.device)])
+    return T.cat(
+        [T.zeros((left,), dtype=window.dtype, device=window.device), window, T.zeros((n_fft - win_length - left,), dtype=window.dtype, device=window.device)]
+    )
 
 
-@composite("stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str "
-           "pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> "
-           "Tensor", out=False)
+@composite(
+    "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str "
+    "pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> "
+    "Tensor",
+    out=False,
+)
 def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window):
     """The Fourier transforms of overlapping windows of a signal."""
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -271,8 +298,10 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     is_complex = self.dtype.is_complex or window is not None and window.dtype.is_complex
     if return_complex is None:
         if not is_complex:
-            raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that "
-                               "return_complex=True in a future PyTorch release.")
+            raise RuntimeError(
+                "stft requires the return_complex parameter be given for real inputs, and will further require that "
+                "return_complex=True in a future PyTorch release."
+            )
         return_complex = True
     x = self
     if center:
@@ -283,8 +312,18 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
         x = wide.reshape((*self._shape[:-1], wide._shape[-1]))
     if x.dtype in dt.OPMATH and (window is None or window.dtype in dt.OPMATH):
         raise RuntimeError(f"MKL FFT doesn't support tensors of type: {dt.scalar_name(x.dtype)}")
-    said = _said("stft", x, n_fft=n_fft, hop_length=hop, win_length=win, window=window, normalized=normalized, onesided=onesided,
-                 return_complex=return_complex, align_to_window=align_to_window)
+    said = _said(
+        "stft",
+        x,
+        n_fft=n_fft,
+        hop_length=hop,
+        win_length=win,
+        window=window,
+        normalized=normalized,
+        onesided=onesided,
+        return_complex=return_complex,
+        align_to_window=align_to_window,
+    )
     if x.dtype.category < dt.FLOAT:
         raise RuntimeError(f"{said} : expected a tensor of floating point or complex values")
     if len(x._shape) not in (1, 2):
@@ -297,8 +336,7 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     if not 0 < win <= n_fft:
         raise RuntimeError(f"{said} : expected 0 < win_length <= n_fft, but got win_length={win}")
     if window is not None and window._shape != (win,):
-        raise RuntimeError(f"{said} : expected a 1D window tensor of size equal to win_length={win}, but got window with size "
-                           f"{list(window._shape)}")
+        raise RuntimeError(f"{said} : expected a 1D window tensor of size equal to win_length={win}, but got window with size {list(window._shape)}")
     if onesided and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     w = _window(window, win, n_fft, x)
@@ -310,16 +348,30 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     return r if return_complex else T.view_as_real(r)
 
 
-@composite("istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool "
-           "normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor", out=False)
+@composite(
+    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool "
+    "normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
+    out=False,
+)
 def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex):
     """The signal of a short-time transform, by overlapping its windows again."""
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if not self.dtype.is_complex:
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
-    said = _said("istft", self, n_fft=n_fft, hop_length=hop, win_length=win, window=window, center=center, normalized=normalized,
-                 onesided=onesided, length=length, return_complex=return_complex)
+    said = _said(
+        "istft",
+        self,
+        n_fft=n_fft,
+        hop_length=hop,
+        win_length=win,
+        window=window,
+        center=center,
+        normalized=normalized,
+        onesided=onesided,
+        length=length,
+        return_complex=return_complex,
+    )
     if 0 in self._shape:
         raise RuntimeError(f"{said} : input tensor cannot be empty.")
     if len(self._shape) not in (2, 3):
@@ -327,8 +379,10 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     onesided = (n_fft // 2 + 1 == self._shape[-2] or not return_complex and self._shape[-2] != n_fft) if onesided is None else onesided
     want = n_fft // 2 + 1 if onesided else n_fft
     if self._shape[-2] != want:
-        raise RuntimeError(f"{said} : expected the frequency dimension (3rd to the last) of the input tensor to match "
-                           f"n_fft{' / 2 + 1' if onesided else ''} when onesided={onesided}, but got {self._shape[-2]}")
+        raise RuntimeError(
+            f"{said} : expected the frequency dimension (3rd to the last) of the input tensor to match "
+            f"n_fft{' / 2 + 1' if onesided else ''} when onesided={onesided}, but got {self._shape[-2]}"
+        )
     if not 0 < hop <= win:
         raise RuntimeError(f"{said} : expected 0 < hop_length <= win_length")
     if not 0 < win <= n_fft:
@@ -359,8 +413,12 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         raise RuntimeError(f"{said} window overlap add min: 1")
     y = y / envelope
     if end > full:
-        warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
-                      "check your center and hop_length settings.", UserWarning, stacklevel=4)
+        warnings.warn(
+            "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
+            "check your center and hop_length settings.",
+            UserWarning,
+            stacklevel=4,
+        )
         y = T.cat((y, T.zeros((y._shape[0], end - full), dtype=y.dtype, device=y.device)), 1)
     return y if len(self._shape) == 3 else y.squeeze(0)
 
@@ -385,6 +443,7 @@ def _old_window(name, extra, shape):
         else:
             w = shape(_positions(n, device), n if periodic else n - 1, *params).to(d)
         return _flag(w, requires_grad)
+
     return window
 
 
@@ -412,8 +471,11 @@ _old_window("kaiser_window", ", float beta=12.0", _bessel)
 def _window_of(name, extra, shape, said=None):
     said = said or name
 
-    @composite(f"signal.windows.{name}(int M, *, {extra}bool sym=True, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
-               "bool requires_grad=False) -> Tensor", out=False)
+    @composite(
+        f"signal.windows.{name}(int M, *, {extra}bool sym=True, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+        "bool requires_grad=False) -> Tensor",
+        out=False,
+    )
     def window(M, *rest):
         *params, sym, dtype, layout, device, requires_grad = rest
         if M < 0:
@@ -425,6 +487,7 @@ def _window_of(name, extra, shape, said=None):
             raise ValueError(f"{said} expects float32 or float64 dtypes, got: {d}")
         w = shape(_positions(M, device, d), M - 1 if sym else M, *params)
         return _flag(T.ones((M,), dtype=d, device=device) if M == 1 else w.to(d), requires_grad)
+
     return window
 
 
@@ -459,8 +522,7 @@ def _kaiser(k, n, beta):
 
 _window_of("general_cosine", "Any? a, ", _coefficients)
 _window_of("general_hamming", "float alpha=0.54, ", lambda k, n, alpha: _cosines(k, n or 1, alpha, 1 - alpha), "general_cosine")
-for _n, _a in {"hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08),
-               "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411)}.items():
+for _n, _a in {"hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08), "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411)}.items():
     _window_of(_n, "", lambda k, n, _a=_a: _cosines(k, n or 1, *_a), "general_cosine" if _n != "blackman" else None)
 _window_of("bartlett", "", lambda k, n: 1 - (k * (2 / (n or 1)) - 1).abs())
 _window_of("cosine", "", lambda k, n: ((k + 0.5) * (math.pi / (n + 1 or 1))).sin())

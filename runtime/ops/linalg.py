@@ -1,4 +1,5 @@
 """Linear algebra: norms, factorizations, solvers, functions of matrices."""
+
 import math
 
 from ..autograd import MODE
@@ -14,6 +15,7 @@ INF = float("inf")
 
 class _LinAlgError(RuntimeError):
     """A matrix that cannot be factored, inverted or solved with."""
+
     __module__ = "torch._C"
 
 
@@ -48,8 +50,7 @@ def checked(A, fn, square=True, low=True):
 
 def same_dtype(A, B, fn, a="A", b="B"):
     if A.dtype is not B.dtype:
-        raise RuntimeError(f"{fn}: Expected {a} and {b} to have the same dtype, but found {a} of type {_name(A)} and {b} of type "
-                           f"{_name(B)} instead")
+        raise RuntimeError(f"{fn}: Expected {a} and {b} to have the same dtype, but found {a} of type {_name(A)} and {b} of type {_name(B)} instead")
 
 
 def column(shape, dtype, rows=None):
@@ -96,8 +97,7 @@ def _norm_dtype(x, dtype, fn="linalg.vector_norm"):
             kind = "complex" if x.dtype.is_complex else "real"
             raise RuntimeError(f"{fn}: dtype should be {kind} for {kind} inputs, but got {_name(dtype)}")
         if dt.promote_types(x.dtype, dtype) is not dtype:
-            raise RuntimeError(f"{fn}: the dtype of the input ({_name(x)}) should be convertible without narrowing to the specified dtype "
-                               f"({_name(dtype)})")
+            raise RuntimeError(f"{fn}: the dtype of the input ({_name(x)}) should be convertible without narrowing to the specified dtype ({_name(dtype)})")
         x = x.to(dtype)
     return x
 
@@ -111,12 +111,13 @@ def _norm_prepare(self, ord, dim, keepdim, dtype):
         shown = "inf" if ord == INF else f"{ord:g}"
         if dim is None or len(dim) == 0 and self._shape:
             if 0 in self._shape:
-                raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not "
-                                   "have an identity")
+                raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have an identity")
         for d in dims:
             if self._shape and self._shape[d] == 0:
-                raise RuntimeError(f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d} because this dimension is "
-                                   "empty and the operation does not have an identity")
+                raise RuntimeError(
+                    f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d} because this dimension is "
+                    "empty and the operation does not have an identity"
+                )
     return self, float(ord), dims, keepdim, None
 
 
@@ -146,9 +147,13 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
     return scaled * g * out ** (1 - ord) if ord < 1 else scaled * T.where(out == 0, 0.0, g / out ** (ord - 1))
 
 
-vector_norm = op("linalg.vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-                 "LinalgVectorNorm", prepare=_norm_prepare, derivative=_norm_grad,
-                 meta=lambda self, ord, dim, keepdim, dtype: (reduced(self._shape, dim, keepdim), self.dtype.to_real()))
+vector_norm = op(
+    "linalg.vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "LinalgVectorNorm",
+    prepare=_norm_prepare,
+    derivative=_norm_grad,
+    meta=lambda self, ord, dim, keepdim, dtype: (reduced(self._shape, dim, keepdim), self.dtype.to_real()),
+)
 
 
 @composite("linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
@@ -255,9 +260,13 @@ def weight_norm(v, g, dim):
 
 
 # ------------------------------------------------------------------------------------------------ inverse, determinant, solve
-inv_op = op("_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)", method=False, non_differentiable=(1,),
-            meta=lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)],
-            derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))))
+inv_op = op(
+    "_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1,),
+    meta=lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)],
+    derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))),
+)
 
 
 def singular(v):
@@ -298,8 +307,13 @@ def _det_grad(g0, A, out0, out1, out2):
     return LINALG.lu_solve(LU, out2, d, adjoint=True)
 
 
-det_op = op("_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, non_differentiable=(1, 2), derivative=_det_grad,
-            meta=lambda A: [(A._shape[:-2], A.dtype), column(A._shape, A.dtype), (A._shape[:-1], dt.int32)])
+det_op = op(
+    "_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1, 2),
+    derivative=_det_grad,
+    meta=lambda A: [(A._shape[:-2], A.dtype), column(A._shape, A.dtype), (A._shape[:-1], dt.int32)],
+)
 
 
 @composite("linalg.det(Tensor A) -> Tensor")
@@ -319,8 +333,12 @@ def _slogdet_grad(gs, A, out0):
     return LINALG.solve_ex(mH(A), diag(g.unsqueeze(-1).expand(A._shape[:-1])))[0]
 
 
-slogdet_op = op("_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", method=False, derivative=_slogdet_grad,
-                meta=lambda A: [(A._shape[:-2], A.dtype), (A._shape[:-2], A.dtype.to_real())])
+slogdet_op = op(
+    "_linalg_slogdet(Tensor A) -> (Tensor, Tensor)",
+    method=False,
+    derivative=_slogdet_grad,
+    meta=lambda A: [(A._shape[:-2], A.dtype), (A._shape[:-2], A.dtype.to_real())],
+)
 
 
 @composite("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
@@ -345,8 +363,10 @@ def _batched(*ts):
 
 def _fits(A, B, left, fn):
     if (B._shape[-2] if left else B._shape[-1]) != A._shape[-1]:
-        raise RuntimeError(f"{fn}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                           f"({A._shape[-2]}x{A._shape[-1]} and {B._shape[-2]}x{B._shape[-1]})")
+        raise RuntimeError(
+            f"{fn}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A._shape[-2]}x{A._shape[-1]} and {B._shape[-2]}x{B._shape[-1]})"
+        )
 
 
 def _solve_grads(g0, A, out0, left, vector, needs):
@@ -361,8 +381,13 @@ def _solve_meta(A, B, left, vector):
     return [column(B._shape[:-1] if vector else B._shape, B.dtype) if left else (B._shape, B.dtype), (A._shape[:-2], dt.int32)]
 
 
-solve_op = op("_linalg_solve_ex(Tensor A, Tensor B, bool left, bool vector) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), meta=_solve_meta,
-              derivative={("A", "B"): _solve_grads})
+solve_op = op(
+    "_linalg_solve_ex(Tensor A, Tensor B, bool left, bool vector) -> (Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1,),
+    meta=_solve_meta,
+    derivative={("A", "B"): _solve_grads},
+)
 
 
 def _solve(A, B, left, fn, check):
@@ -370,8 +395,7 @@ def _solve(A, B, left, fn, check):
     same_dtype(A, B, "linalg.solve")
     vector = len(B._shape) == 1 or len(A._shape) - 1 == len(B._shape) and B._shape == A._shape[:-1]
     if vector and not left:
-        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A._shape[-2]}x{A._shape[-1]} and "
-                           f"{B._shape[-1]}x1)")
+        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation XA = B ({A._shape[-2]}x{A._shape[-1]} and {B._shape[-1]}x1)")
     b = B.unsqueeze(-1) if vector else B
     check_matrix(b, "linalg.solve", "B")
     _fits(A, b, left, "linalg.solve")
@@ -415,19 +439,23 @@ def _triangular_call(prim, A, B, upper, left, unitriangular):
     return prim(B, A, upper, False, unitriangular)[0]
 
 
-op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", "TriangularSolve",
-   call=_triangular_call,
-   prepare=_triangular_prepare, meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype),
-   derivative={("self", "B"): _triangular_grads})
+op(
+    "linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    "TriangularSolve",
+    call=_triangular_call,
+    prepare=_triangular_prepare,
+    meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype),
+    derivative={("self", "B"): _triangular_grads},
+)
 
 
-@composite("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, "
-           "Tensor cloned_coefficient)")
+@composite(
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"
+)
 def triangular_solve(self, A, upper, transpose, unitriangular):
     for t, who in ((self, "b"), (A, "A")):
         if len(t._shape) < 2:
-            raise RuntimeError(f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} "
-                               "dimensions instead")
+            raise RuntimeError(f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} dimensions instead")
     check_square(A, "torch.triangular_solve")
     self, A = _batched(self, A)
     coefficient = mH(A) if transpose else A
@@ -444,17 +472,28 @@ def _cholesky_grad(g0, out0, upper):
     return r * 0.5
 
 
-cholesky_op = op("_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)", method=False, non_differentiable=(1,),
-                 derivative=_cholesky_grad, meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)])
+cholesky_op = op(
+    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1,),
+    derivative=_cholesky_grad,
+    meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)],
+)
 
 
 def _cholesky(A, upper, fn, check):
     (check_square if fn == "cholesky" else checked)(A, fn)
     L, info = cholesky_op.call(A, upper)
     if check:
-        raise_info(info, fn, lambda v: "The factorization could not be completed because the input is not positive-definite (the leading "
-                                       "minor of order "
-                   f"{v} is not positive-definite).")
+        raise_info(
+            info,
+            fn,
+            lambda v: (
+                "The factorization could not be completed because the input is not positive-definite (the leading "
+                "minor of order "
+                f"{v} is not positive-definite)."
+            ),
+        )
     return L, info
 
 
@@ -488,15 +527,21 @@ def _cholesky_solve_prepare(self, input2, upper):
             raise RuntimeError(f"{who} should have at least 2 dimensions, but has {len(t._shape)} dimensions instead")
     check_square(input2, "cholesky_solve")
     if self._shape[-2] != input2._shape[-1]:
-        raise RuntimeError(f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2._shape[-1]} by {input2._shape[-1]} but "
-                           f"each b matrix is {self._shape[-2]} by {self._shape[-1]}")
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {input2._shape[-1]} by {input2._shape[-1]} but "
+            f"each b matrix is {self._shape[-2]} by {self._shape[-1]}"
+        )
     if self.dtype is not input2.dtype:
         raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {_name(self)} and A of type {_name(input2)} instead.")
     return *_batched(self, input2), upper
 
 
-op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", prepare=_cholesky_solve_prepare,
-   meta=lambda self, input2, upper: column(self._shape, self.dtype), derivative={("self", "input2"): _cholesky_solve_grads})
+op(
+    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    prepare=_cholesky_solve_prepare,
+    meta=lambda self, input2, upper: column(self._shape, self.dtype),
+    derivative={("self", "input2"): _cholesky_solve_grads},
+)
 
 
 @composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
@@ -535,8 +580,7 @@ def _lu_spec(A):
     return [column(s, A.dtype), ((*s[:-2], min(s[-2:])), dt.int32), (s[:-2], dt.int32)]
 
 
-lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, non_differentiable=(1, 2), meta=_lu_spec,
-           derivative=_lu_grad)
+lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, non_differentiable=(1, 2), meta=_lu_spec, derivative=_lu_grad)
 
 
 def _lu(A, pivot, fn, check):
@@ -546,9 +590,16 @@ def _lu(A, pivot, fn, check):
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     r = lu_op.call(A)
     if check:
-        raise_info(r[2], fn, lambda v: f"U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want "
-                                       "to perform the "
-                   "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)", RuntimeError)
+        raise_info(
+            r[2],
+            fn,
+            lambda v: (
+                f"U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want "
+                "to perform the "
+                "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+            ),
+            RuntimeError,
+        )
     return r
 
 
@@ -580,20 +631,28 @@ def lu(self, pivot=True, get_infos=False, out=None):
     r = r if get_infos else tuple(r)[:2]
     if out is not None:
         from ..op import with_out
+
         return with_out("torch.lu", r, out)
     return r
 
 
-permutation = op("_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor", method=False, function=False, opmath=False,
-                 meta=lambda pivots, n, dtype: ((*pivots._shape[:-1], n, n), dtype))
+permutation = op(
+    "_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor",
+    method=False,
+    function=False,
+    opmath=False,
+    meta=lambda pivots, n, dtype: ((*pivots._shape[:-1], n, n), dtype),
+)
 
 
 @composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)")
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of a factorization."""
     if unpack_pivots and LU_pivots.dtype is not dt.int32:
-        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "
-                           "intended to be used with the output produced by torch.linalg.lu_factor")
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "
+            "intended to be used with the output produced by torch.linalg.lu_factor"
+        )
     m, n = LU_data._shape[-2:]
     k = min(m, n)
     none = T.empty((0,), dtype=LU_data.dtype, device=LU_data.device)
@@ -619,8 +678,7 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
     if LU._shape[-1] != pivots._shape[-1]:
         raise RuntimeError(f"{fn}: Number of pivots per batch should be same as the dimension of the matrix")
     if LU._shape[:-1] != pivots._shape:
-        raise RuntimeError(f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots._shape)} "
-                           "instead")
+        raise RuntimeError(f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots._shape)} instead")
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), True, not adjoint))
     P = permutation.call(pivots, LU._shape[-1], LU.dtype)
@@ -636,8 +694,11 @@ def lu_solve(self, LU_data, LU_pivots):
     return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
 
-ldl_op = op("_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)", method=False,
-            meta=lambda self, hermitian: [column(self._shape, self.dtype), (self._shape[:-1], dt.int32), (self._shape[:-2], dt.int32)])
+ldl_op = op(
+    "_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)",
+    method=False,
+    meta=lambda self, hermitian: [column(self._shape, self.dtype), (self._shape[:-1], dt.int32), (self._shape[:-2], dt.int32)],
+)
 
 
 @composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)")
@@ -650,8 +711,10 @@ def ldl_factor_ex(self, hermitian, check_errors):
 
 
 def _ldl_message(v):
-    return (f"The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division by zero will "
-            "occur, if it is used to solve a system of equations.")
+    return (
+        f"The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division by zero will "
+        "occur, if it is used to solve a system of equations."
+    )
 
 
 @composite("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)")
@@ -668,8 +731,9 @@ def _ldl_prepare(LD, pivots, B, hermitian):
     if len(B._shape) < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     if B._shape[-2] != LD._shape[-2]:
-        raise RuntimeError(f"{fn}: Incompatible matrix sizes: each A matrix is {LD._shape[-1]} by {LD._shape[-1]} but each b matrix is "
-                           f"{B._shape[-2]} by {B._shape[-1]}")
+        raise RuntimeError(
+            f"{fn}: Incompatible matrix sizes: each A matrix is {LD._shape[-1]} by {LD._shape[-1]} but each b matrix is {B._shape[-2]} by {B._shape[-1]}"
+        )
     if pivots.dtype.category != dt.INT:
         raise RuntimeError(f"{fn}: Expected pivots to be integers. Got {_name(pivots)}")
     same_dtype(LD, B, fn)
@@ -677,10 +741,14 @@ def _ldl_prepare(LD, pivots, B, hermitian):
     return LD.expand((*batch, *LD._shape[-2:])), pivots.expand((*batch, pivots._shape[-1])), B.expand((*batch, *B._shape[-2:])), hermitian
 
 
-op("linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", prepare=_ldl_prepare,
-   meta=lambda LD, pivots, B, hermitian: column(B._shape, B.dtype),
-   derivative={"B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian
-               else conj(LINALG.ldl_solve(LD, pivots, conj(g)))})
+op(
+    "linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+    prepare=_ldl_prepare,
+    meta=lambda LD, pivots, B, hermitian: column(B._shape, B.dtype),
+    derivative={
+        "B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian else conj(LINALG.ldl_solve(LD, pivots, conj(g)))
+    },
+)
 
 
 # ------------------------------------------------------------------------------------------------ QR
@@ -688,8 +756,10 @@ def _qr_grad(gs, A, out0, out1, mode):
     gQ, gR = gs
     m, n = A._shape[-2:]
     if mode == "r":
-        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
-                           "mode='reduced') if you are going to require gradients.")
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+            "mode='reduced') if you are going to require gradients."
+        )
     if mode == "complete" and m > n:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
     Q, R = out0, out1
@@ -790,8 +860,7 @@ def ormqr(self, input2, input3, left, transpose):
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
     for t, who in ((tau, "tau"), (other, "other")):
         if t.dtype is not A.dtype:
-            raise RuntimeError(f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} "
-                               f"has dtype {_name(t)}")
+            raise RuntimeError(f"torch.ormqr: Expected input and {who} to have the same dtype, but input has dtype {_name(A)} and {who} has dtype {_name(t)}")
     only("ormqr_cpu", A, dt.FLOAT, dt.COMPLEX, half=False)
     # Q X = H1 (H2 (... X)); from the right X Q = (Q^H X^H)^H
     k = range(tau._shape[-1])
@@ -813,8 +882,10 @@ def _check_phase(by_vectors, fn, what="eigenvectors", why="quantity, so it is"):
     """PyTorch's error for a loss that changes when complex vectors are multiplied by a phase."""
     turn = by_vectors.diagonal(0, -2, -1)
     if turn.dtype.is_complex and not turn.is_meta and not T.allclose(turn.imag, T.zeros_like(turn.imag), 1e-2, 1e-2):
-        raise RuntimeError(f"{fn}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss "
-                           f"function depends on this {why} ill-defined.")
+        raise RuntimeError(
+            f"{fn}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss "
+            f"function depends on this {why} ill-defined."
+        )
 
 
 def _eigh_grad(gs, out0, out1, compute_v):
@@ -833,8 +904,12 @@ def _eigh_grad(gs, out0, out1, compute_v):
     return V @ inner @ mH(V)
 
 
-eigh_op = op("_linalg_eigh(Tensor A, str UPLO, bool compute_v) -> (Tensor, Tensor)", method=False, derivative=_eigh_grad,
-             meta=lambda A, UPLO, compute_v: [(A._shape[:-1], A.dtype.to_real()), column(A._shape if compute_v else (0, 0), A.dtype)])
+eigh_op = op(
+    "_linalg_eigh(Tensor A, str UPLO, bool compute_v) -> (Tensor, Tensor)",
+    method=False,
+    derivative=_eigh_grad,
+    meta=lambda A, UPLO, compute_v: [(A._shape[:-1], A.dtype.to_real()), column(A._shape if compute_v else (0, 0), A.dtype)],
+)
 
 
 def _eigh(A, UPLO, fn, vectors):
@@ -900,6 +975,7 @@ def _svd_grad(gs, out0, out1, out2, full_matrices, compute_uv):
 
     def skew(x):
         return x - mH(x)
+
     S2 = S * S
     E = S2.unsqueeze(-2) - S2.unsqueeze(-1) + eye(k, S)
     row, col = S.unsqueeze(-2), S.unsqueeze(-1)
@@ -932,8 +1008,13 @@ def _svd_meta(A, full_matrices, compute_uv):
     return [column((*batch, m, m if full_matrices else k), A.dtype), s, column((*batch, n if full_matrices else k, n), A.dtype)]
 
 
-svd_op = op("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor, Tensor, Tensor)", method=False,
-            meta=_svd_meta, derivative=_svd_grad, empty_ok=True)
+svd_op = op(
+    "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor, Tensor, Tensor)",
+    method=False,
+    meta=_svd_meta,
+    derivative=_svd_grad,
+    empty_ok=True,
+)
 
 
 def _svd(A, full, uv=True, driver=None):
@@ -983,10 +1064,12 @@ def _tolerance(A, atol, rtol):
 
 def pinv_forward(A, atol, rtol, hermitian):
     """The pseudo-inverse, without gradients of its own."""
+
     def cut(s, top):
         limit = T.maximum(atol if isinstance(atol, Tensor) else T.full_like(top, atol), rtol * top)
         limit = limit.unsqueeze(-1) if len(limit._shape) == len(top._shape) else limit
         return T.where(s.abs() > limit, 1 / s, 0.0)
+
     if hermitian:
         L, U = eigh_op.call(A, "L", True)
         if not L._shape[-1]:
@@ -1010,8 +1093,12 @@ def _pinv_grad(g, A, out):
     return -mH(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
 
 
-pinv_op = op("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", method=False, derivative=_pinv_grad,
-             meta=lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype))
+pinv_op = op(
+    "_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor",
+    method=False,
+    derivative=_pinv_grad,
+    meta=lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype),
+)
 
 
 @composite("linalg.pinv(Tensor self, Any rcond=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")
@@ -1066,8 +1153,12 @@ def _lstsq_spec(self, b, rcond, driver, vector):
     shape, dtype, *st = column((*batch, n, nrhs), self.dtype, max(m, n))
     if vector:
         shape, st = shape[:-1], [canonical(shape[:-1], s[:-1]) for s in st if s]
-    return [(shape, dtype, *st), ((*batch, nrhs) if square_sum else (0,), real),
-            ((0,) if driver == "gels" else tuple(batch), dt.int64), ((*batch, min(m, n)) if driver in ("gelsd", "gelss") else (0,), real)]
+    return [
+        (shape, dtype, *st),
+        ((*batch, nrhs) if square_sum else (0,), real),
+        ((0,) if driver == "gels" else tuple(batch), dt.int64),
+        ((*batch, min(m, n)) if driver in ("gelsd", "gelss") else (0,), real),
+    ]
 
 
 def _lstsq_grads(gs, self, b, out0, vector, needs):
@@ -1086,12 +1177,19 @@ def _lstsq_grads(gs, self, b, out0, vector, needs):
     return gA, gB
 
 
-lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)", method=False,
-              meta=_lstsq_spec, derivative={("self", "b"): _lstsq_grads}, non_differentiable=(2, 3), empty_ok=True)
+lstsq_op = op(
+    "_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)",
+    method=False,
+    meta=_lstsq_spec,
+    derivative={("self", "b"): _lstsq_grads},
+    non_differentiable=(2, 3),
+    empty_ok=True,
+)
 
 
-@composite("linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor "
-           "rank, Tensor singular_values)")
+@composite(
+    "linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)"
+)
 def lstsq(self, b, rcond, driver):
     fn = "torch.linalg.lstsq"
     check_inexact(self, fn, low=False)
@@ -1100,8 +1198,7 @@ def lstsq(self, b, rcond, driver):
     if not b._shape:
         raise RuntimeError(f"{fn}: other must have at least 1 dimension.")
     if self.dtype is not b.dtype:
-        raise RuntimeError(f"{fn}: Expected input and other to have the same dtype, but got input's dtype {_name(self)} and other's dtype "
-                           f"{_name(b)}")
+        raise RuntimeError(f"{fn}: Expected input and other to have the same dtype, but got input's dtype {_name(self)} and other's dtype {_name(b)}")
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{fn}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     vector = len(b._shape) == 1 or len(self._shape) - 1 == len(b._shape) and b._shape == self._shape[:-1]
@@ -1153,8 +1250,7 @@ def tensorinv(self, ind):
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     a, b = self._shape[:ind], self._shape[ind:]
     if numel(a) != numel(b):
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {numel(b)} "
-                           f"!= {numel(a)}")
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {numel(b)} != {numel(a)}")
     r, info = inv_op.call(self.reshape((numel(b), numel(a))))
     raise_info(info, "inv", singular)
     return r.reshape((*b, *a))
@@ -1164,10 +1260,12 @@ def tensorinv(self, ind):
 def tensorsolve(self, other, dims):
     if dims is not None:
         self = self.movedim(dims, range(len(self._shape) - len(dims), len(self._shape)))
-    rest, n = self._shape[len(other._shape):], numel(self._shape[len(other._shape):])
-    if n != numel(self._shape[:len(other._shape)]):
-        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
-                           f"got {n} != {numel(self._shape[:len(other._shape)])}")
+    rest, n = self._shape[len(other._shape) :], numel(self._shape[len(other._shape) :])
+    if n != numel(self._shape[: len(other._shape)]):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
+            f"got {n} != {numel(self._shape[: len(other._shape)])}"
+        )
     return LINALG.solve(self.reshape((n, n)), other.flatten()).reshape(rest)
 
 
@@ -1230,18 +1328,21 @@ def pca_lowrank(A, q, center, niter):
     return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter, None)
 
 
-@composite("lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None, int? n=None, Tensor? iK=None, int? niter=None, float? tol=None, "
-           "bool? largest=None, str? method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any "
-           "ortho_bparams=None) -> Tensor[]",
-           method=False)
+@composite(
+    "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None, int? n=None, Tensor? iK=None, int? niter=None, float? tol=None, "
+    "bool? largest=None, str? method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any "
+    "ortho_bparams=None) -> Tensor[]",
+    method=False,
+)
 def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams):
     """The k largest or smallest eigenpairs of A x = l B x; of dense matrices all are computed exactly, so nothing iterates."""
     check_square(A, "lobpcg")
     size = A._shape[-1]
     k = (1 if X is None else X._shape[-1]) if k is None else k
     if size < 3 * k:
-        raise ValueError(f"LPBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of "
-                         f"requested eigenpairs (={k})")
+        raise ValueError(
+            f"LPBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of requested eigenpairs (={k})"
+        )
     if B is None:
         L, V = LINALG.eigh(A)
     else:
@@ -1256,8 +1357,8 @@ def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparam
 
 def _removed(name, instead):
     def gone(*args, **kwargs):
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. `torch.{name}` is deprecated in favor of "
-                           f"{instead}.")
+        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. `torch.{name}` is deprecated in favor of {instead}.")
+
     gone.__name__ = gone.__qualname__ = name
     gone.__module__ = "torch._linalg_utils"
     return gone
@@ -1265,6 +1366,7 @@ def _removed(name, instead):
 
 def _hand_written():
     from ..op import _made
+
     made = {"lu": lu}
     for name in ("eig", "symeig", "lstsq", "solve", "matrix_rank"):
         made[name] = _removed(name, "`torch.linalg.{}`".format(name if name != "symeig" else "eigh"))

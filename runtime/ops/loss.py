@@ -1,4 +1,5 @@
 """Losses: elementwise ones as a table, those that pick classes or paths one by one. reduction: 0 none, 1 mean, 2 sum."""
+
 import math
 import warnings
 
@@ -38,8 +39,11 @@ def _both(name, input, target):
     """input and target broadcast to one shape, with PyTorch's warning where they differ."""
     if input._shape == target._shape:
         return input, target
-    warnings.warn(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to "
-                  f"incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=4)
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely lead to "
+        f"incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=4,
+    )
     return T.broadcast_tensors(input, target)
 
 
@@ -91,16 +95,31 @@ POINTWISE = {
     "mse_loss": ("", "MSELossExt", lambda p, x, t, r: p(x, t, NAMES[r]), lambda x, t: (x - t).square(), lambda x, t: 2 * (x - t), None),
     "smooth_l1_loss": ("", "SmoothL1Loss", lambda p, x, t, r, beta: p.of(beta, NAMES[r])(x, t), _smooth_l1, _smooth_l1_grad, None),
     "huber_loss": ("", None, None, _huber, lambda x, t, delta: (x - t).clamp(-delta, delta), None),
-    "soft_margin_loss": ("", "SoftMarginLoss", lambda p, x, t, r: p.of(NAMES[r])(x, t), lambda x, t: (x * -t).exp().log1p(),
-                         lambda x, t: _soft_margin_grad(t, (-t * x).exp()), 0),
-    "binary_cross_entropy": ("Tensor? weight, ", "BinaryCrossEntropy", lambda p, x, t, w, r: p.of(NAMES[r])(x, t, w), _bce,
-                             lambda x, t, weight: _weighted((x - t) / ((1 - x) * x).clamp_min(1e-12), weight),
-                             lambda x, t, weight: _weighted((-x).log1p().clamp_min(-100) - _log(x), weight)),
-    "binary_cross_entropy_with_logits": ("Tensor? weight, Tensor? pos_weight, ", "BCEWithLogitsLoss",
-                                         lambda p, x, t, w, q, r: p.of(NAMES[r])(x, t, w, q), _bce_logits, _bce_logits_grad,
-                                         _bce_logits_target),
+    "soft_margin_loss": (
+        "",
+        "SoftMarginLoss",
+        lambda p, x, t, r: p.of(NAMES[r])(x, t),
+        lambda x, t: (x * -t).exp().log1p(),
+        lambda x, t: _soft_margin_grad(t, (-t * x).exp()),
+        0,
+    ),
+    "binary_cross_entropy": (
+        "Tensor? weight, ",
+        "BinaryCrossEntropy",
+        lambda p, x, t, w, r: p.of(NAMES[r])(x, t, w),
+        _bce,
+        lambda x, t, weight: _weighted((x - t) / ((1 - x) * x).clamp_min(1e-12), weight),
+        lambda x, t, weight: _weighted((-x).log1p().clamp_min(-100) - _log(x), weight),
+    ),
+    "binary_cross_entropy_with_logits": (
+        "Tensor? weight, Tensor? pos_weight, ",
+        "BCEWithLogitsLoss",
+        lambda p, x, t, w, q, r: p.of(NAMES[r])(x, t, w, q),
+        _bce_logits,
+        _bce_logits_grad,
+        _bce_logits_target,
+    ),
 }
-
 
 
 def _soft_margin_grad(t, z):
@@ -121,27 +140,41 @@ def _declare(name, between, prim, call, dself, dtarget):
 
     def gradient(f, sign):
         if after:
+
             def formula(g, self, target, reduction, extra):
                 return _scaled(g, f(self, target, extra), reduction, sign)
         elif at == 2:
+
             def formula(g, self, target, reduction):
                 return _scaled(g, f(self, target), reduction, sign)
         elif at == 3:
+
             def formula(g, self, target, weight, reduction):
                 return _scaled(g, f(self, target, weight), reduction, sign)
         else:
+
             def formula(g, self, target, weight, pos_weight, reduction):
                 return _scaled(g, f(self, target, weight, pos_weight), reduction, sign)
+
         return formula
+
     def meta(*a):
         shape = () if a[at] else broadcast_shapes(a[0]._shape, a[1]._shape)
         return shape, a[0].dtype, result_strides(shape, a[:at])
+
     derivative = {"self": gradient(dself, 1)}
     if dtarget != 0:
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
-    return op(f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor", prim, call=call,
-              prepare=_loss_args, derivative=derivative, out=False, meta=meta,
-              opmath=name != "soft_margin_loss")  # whose exp overflows in half types
+    return op(
+        f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor",
+        prim,
+        call=call,
+        prepare=_loss_args,
+        derivative=derivative,
+        out=False,
+        meta=meta,
+        opmath=name != "soft_margin_loss",
+    )  # whose exp overflows in half types
 
 
 def _scaled(g, d, reduction, sign):
@@ -192,8 +225,7 @@ def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
     return OPS["smooth_l1_loss"].call(x, t, reduction, beta) if beta else reduced((x - t).abs(), reduction)
 
 
-@composite("nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
-           out=False)
+@composite("nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor", out=False)
 def huber_loss(input, target, reduction, delta, weight):
     reduction = get_enum(reduction)
     if delta <= 0:
@@ -208,27 +240,37 @@ def soft_margin_loss(input, target, size_average, reduce, reduction):
     return _in_dtype_of(input, OPS["soft_margin_loss"].call(input, target, legacy_enum(size_average, reduce, reduction)))
 
 
-@composite("nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? "
-           "reduce=None, str reduction='mean') -> Tensor", out=False)
+@composite(
+    "nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? "
+    "reduce=None, str reduction='mean') -> Tensor",
+    out=False,
+)
 def binary_cross_entropy(input, target, weight, size_average, reduce, reduction):
     reduction = legacy_enum(size_average, reduce, reduction)
     if target.size() != input.size():
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
-                         f"Please ensure they have the same size.")
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. Please ensure they have the same size."
+        )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
     return OPS["binary_cross_entropy"].call(input, target, None if weight is None else weight.expand(input._shape), reduction)
 
 
-@composite("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) "
-           "-> Tensor", method=False, out=False)
+@composite(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
+    method=False,
+    out=False,
+)
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     only("log_sigmoid_cpu", self, dt.FLOAT)
     return _in_dtype_of(target, OPS["binary_cross_entropy_with_logits"].call(self, target, weight, pos_weight, reduction))
 
 
-@composite("nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
-           "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor", out=False)
+@composite(
+    "nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
+    "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor",
+    out=False,
+)
 def f_binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction, pos_weight):
     reduction = legacy_enum(size_average, reduce, reduction)
     if target.size() != input.size():
@@ -244,8 +286,7 @@ def _check_classes(x, target, weight):
     if target.dtype not in (dt.int64, dt.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_spoken(target.dtype)}")
     if weight is not None and weight._shape != (c,):
-        raise RuntimeError(f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of shape: "
-                           f"{list(weight._shape)}")
+        raise RuntimeError(f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of shape: {list(weight._shape)}")
 
 
 def _spoken(d):
@@ -261,17 +302,27 @@ def _ones(x, weight):
     return T.ones(x._shape[-1], dtype=x.dtype, device=x.device) if weight is None else weight
 
 
-_nll = op("_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)", "NLLLoss",
-          meta=_nll_meta,
-          prepare=lambda self, target, weight, *a: (self, target, _ones(self, weight), *a), non_differentiable=(1,), out=False,
-          empty_ok=True, call=lambda p, x, t, w, reduction, ignore: p.of(NAMES[reduction], ignore)(x, t, w),
-          derivative={"self": lambda g0, self, target, weight, reduction, ignore_index, out1:
-                      _nll_backward.call(g0, self, target, weight, reduction, ignore_index, out1)})
-_nll_backward = op("_C._nn.nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor weight, int reduction, int "
-                   "ignore_index, Tensor total_weight) -> Tensor", "NLLLossGrad", meta=lambda g, x, *_: (x._shape, x.dtype), out=False,
-                   call=lambda p, g, x, t, w, reduction, ignore, total: p.of(NAMES[reduction], ignore)(x, g, t, w, total),
-                   derivative={"grad_output": lambda g, target, weight, reduction, ignore_index:
-                               _nll.call(g, target, weight, reduction, ignore_index)[0]})
+_nll = op(
+    "_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)",
+    "NLLLoss",
+    meta=_nll_meta,
+    prepare=lambda self, target, weight, *a: (self, target, _ones(self, weight), *a),
+    non_differentiable=(1,),
+    out=False,
+    empty_ok=True,
+    call=lambda p, x, t, w, reduction, ignore: p.of(NAMES[reduction], ignore)(x, t, w),
+    derivative={
+        "self": lambda g0, self, target, weight, reduction, ignore_index, out1: _nll_backward.call(g0, self, target, weight, reduction, ignore_index, out1)
+    },
+)
+_nll_backward = op(
+    "_C._nn.nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
+    "NLLLossGrad",
+    meta=lambda g, x, *_: (x._shape, x.dtype),
+    out=False,
+    call=lambda p, g, x, t, w, reduction, ignore, total: p.of(NAMES[reduction], ignore)(x, g, t, w, total),
+    derivative={"grad_output": lambda g, target, weight, reduction, ignore_index: _nll.call(g, target, weight, reduction, ignore_index)[0]},
+)
 
 
 def nll_loss_nd(x, target, weight, reduction, ignore_index):
@@ -296,8 +347,11 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
     return _nll.call(rows, target.reshape(-1), weight, reduction, ignore_index)[0].reshape(() if reduction else want)
 
 
-@composite("nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? "
-           "reduce=None, str reduction='mean') -> Tensor", out=False)
+@composite(
+    "nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? "
+    "reduce=None, str reduction='mean') -> Tensor",
+    out=False,
+)
 def nll_loss(input, target, weight, size_average, ignore_index, reduce, reduction):
     return nll_loss_nd(input, target, weight, legacy_enum(size_average, reduce, reduction), ignore_index)
 
@@ -318,8 +372,11 @@ def _along(weight, x, dim):
     return weight.reshape([-1 if d == dim else 1 for d in range(len(x._shape))])
 
 
-@composite("nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
-           "bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor", out=False)
+@composite(
+    "nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
+    "bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor",
+    out=False,
+)
 def cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
     reduction = legacy_enum(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
@@ -340,8 +397,9 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
         raise RuntimeError("ignore_index is not supported for floating point target")
     n = input._shape[dim]
     if weight is not None and weight._shape != (n,):
-        raise RuntimeError(f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight tensor "
-                           f"of shape: {list(weight._shape)}")
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight tensor of shape: {list(weight._shape)}"
+        )
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / n
     terms = F.log_softmax(input, dim) * target
@@ -352,8 +410,11 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
     return -terms.sum() if reduction == 2 else -terms.sum() / (numel(input._shape) // n)
 
 
-@composite("nn.functional.linear_cross_entropy(Tensor input, Tensor linear_weight, Tensor target, *, Tensor? linear_bias=None, Tensor? "
-           "weight=None, str reduction='mean', int? ignore_index=None, float label_smoothing=0.0, Any options=None) -> Tensor", out=False)
+@composite(
+    "nn.functional.linear_cross_entropy(Tensor input, Tensor linear_weight, Tensor target, *, Tensor? linear_bias=None, Tensor? "
+    "weight=None, str reduction='mean', int? ignore_index=None, float label_smoothing=0.0, Any options=None) -> Tensor",
+    out=False,
+)
 def linear_cross_entropy(input, linear_weight, target, linear_bias, weight, reduction, ignore_index, label_smoothing, options):
     """cross_entropy of a linear layer. `options` say how to save memory, not what to compute: they are accepted."""
     if len(input._shape) not in (1, 2):
@@ -367,18 +428,20 @@ def linear_cross_entropy(input, linear_weight, target, linear_bias, weight, redu
     if linear_bias is not None and list(linear_bias._shape) != classes:
         raise RuntimeError(f"expected linear_bias shape {tuple(classes)}, got {tuple(linear_bias._shape)}")
     if len(classes) > 1 and not lead:
-        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight._shape)} requires batched input, (N, "
-                           f"{features}), got unbatched input with shape {tuple(input._shape)}")
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight._shape)} requires batched input, (N, "
+            f"{features}), got unbatched input with shape {tuple(input._shape)}"
+        )
     if list(target._shape) == [*lead, *classes] and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    logits = F.linear(input, linear_weight.reshape(-1, features),
-                      None if linear_bias is None else linear_bias.reshape(-1)).reshape(*lead, *classes)
+    logits = F.linear(input, linear_weight.reshape(-1, features), None if linear_bias is None else linear_bias.reshape(-1)).reshape(*lead, *classes)
     return F.cross_entropy(logits, target, weight, None, -100 if ignore_index is None else ignore_index, None, reduction, label_smoothing)
 
 
 # ------------------------------------------------------------------------------------------------ in torch.* and in nn.functional
 def _two_forms(name, tensors, between="", own=True):
     """Declare fn(*tensors, *between, reduction) as torch.NAME with a number, and as nn.functional.NAME with the old arguments."""
+
     def deco(fn):
         if own:
             composite(f"{name}({tensors}{between}, int reduction=Mean) -> Tensor", method=False, out=False)(fn)
@@ -387,7 +450,9 @@ def _two_forms(name, tensors, between="", own=True):
         @composite(f"nn.functional.{name}({tensors.replace('Tensor self', 'Tensor input')}{between}, {_LEGACY}) -> Tensor", out=False)
         def functional(*a):
             return fn(*a[:n], legacy_enum(*a[n:]))
+
         return fn
+
     return deco
 
 
@@ -400,8 +465,10 @@ def hinge_embedding_loss(x, target, margin, reduction):
 @_two_forms("margin_ranking_loss", "Tensor input1, Tensor input2, Tensor target", ", float margin=0.0")
 def margin_ranking_loss(input1, input2, target, margin, reduction):
     if not len(input1._shape) == len(input2._shape) == len(target._shape):
-        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
-                           f"input2: {input2.size()}, target: {target.size()} ")
+        raise RuntimeError(
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, "
+            f"input2: {input2.size()}, target: {target.size()} "
+        )
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
@@ -411,8 +478,7 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
     if n > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if len(input1._shape) != n + 1 or len(input2._shape) != n + 1:
-        raise RuntimeError(f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {list(input1._shape)} and "
-                           f"{list(input2._shape)}.")
+        raise RuntimeError(f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes {list(input1._shape)} and {list(input2._shape)}.")
     square = (input1 * input1).sum(n) + 1e-12, (input2 * input2).sum(n) + 1e-12
     cos = (input1 * input2).sum(n) / (square[0] * square[1]).sqrt()
     return reduced(T.where(target == 1, 1 - cos, 0) + T.where(target == -1, (cos - margin).clamp_min(0), 0), reduction)
@@ -439,8 +505,10 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
     x, t = _margin_rows(input, target, "multi_margin_loss")
     n, c = x._shape
     if len(t._shape) > 1 or numel(t._shape) != n:
-        raise RuntimeError(f"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-                           f"Expected target size [{n}], but got {list(t._shape)}. Input has shape {list(input._shape)}.")
+        raise RuntimeError(
+            f"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{n}], but got {list(t._shape)}. Input has shape {list(input._shape)}."
+        )
     if weight is not None and len(weight._shape) != 1:
         raise ValueError("weight must be one-dimensional")
     if weight is not None and weight._shape != (c,):
@@ -490,17 +558,22 @@ def kl_div(self, target, reduction, log_target):
     return reduced(_kl(self, target, log_target), reduction)
 
 
-@composite("nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool "
-           "log_target=False) -> Tensor", out=False)
+@composite(
+    "nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor",
+    out=False,
+)
 def f_kl_div(input, target, size_average, reduce, reduction, log_target):
     if size_average is None and reduce is None and reduction in ("mean", "batchmean"):
         if reduction == "batchmean":
             loss = reduced(_kl(input, target, log_target), 2)
             return loss / input._shape[0] if input._shape else loss
-        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
-                      "the batch size, "
-                      "and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next "
-                      "major release.", stacklevel=3)
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
+            "the batch size, "
+            "and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+            "major release.",
+            stacklevel=3,
+        )
     return reduced(_kl(input, target, log_target), legacy_enum(size_average, reduce, reduction))
 
 
@@ -517,14 +590,19 @@ def poisson_nll_loss(*args):
     return _poisson(*args)
 
 
-@composite("nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, "
-           "float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor", out=False)
+@composite(
+    "nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, "
+    "float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor",
+    out=False,
+)
 def f_poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce, reduction):
     return _poisson(input, target, log_input, full, eps, legacy_enum(size_average, reduce, reduction))
 
 
-@composite("nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Tensor|Scalar var, bool full=False, float eps=1e-06, str "
-           "reduction='mean') -> Tensor", out=False)
+@composite(
+    "nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Tensor|Scalar var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor",
+    out=False,
+)
 def gaussian_nll_loss(input, target, var, full, eps, reduction):
     if not isinstance(var, Tensor):
         if var < 0:
@@ -550,8 +628,10 @@ def gaussian_nll_loss(input, target, var, full, eps, reduction):
 def _same_rank(anchor, positive, negative):
     ranks = [len(t._shape) for t in (anchor, positive, negative)]
     if len(set(ranks)) > 1:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-                           f"{ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs")
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+            f"{ranks[0]}D, positive {ranks[1]}D, and negative {ranks[2]}D inputs"
+        )
 
 
 def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
@@ -565,22 +645,23 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
 _TRIPLE = "Tensor anchor, Tensor positive, Tensor negative"
 
 
-@composite(f"triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
-           out=False)
+@composite(f"triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor", out=False)
 def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction):
     return _triplet(anchor, positive, negative, lambda a, b: T.pairwise_distance(a, b, p, eps), margin, swap, reduction)
 
 
-@composite(f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> "
-           f"Tensor", out=False)
+@composite(f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor", out=False)
 def f_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction):
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     return triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, legacy_enum(size_average, reduce, reduction))
 
 
-@composite(f"nn.functional.triplet_margin_with_distance_loss({_TRIPLE}, *, Any distance_function=None, float margin=1.0, bool swap=False, "
-           "str reduction='mean') -> Tensor", out=False)
+@composite(
+    f"nn.functional.triplet_margin_with_distance_loss({_TRIPLE}, *, Any distance_function=None, float margin=1.0, bool swap=False, "
+    "str reduction='mean') -> Tensor",
+    out=False,
+)
 def triplet_margin_with_distance_loss(anchor, positive, negative, distance_function, margin, swap, reduction):
     if reduction not in NAMES:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -606,13 +687,15 @@ def _ctc_args(log_probs, targets, input_lengths, target_lengths, blank):
     longest = max(target_lengths, default=0)
     if len(targets._shape) == 1:
         if targets._shape[0] != sum(target_lengths):
-            raise RuntimeError(f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size {targets._shape[0]} for "
-                               f"argument #2 'targets' {where}")
+            raise RuntimeError(
+                f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size {targets._shape[0]} for argument #2 'targets' {where}"
+            )
         rows = [F.pad(t, (0, longest - t._shape[0])) for t in targets.split(list(target_lengths))]
         targets = T.stack(rows) if rows else targets.reshape(0, longest)
     elif targets._shape[1] < longest:
-        raise RuntimeError(f"Expected tensor to have size at least {longest} at dimension 1, but got size {targets._shape[1]} for argument "
-                           f"#2 'targets' {where}")
+        raise RuntimeError(
+            f"Expected tensor to have size at least {longest} at dimension 1, but got size {targets._shape[1]} for argument #2 'targets' {where}"
+        )
     return log_probs, targets[:, :longest], input_lengths, target_lengths, blank
 
 
@@ -625,15 +708,29 @@ def _ctc_meta(log_probs, targets, *_):
 def _no_second(name):
     def fail(g):
         raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
     return fail
 
 
 _CTC = "Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
-_ctc = op(f"_C.ctc_loss(Tensor log_probs, {_CTC}) -> (Tensor, Tensor)", None, meta=_ctc_meta, non_differentiable=(1,), empty_ok=True,
-          derivative={"log_probs": lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1:
-                      _ctc_backward.call(g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1)})
-_ctc_backward = op(f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor", None,
-                   meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype), derivative={"g": _no_second("_ctc_loss_backward")})
+_ctc = op(
+    f"_C.ctc_loss(Tensor log_probs, {_CTC}) -> (Tensor, Tensor)",
+    None,
+    meta=_ctc_meta,
+    non_differentiable=(1,),
+    empty_ok=True,
+    derivative={
+        "log_probs": lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1: _ctc_backward.call(
+            g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1
+        )
+    },
+)
+_ctc_backward = op(
+    f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor",
+    None,
+    meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype),
+    derivative={"g": _no_second("_ctc_loss_backward")},
+)
 
 
 def _lengths(v):
@@ -644,8 +741,10 @@ def _lengths(v):
     return tuple(int(i) for i in v) if isinstance(v, (tuple, list)) else (int(v),)
 
 
-@composite("ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, int reduction=Mean, "
-           "bool zero_infinity=False) -> Tensor", out=False)
+@composite(
+    "ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor",
+    out=False,
+)
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     batch = len(log_probs._shape) == 3
     target_lengths = _lengths(target_lengths)
@@ -658,7 +757,10 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     return loss.sum() if reduction == 2 else loss if batch else loss.squeeze(0)
 
 
-@composite("nn.functional.ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, str "
-           "reduction='mean', bool zero_infinity=False) -> Tensor", out=False)
+@composite(
+    "nn.functional.ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, str "
+    "reduction='mean', bool zero_infinity=False) -> Tensor",
+    out=False,
+)
 def f_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)

@@ -1,4 +1,5 @@
 """Matrix products: mm, bmm, matmul, linear, addmm and their kin, einsum, attention, distances."""
+
 import string
 
 from ..op import REGISTRY_FN, _made, broadcast_shapes, composite, op
@@ -11,9 +12,20 @@ def _name(t):
     return dt.scalar_name(t.dtype)
 
 
-_C_NAMES = {"Byte": "unsigned char", "Char": "signed char", "Short": "short", "Int": "int", "Long": "long int", "Half": "c10::Half",
-            "Float": "float", "Double": "double", "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>",
-            "BFloat16": "c10::BFloat16", "Bool": "bool"}
+_C_NAMES = {
+    "Byte": "unsigned char",
+    "Char": "signed char",
+    "Short": "short",
+    "Int": "int",
+    "Long": "long int",
+    "Half": "c10::Half",
+    "Float": "float",
+    "Double": "double",
+    "ComplexFloat": "c10::complex<float>",
+    "ComplexDouble": "c10::complex<double>",
+    "BFloat16": "c10::BFloat16",
+    "Bool": "bool",
+}
 
 
 def _c_name(t):
@@ -22,7 +34,7 @@ def _c_name(t):
 
 def no_bool(kernel, t):
     if t.dtype is dt.bool_:
-        raise NotImplementedError(f'"{kernel}" not implemented for \'Bool\'')
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
 def mT(x):
@@ -70,8 +82,7 @@ def _bmm_check(a, b):
 
 
 def _batch_error(n, k, b):
-    return RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{numel(b._shape[:-2])}, "
-                        f"{b._shape[-2]}].")
+    return RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{numel(b._shape[:-2])}, {b._shape[-2]}].")
 
 
 def _bmm_meta(a, b):
@@ -101,16 +112,25 @@ def _dot_meta(self, tensor):
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {_name(self)} and {_name(tensor)}")
     if self._shape != tensor._shape:
         n, m = self._shape[0], tensor._shape[0]
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got "
-                           f"{n} and {m} elements respectively")
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got {n} and {m} elements respectively"
+        )
     no_bool("dot", self)
     return (), self.dtype
 
 
-dot_op = op("dot(Tensor self, Tensor tensor) -> Tensor", "Dot", meta=_dot_meta,
-            derivative={"self": lambda g, tensor: g * conj(tensor), "tensor": lambda g, self: g * conj(self)})
-op("vdot(Tensor self, Tensor other) -> Tensor", "Vdot", meta=_dot_meta,
-   derivative={"self": lambda g, other: conj(g) * other, "other": lambda g, self: g * self})
+dot_op = op(
+    "dot(Tensor self, Tensor tensor) -> Tensor",
+    "Dot",
+    meta=_dot_meta,
+    derivative={"self": lambda g, tensor: g * conj(tensor), "tensor": lambda g, self: g * conj(self)},
+)
+op(
+    "vdot(Tensor self, Tensor other) -> Tensor",
+    "Vdot",
+    meta=_dot_meta,
+    derivative={"self": lambda g, other: conj(g) * other, "other": lambda g, self: g * self},
+)
 
 
 def _mv_meta(self, vec, bias=None):
@@ -127,8 +147,12 @@ def _mv_meta(self, vec, bias=None):
     return (s[0],), self.dtype
 
 
-mv_op = op("mv(Tensor self, Tensor vec) -> Tensor", "Mv", meta=_mv_meta,
-           derivative={"self": lambda g, vec: T.outer(g, conj(vec)), "vec": lambda g, self: T.mv(mH(self), g)})
+mv_op = op(
+    "mv(Tensor self, Tensor vec) -> Tensor",
+    "Mv",
+    meta=_mv_meta,
+    derivative={"self": lambda g, vec: T.outer(g, conj(vec)), "vec": lambda g, self: T.mv(mH(self), g)},
+)
 
 
 @composite("matmul(Tensor self, Tensor other) -> Tensor", alias=("linalg.matmul",))
@@ -142,8 +166,9 @@ def matmul(self, other):
         return stacked.call(self, other)
     if m == 1:
         if n > 2 and self._shape[-1] != other._shape[0]:
-            raise RuntimeError(f"size mismatch, got input ({numel(self._shape[:-1])}), mat ({numel(self._shape[:-1])}x{self._shape[-1]}), "
-                               f"vec ({other._shape[0]})")
+            raise RuntimeError(
+                f"size mismatch, got input ({numel(self._shape[:-1])}), mat ({numel(self._shape[:-1])}x{self._shape[-1]}), vec ({other._shape[0]})"
+            )
         return folded.call(self, other.unsqueeze(1)).squeeze(-1) if n > 2 else (dot_op if n == 1 else mv_op).call(self, other)
     if m == 2:
         return mm_op.call(self.unsqueeze(0), other).squeeze(0) if n == 1 else folded.call(self, other)
@@ -167,8 +192,7 @@ def inner(self, other):
     if self.dtype is not other.dtype:
         raise RuntimeError("both inputs should have same dtype")
     if self._shape[-1] != other._shape[-1]:
-        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self._shape)} and "
-                           f"{list(other._shape)}")
+        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self._shape)} and {list(other._shape)}")
     return T.tensordot(self, other, ([-1], [-1]))
 
 
@@ -176,12 +200,16 @@ def inner(self, other):
 def _expands(self, shape):
     n = len(shape)
     if len(self._shape) > n:
-        raise RuntimeError(f"expand(Tensor, size={list(shape)}): the number of sizes provided ({n}) must be greater or equal to the number "
-                           f"of dimensions in the tensor ({len(self._shape)})")
+        raise RuntimeError(
+            f"expand(Tensor, size={list(shape)}): the number of sizes provided ({n}) must be greater or equal to the number "
+            f"of dimensions in the tensor ({len(self._shape)})"
+        )
     for d in range(-1, -len(self._shape) - 1, -1):
         if self._shape[d] not in (1, shape[d]):
-            raise RuntimeError(f"The expanded size of the tensor ({shape[d]}) must match the existing size ({self._shape[d]}) at "
-                               f"non-singleton dimension {n + d}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self._shape)}")
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape[d]}) must match the existing size ({self._shape[d]}) at "
+                f"non-singleton dimension {n + d}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self._shape)}"
+            )
 
 
 def _addmm_meta(self, mat1, mat2, beta=1, alpha=1):
@@ -206,24 +234,45 @@ def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
     shape = (*batch1._shape[:2], batch2._shape[2])
     _expands(self, shape)
     if not self.dtype is batch1.dtype is batch2.dtype:
-        raise RuntimeError(f"Input dtypes must be the same, got: input {_c_name(self)}, batch1: {_c_name(batch1)}, batch2: "
-                           f"{_c_name(batch2)}")
+        raise RuntimeError(f"Input dtypes must be the same, got: input {_c_name(self)}, batch1: {_c_name(batch1)}, batch2: {_c_name(batch2)}")
     no_bool("baddbmm", self)
     return shape, self.dtype
 
 
 def _adding(name, first, second, prim, meta, grads):
-    op(f"{name}(Tensor self, Tensor {first}, Tensor {second}, *, Scalar beta=1, Scalar alpha=1) -> Tensor", prim, meta=meta, inplace=True,
-       derivative={"self": lambda g, beta: scaled(g, beta), **grads})
+    op(
+        f"{name}(Tensor self, Tensor {first}, Tensor {second}, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+        prim,
+        meta=meta,
+        inplace=True,
+        derivative={"self": lambda g, beta: scaled(g, beta), **grads},
+    )
 
 
-_adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, {
-    "mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)})
-_adding("baddbmm", "batch1", "batch2", "Baddbmm", _baddbmm_meta, {
-    "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha),
-    "batch2": lambda g, batch1, alpha: scaled(T.bmm(mH(batch1), g), alpha)})
-_adding("addmv", "mat", "vec", "Addmv", lambda self, mat, vec, beta, alpha: _mv_meta(mat, vec, self), {
-    "mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha), "vec": lambda g, mat, alpha: scaled(T.mv(mH(mat), g), alpha)})
+_adding(
+    "addmm",
+    "mat1",
+    "mat2",
+    "Addmm",
+    _addmm_meta,
+    {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)},
+)
+_adding(
+    "baddbmm",
+    "batch1",
+    "batch2",
+    "Baddbmm",
+    _baddbmm_meta,
+    {"batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha), "batch2": lambda g, batch1, alpha: scaled(T.bmm(mH(batch1), g), alpha)},
+)
+_adding(
+    "addmv",
+    "mat",
+    "vec",
+    "Addmv",
+    lambda self, mat, vec, beta, alpha: _mv_meta(mat, vec, self),
+    {"mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha), "vec": lambda g, mat, alpha: scaled(T.mv(mH(mat), g), alpha)},
+)
 
 
 @composite("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True)
@@ -279,9 +328,17 @@ def _linear_meta(input, weight, bias):
     return (*s[:-1], n), input.dtype
 
 
-linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", meta=_linear_meta, method=False, derivative={
-    "input": lambda g, weight: T.matmul(g, conj(weight)), "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
-    "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g})
+linear_op = op(
+    "_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    "Dense",
+    meta=_linear_meta,
+    method=False,
+    derivative={
+        "input": lambda g, weight: T.matmul(g, conj(weight)),
+        "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
+        "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
+    },
+)
 
 
 @composite("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
@@ -298,8 +355,7 @@ def linear(input, weight, bias):
 @composite("nn.functional.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
 def bilinear(input1, input2, weight, bias):
     if not input1.dtype is input2.dtype is weight.dtype:
-        raise RuntimeError(f"All tensors must have the same dtype, got input1: {_c_name(input1)}, input2: {_c_name(input2)}, weight: "
-                           f"{_c_name(weight)}")
+        raise RuntimeError(f"All tensors must have the same dtype, got input1: {_c_name(input1)}, input2: {_c_name(input2)}, weight: {_c_name(weight)}")
     s, r, (o, k1, k2) = input1._shape, input2._shape, weight._shape
     if len(s) != len(r):
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(s)} and {len(r)}")
@@ -334,11 +390,11 @@ def _multi_dot(tensors):
         if len(t._shape) != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {len(t._shape)}D")
         if t.dtype is not ms[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {_c_name(ms[0])} and tensor {i} "
-                               f"{_c_name(t)}")
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {_c_name(ms[0])} and tensor {i} {_c_name(t)}")
         if i and ms[i - 1]._shape[1] != t._shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._shape)} and "
-                               f"{list(tensors[i]._shape)} cannot be multiplied")
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._shape)} and {list(tensors[i]._shape)} cannot be multiplied"
+            )
     out = _chain(ms)
     out = out.squeeze(0) if vec_first else out
     return out.squeeze(-1) if vec_last else out
@@ -356,6 +412,7 @@ def _chain(ms):
 
     def product(i, j):
         return ms[i] if i == j else T.mm(product(i, best[i, j][1]), product(best[i, j][1] + 1, j))
+
     return product(0, n - 1)
 
 
@@ -423,9 +480,8 @@ def _subscripts(text, who, start, suffix=""):
         ch = text[i]
         if ch == ".":
             if Ellipsis in out:
-                raise _error(f"found '.' for {who} {'but' if suffix else 'for which'} an ellipsis {'(...) ' if suffix else ''}was already "
-                             "found")
-            if text[i:i + 3] != "...":
+                raise _error(f"found '.' for {who} {'but' if suffix else 'for which'} an ellipsis {'(...) ' if suffix else ''}was already found")
+            if text[i : i + 3] != "...":
                 raise _error(f"found '.' for {who} that is not part of any ellipsis{suffix}")
             out.append(Ellipsis)
             i += 3
@@ -453,14 +509,16 @@ def _parse(equation, operands):
         if Ellipsis in t and named > n:
             raise _error(f"the number of subscripts in the equation ({named}) is more than the number of dimensions ({n}) for operand {i}")
         if Ellipsis not in t and named != n:
-            raise _error(f"the number of subscripts in the equation ({named}) does not match the number of dimensions ({n}) for operand "
-                         f"{i} and no ellipsis was given")
+            raise _error(
+                f"the number of subscripts in the equation ({named}) does not match the number of dimensions ({n}) for operand {i} and no ellipsis was given"
+            )
         wide = max(wide, n - named) if Ellipsis in t else wide
     dots = list(range(wide))
 
     def spread(t, n):
         k = t.index(Ellipsis) if Ellipsis in t else None
-        return t if k is None else [*t[:k], *dots[wide - n:], *t[k + 1:]]
+        return t if k is None else [*t[:k], *dots[wide - n :], *t[k + 1 :]]
+
     full = [spread(t, len(x._shape) - len(t) + 1) for t, x in zip(terms, operands)]
     letters = [c for t in terms for c in t if c is not Ellipsis]
     if arrow:
@@ -512,20 +570,20 @@ def _pair(a, la, b, lb, keep):
         a = a.reshape((*a._shape, *[1] * len(only_b))) if only_b else a
         b = b.permute([lb.index(c) for c in batch + only_b])
         if only_a:
-            b = b.reshape((*b._shape[:len(batch)], *[1] * len(only_a), *b._shape[len(batch):]))
+            b = b.reshape((*b._shape[: len(batch)], *[1] * len(only_a), *b._shape[len(batch) :]))
         return a * b, out
     if a.dtype is not b.dtype and LOCAL.autocast is None:
         raise RuntimeError(f"expected scalar type {_name(a)} but found {_name(b)}")
     no_bool("bmm", a)
     sizes = [x._shape[ls.index(c)] for x, ls, cs in ((a, la, batch + only_a), (b, lb, only_b)) for c in cs]
-    lead = sizes[:len(batch)]
-    m, k = numel(sizes[len(batch):len(batch) + len(only_a)]), numel([a._shape[la.index(c)] for c in total])
+    lead = sizes[: len(batch)]
+    m, k = numel(sizes[len(batch) : len(batch) + len(only_a)]), numel([a._shape[la.index(c)] for c in total])
     a = a.permute([la.index(c) for c in batch + only_a + total])
     b = b.permute([lb.index(c) for c in batch + total + only_b])
     if len(total) != 1 or len(only_a) != 1 and batch or not only_a:
-        a = a.reshape((*lead, m, k) if batch or not only_a else (*a._shape[:len(only_a)], k))
+        a = a.reshape((*lead, m, k) if batch or not only_a else (*a._shape[: len(only_a)], k))
     if len(total) != 1 or len(only_b) != 1:
-        b = b.reshape((*lead, k, numel(sizes[len(batch) + len(only_a):])))
+        b = b.reshape((*lead, k, numel(sizes[len(batch) + len(only_a) :])))
     r = T.matmul(a, b)
     return (r if list(r._shape) == sizes else r.reshape(sizes)), out
 
@@ -544,14 +602,17 @@ def _einsum(equation, operands):
         for c, n in zip(t, x._shape):
             if n != 1:
                 if seen.setdefault(c, n) != n:
-                    raise _error(f"subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {seen[c]}"
-                                 if isinstance(c, str) else f"dimension {c} covered by ellipsis in operand {i} has size {n} which does not "
-                                                            "broadcast with previously "
-                                 f"seen ellipsis with size {seen[c]} for the respective dimension")
+                    raise _error(
+                        f"subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {seen[c]}"
+                        if isinstance(c, str)
+                        else f"dimension {c} covered by ellipsis in operand {i} has size {n} which does not "
+                        "broadcast with previously "
+                        f"seen ellipsis with size {seen[c]} for the respective dimension"
+                    )
         items.append((x, t))
     x, t = items[0]
     for i in range(1, len(items)):
-        rest = {c for _, u in items[i + 1:] for c in u}
+        rest = {c for _, u in items[i + 1 :] for c in u}
         x, t = _pair(x, t, *items[i], rest.union(out))
     x, t = _sum_out(x, t, lambda c: c in out)
     if t != out:
@@ -565,8 +626,7 @@ _inner = REGISTRY_FN("einsum")
 def einsum(*args):
     """The sum of products that the equation names: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2])."""
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts "
-                         "list")
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
     if not isinstance(args[0], Tensor):
         equation, operands = args[0], args[1:]
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
@@ -580,16 +640,22 @@ def einsum(*args):
             if c is not Ellipsis and not 0 <= c < 52:
                 raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
         return "".join("..." if c is Ellipsis else (string.ascii_uppercase + string.ascii_lowercase)[c] for c in labels)
+
     equation = ",".join(map(spell, args[1::2]))
-    return _inner(equation + ("->" + spell(args[-1]) if len(args) % 2 else ""), list(args[:len(args) // 2 * 2:2]))
+    return _inner(equation + ("->" + spell(args[-1]) if len(args) % 2 else ""), list(args[: len(args) // 2 * 2 : 2]))
 
 
 @overridable
 def chain_matmul_(*matrices, out=None):
     """The product of the matrices in the cheapest order (deprecated for linalg.multi_dot)."""
     import warnings
-    warnings.warn("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-                  "which accepts a list of two or more tensors rather than multiple parameters.", UserWarning, stacklevel=2)
+
+    warnings.warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
+        "which accepts a list of two or more tensors rather than multiple parameters.",
+        UserWarning,
+        stacklevel=2,
+    )
     ms = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     return REGISTRY_FN("_chain_matmul")(ms, **({} if out is None else {"out": out}))
 
@@ -608,25 +674,38 @@ def _softmax_shape(self, dim, dtype):
     return self._shape, dtype or self.dtype
 
 
-op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", meta=_softmax_shape, method=False,
-   derivative=lambda g, out, dim, self_dtype: T._softmax_backward_data(g, out, dim, self_dtype))
+op(
+    "_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    meta=_softmax_shape,
+    method=False,
+    derivative=lambda g, out, dim, self_dtype: T._softmax_backward_data(g, out, dim, self_dtype),
+)
 
 
-@composite("nn.functional.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
-           "dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False) -> Tensor", out=False)
+@composite(
+    "nn.functional.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
+    "dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False) -> Tensor",
+    out=False,
+)
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row with nothing to attend to gives zeros."""
     q, k, v, mask = query, key, value, attn_mask
     if not q.dtype is k.dtype is v.dtype:
-        raise RuntimeError(f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(q)} key.dtype: "
-                           f"{_c_name(k)} and value.dtype: {_c_name(v)} instead.")
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(q)} key.dtype: "
+            f"{_c_name(k)} and value.dtype: {_c_name(v)} instead."
+        )
     if min(len(q._shape), len(k._shape), len(v._shape)) < 2:
-        raise RuntimeError(f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {len(q._shape)} key.dim: "
-                           f"{len(k._shape)} and value.dim: {len(v._shape)} instead.")
+        raise RuntimeError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {len(q._shape)} key.dim: "
+            f"{len(k._shape)} and value.dim: {len(v._shape)} instead."
+        )
     d = q.dtype
     if attn_mask is not None and attn_mask.dtype not in (dt.bool_, dt.float32, d):
-        raise RuntimeError("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-                           f"{_c_name(attn_mask)} and  query.dtype: {_c_name(q)} instead.")
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{_c_name(attn_mask)} and  query.dtype: {_c_name(q)} instead."
+        )
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if d.category < dt.FLOAT:
@@ -688,8 +767,7 @@ def _cdist_grads(g, x1, x2, p, out, needs):
         return T.zeros_like(x1), T.zeros_like(x2)
     if p == 2:
         w = T.where(out == 0, 0.0, g / out)
-        return (x1 * w.sum(-1, keepdim=True) - T.matmul(w, x2) if needs[0] else None,
-                x2 * w.sum(-2).unsqueeze(-1) - T.matmul(mT(w), x1) if needs[1] else None)
+        return (x1 * w.sum(-1, keepdim=True) - T.matmul(w, x2) if needs[0] else None, x2 * w.sum(-2).unsqueeze(-1) - T.matmul(mT(w), x1) if needs[1] else None)
     diff = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     w = _distance_slope(diff, out.unsqueeze(-1), g.unsqueeze(-1), p)
     return w.sum(-2) if needs[0] else None, -w.sum(-3) if needs[1] else None
@@ -710,12 +788,17 @@ def _distance_slope(diff, dist, g, p):
     return T.where((dist == 0) | (size == 0) if p < 1 else dist == 0, 0.0, slope)
 
 
-op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, method=False,
-   call=lambda prim, x1, x2, p: prim.of(p)(x1, x2))
+op(
+    "_cdist(Tensor x1, Tensor x2, float p) -> Tensor",
+    "Cdist",
+    meta=_cdist_meta,
+    derivative={("x1", "x2"): _cdist_grads},
+    method=False,
+    call=lambda prim, x1, x2, p: prim.of(p)(x1, x2),
+)
 
 
-@composite("cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False,
-           out=False)
+@composite("cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False)
 def cdist(x1, x2, p, compute_mode):
     if compute_mode not in ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
@@ -732,7 +815,7 @@ def cdist(x1, x2, p, compute_mode):
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {_name(x1)} but found {_name(x2)}")
     if x1.dtype in dt.OPMATH:
-        raise NotImplementedError(f'"cdist" not implemented for \'{_name(x1)}\'')
+        raise NotImplementedError(f"\"cdist\" not implemented for '{_name(x1)}'")
     batch = broadcast_shapes(x1._shape[:-2], x2._shape[:-2])
     x1, x2 = (x.expand((*batch, *x._shape[-2:])) for x in (x1, x2))
     if len(batch) < 2:
@@ -767,8 +850,7 @@ def pdist(self, p):
     return T._pdist(self, p)
 
 
-@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", method=False, out=False,
-           alias=("nn.functional.cosine_similarity",))
+@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", method=False, out=False, alias=("nn.functional.cosine_similarity",))
 def cosine_similarity(x1, x2, dim, eps):
     d = dt.promote_types(x1.dtype, x2.dtype)
     if d.category != dt.FLOAT:
@@ -796,11 +878,14 @@ def _cross_prepare(self, other, dim):
     return self.expand(shape), other.expand(shape), d
 
 
-op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", prepare=_cross_prepare,
-   call=lambda prim, a, b, dim: prim.of(dim)(a, b),
-   meta=lambda self, other, dim: (self._shape, self.dtype),
-   derivative={"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim),
-               "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)})
+op(
+    "linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    "Cross",
+    prepare=_cross_prepare,
+    call=lambda prim, a, b, dim: prim.of(dim)(a, b),
+    meta=lambda self, other, dim: (self._shape, self.dtype),
+    derivative={"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)},
+)
 
 
 @composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
@@ -818,7 +903,5 @@ def vecdot(x, y, dim):
         if t.dtype.category < dt.FLOAT:
             raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_name(t)}")
     if x.dtype is not y.dtype:
-        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_name(x)} and y of type "
-                           f"{_name(y)} instead")
+        raise RuntimeError(f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {_name(x)} and y of type {_name(y)} instead")
     return (conj(x) * y).sum(dim)
-

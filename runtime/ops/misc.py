@@ -1,9 +1,11 @@
 """Recurrences as loops over time of dispatched operators (the input is projected for all steps at once), and products of groups."""
+
 from ..op import composite
 from .common import F, T, dt
 from .creation import FUNCTIONS
 
 # one step: (projected input, states, recurrent weight, its bias, LSTM's projection) -> states; the first state is the output
+
 
 def _step_rnn(activation):
     def step(x, states, w_hh, b_hh, w_hr=None):
@@ -23,11 +25,11 @@ def _step_lstm(x, states, w_hh, b_hh, w_hr=None):
 
 
 def _step_gru(x, states, w_hh, b_hh, w_hr=None):
-    h, = states
+    (h,) = states
     size = h.size(1)
     hidden = F.linear(h, w_hh, b_hh)
-    r, z = T.sigmoid(x[:, :2 * size] + hidden[:, :2 * size]).chunk(2, 1)
-    n = T.tanh(T.addcmul(x[:, 2 * size:], r, hidden[:, 2 * size:]))
+    r, z = T.sigmoid(x[:, : 2 * size] + hidden[:, : 2 * size]).chunk(2, 1)
+    n = T.tanh(T.addcmul(x[:, 2 * size :], r, hidden[:, 2 * size :]))
     return (T.lerp(n, h, z),)
 
 
@@ -45,7 +47,7 @@ def _run_direction(step, x, sizes, states, weights, reverse):
     steps = projected.unbind(0) if sizes is None else projected.split(sizes)
     outputs, ended = [], []
     if sizes is not None and reverse:  # sequences start as the batch grows
-        later, states = states, [s[:sizes[-1]] for s in states]
+        later, states = states, [s[: sizes[-1]] for s in states]
     for x_t in reversed(steps) if reverse else steps:
         n, running = x_t.size(0), states[0].size(0)
         if n > running:
@@ -83,7 +85,7 @@ def _grouped(params, has_biases, count):
     """The flat weights as the five of each layer and direction, None for those that it lacks."""
     n = len(params) // count
     for i in range(0, n * count, n):
-        w = list(params[i:i + n])
+        w = list(params[i : i + n])
         biases = w[2:4] if has_biases else [None, None]
         rest = w[4:] if has_biases else w[2:]
         yield [*w[:2], *biases, rest[0] if rest else None]
@@ -100,8 +102,7 @@ def _declare(name, mode):
 
     @composite(f"{name}.input(Tensor input, {hx}, {rest}, bool batch_first) -> {out}", out=False)
     def padded(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-        x, states = layers(input.transpose(0, 1) if batch_first else input, None, hx, params, has_biases, num_layers, dropout, train,
-                           bidirectional)
+        x, states = layers(input.transpose(0, 1) if batch_first else input, None, hx, params, has_biases, num_layers, dropout, train, bidirectional)
         return (x.transpose(0, 1) if batch_first else x, *states)
 
     @composite(f"{name}.data(Tensor data, Tensor batch_sizes, {hx}, {rest}) -> {out}", out=False)
@@ -109,8 +110,7 @@ def _declare(name, mode):
         x, states = layers(data, batch_sizes.tolist(), *a)
         return (x, *states)
 
-    @composite(f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
-               f"{out if pair else 'Tensor'}", out=False)
+    @composite(f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {out if pair else 'Tensor'}", out=False)
     def cell(input, hx, w_ih, w_hh, b_ih, b_hh):
         states = MODES[mode][1](F.linear(input, w_ih, b_ih), hx if pair else (hx,), w_hh, b_hh)
         return states if pair else states[0]
@@ -150,24 +150,28 @@ def _grouped_mm(a, b, offs, bias, out_dtype):
         return T.stack([a[:, i:j] @ b[i:j] for i, j in parts])
     if flat_a:
         tail = a._shape[0] - (ends[-1] if ends else 0)
-        return T.cat([a[i:j] @ w for (i, j), w in zip(parts, b)] + [T.zeros((tail, b._shape[-1]), dtype=a.dtype,
-                                                                            device=a.device)] * (tail > 0))
+        return T.cat([a[i:j] @ w for (i, j), w in zip(parts, b)] + [T.zeros((tail, b._shape[-1]), dtype=a.dtype, device=a.device)] * (tail > 0))
     return T.cat([w @ b[:, i:j] for (i, j), w in zip(parts, a)], 1)
 
 
-@composite("nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> "
-           "Tensor", out=False)
+@composite("nn.functional.grouped_mm(Tensor mat_a, Tensor mat_b, *, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", out=False)
 def grouped_mm(*args):
     return _grouped_mm(*args)
 
 
-composite("_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", method=False,
-          out=False)(_grouped_mm)
+composite("_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", method=False, out=False)(
+    _grouped_mm
+)
 
 
 # ------------------------------------------------------------------------------------------------ optimizers
-@composite("_adam_(Tensor self, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, float weight1, float beta2, float weight2, float root, float eps, "
-           "float step_size, float keep) -> Tensor", out=False, method=False, mutates=(0, 0, 2, 3))
+@composite(
+    "_adam_(Tensor self, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, float weight1, float beta2, float weight2, float root, float eps, "
+    "float step_size, float keep) -> Tensor",
+    out=False,
+    method=False,
+    mutates=(0, 0, 2, 3),
+)
 def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, step_size, keep):
     """One step of Adam for one parameter, in place: self *= keep, the averages, self -= step_size * exp_avg / (sqrt(exp_avg_sq) / root + eps)."""
     self.mul_(keep)
@@ -224,8 +228,12 @@ def record_stream(self, s):
     raise NotImplementedError(f'"record_stream" is not implemented for device {self.device}')
 
 
-@composite("_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? "
-           "out_dtype=None, bool use_fast_accum=False) -> Tensor", method=False, out=False)
+@composite(
+    "_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? "
+    "out_dtype=None, bool use_fast_accum=False) -> Tensor",
+    method=False,
+    out=False,
+)
 def scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum):
     if not all(t.dtype.name.startswith("float8") for t in (self, mat2)):
         raise RuntimeError(f"_scaled_mm: expected matrices of float8 types, got {self.dtype} and {mat2.dtype}")

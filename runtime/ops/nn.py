@@ -1,4 +1,5 @@
 """Functions of networks: embeddings, padding, shuffles, distances, attention."""
+
 import math
 import warnings
 
@@ -15,8 +16,10 @@ GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 # ------------------------------------------------------------------------------------------------ embeddings
 def _check_indices(indices, name="indices", fn="embedding"):
     if indices.dtype not in (dt.int64, dt.int32):
-        raise RuntimeError(f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but got "
-                           f"{indices.type()} instead (while checking arguments for {fn})")
+        raise RuntimeError(
+            f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but got "
+            f"{indices.type()} instead (while checking arguments for {fn})"
+        )
 
 
 def _embedding_meta(weight, indices, *_):
@@ -31,6 +34,7 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq, s
         if scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
         from .sparse import rows_gradient
+
         return rows_gradient(g, weight_shape, indices, padding_idx)
     return _dense_backward.call(g, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
@@ -40,12 +44,21 @@ def _dense_double(g, indices, padding_idx):
     return out if padding_idx < 0 else out.masked_fill((indices == padding_idx).unsqueeze(-1), 0)
 
 
-op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", "Embedding",
-   call=lambda p, weight, indices, *_: p(indices, weight), meta=_embedding_meta, derivative={"weight": _embedding_grad}, opmath=False,
-   out=False)
-_dense_backward = op("_C.embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool "
-                     "scale_grad_by_freq) -> Tensor", "EmbeddingDenseBackward", derivative={"grad_output": _dense_double},
-                     meta=lambda g, indices, n, *_: ((n, g._shape[-1]), g.dtype))
+op(
+    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    "Embedding",
+    call=lambda p, weight, indices, *_: p(indices, weight),
+    meta=_embedding_meta,
+    derivative={"weight": _embedding_grad},
+    opmath=False,
+    out=False,
+)
+_dense_backward = op(
+    "_C.embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
+    "EmbeddingDenseBackward",
+    derivative={"grad_output": _dense_double},
+    meta=lambda g, indices, n, *_: ((n, g._shape[-1]), g.dtype),
+)
 
 
 def _renorm(weight, indices, max_norm, norm_type):
@@ -72,8 +85,11 @@ def _padding_index(padding_idx, rows):
     return padding_idx % rows
 
 
-@composite("nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
-           "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", out=False)
+@composite(
+    "nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
+    "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    out=False,
+)
 def embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse):
     if len(weight._shape) != 2:
         raise RuntimeError("'weight' must be 2-D")
@@ -95,9 +111,15 @@ def _one_hot_args(self, num_classes):
     return self, num_classes
 
 
-op("nn.functional.one_hot(Tensor self, int num_classes=-1) -> Tensor", "OneHotExt", prepare=_one_hot_args, out=False,
-   alias=("_C._nn.one_hot",),
-   meta=lambda self, num_classes: ((*self._shape, num_classes), dt.int64), call=lambda p, self, n: p.of(-1)(self, n, 1, 0))
+op(
+    "nn.functional.one_hot(Tensor self, int num_classes=-1) -> Tensor",
+    "OneHotExt",
+    prepare=_one_hot_args,
+    out=False,
+    alias=("_C._nn.one_hot",),
+    meta=lambda self, num_classes: ((*self._shape, num_classes), dt.int64),
+    call=lambda p, self, n: p.of(-1)(self, n, 1, 0),
+)
 
 
 # ------------------------------------------------------------------------------------------------ padding
@@ -106,21 +128,30 @@ def _pad_meta(self, pad, value):
     if len(pad) % 2:
         raise RuntimeError("Length of pad must be even but instead it equals " + str(len(pad)))
     if len(pad) > 2 * n:
-        raise RuntimeError(f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
-                           f"while the input has {n} dimensions.")
+        raise RuntimeError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} while the input has {n} dimensions."
+        )
     shape = list(self._shape)
     for i in range(len(pad) // 2):
         d, a, b = n - 1 - i, pad[2 * i], pad[2 * i + 1]
         shape[d] += a + b
         if shape[d] < 0:
-            raise RuntimeError(f"The input size {self._shape[d]}, plus negative padding {a} and {b} resulted in a negative output size, "
-                               f"which is invalid. Check dimension {d} of your input.")
+            raise RuntimeError(
+                f"The input size {self._shape[d]}, plus negative padding {a} and {b} resulted in a negative output size, "
+                f"which is invalid. Check dimension {d} of your input."
+            )
     check_number(value, self.dtype)
     return tuple(shape), self.dtype
 
 
-op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", "ConstantPadND", meta=_pad_meta, opmath=False, method=False,
-   derivative=lambda g, pad: T.constant_pad_nd(g, [-p for p in pad], 0))
+op(
+    "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+    "ConstantPadND",
+    meta=_pad_meta,
+    opmath=False,
+    method=False,
+    derivative=lambda g, pad: T.constant_pad_nd(g, [-p for p in pad], 0),
+)
 
 
 def _pad_edge(x, dim, a, b, mode):
@@ -131,8 +162,9 @@ def _pad_edge(x, dim, a, b, mode):
         x, n, a, b = x.narrow(dim, low - a, n + a + b - low - high), n + a + b - low - high, low, high
     if mode == "reflect":
         if low >= n or high >= n:
-            raise RuntimeError("Padding size should be less than the corresponding input dimension, but got: padding "
-                               f"({a}, {b}) at dimension {dim} of input {list(x._shape)}")
+            raise RuntimeError(
+                f"Padding size should be less than the corresponding input dimension, but got: padding ({a}, {b}) at dimension {dim} of input {list(x._shape)}"
+            )
         first, last = x.narrow(dim, 1, low).flip(dim), x.narrow(dim, n - 1 - high, high).flip(dim)
     elif mode == "circular":
         if low > n or high > n:
@@ -145,8 +177,7 @@ def _pad_edge(x, dim, a, b, mode):
         size[dim] = high
         last = x.narrow(dim, n - 1, 1).expand(size)
     if n + a + b < 1:
-        raise RuntimeError(f"input (size: {n}) is too small for the padding ({a}, {b}) along dimension {dim}: the calculated output size "
-                           f"is {n + a + b}")
+        raise RuntimeError(f"input (size: {n}) is too small for the padding ({a}, {b}) along dimension {dim}: the calculated output size is {n + a + b}")
     parts = [p for p, k in ((first, low), (x, 1), (last, high)) if k]
     y = T.cat(parts, dim) if len(parts) > 1 else x
     return y.narrow(dim, max(-a, 0), n + a + b) if a < 0 or b < 0 else y
@@ -158,8 +189,9 @@ def pad(input, pad, mode, value):
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * n:
-        raise RuntimeError(f"Padding length should be less than or equal to two times the input dimension but got padding length "
-                           f"{len(pad)} and input of dimension {n}")
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of dimension {n}"
+        )
     if mode == "constant":
         return keep_format(T.constant_pad_nd(input, pad, float(value or 0)), input)
     if value is not None and value != 0:
@@ -171,9 +203,11 @@ def pad(input, pad, mode, value):
         raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
     if mode != "circular":
         only(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d", input, dt.INT, dt.FLOAT, dt.COMPLEX)
-    if 0 in input._shape[n - k - (n == k + 1):]:
-        raise RuntimeError(f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
-                           f"for input, but got: {list(input._shape)}")
+    if 0 in input._shape[n - k - (n == k + 1) :]:
+        raise RuntimeError(
+            f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"for input, but got: {list(input._shape)}"
+        )
     out = input
     for i in range(k):
         out = _pad_edge(out, n - 1 - i, pad[2 * i], pad[2 * i + 1], mode) if pad[2 * i] or pad[2 * i + 1] else out
@@ -200,8 +234,10 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
     """(bags, bag of every index, sizes of the bags, index of every maximum) as torch.embedding_bag gives them."""
     _check_indices(indices, fn="embedding_bag")
     if not weight.is_floating_point():
-        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
-                           f"but got {weight.type()} instead (while checking arguments for embedding_bag)")
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
+            f"but got {weight.type()} instead (while checking arguments for embedding_bag)"
+        )
     rows, count = weight._shape[0], indices.numel()
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
@@ -212,8 +248,7 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
     if not offsets.is_meta and offsets.numel():
         first, last = offsets[0].item(), offsets[-1].item()
         if first:
-            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
-                               f"got {first}")
+            raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {first}")
         if last > count:
             raise RuntimeError(f"offsets[-1] can not be greater than input's length {count} but got offsets[-1] of {last}")
     starts = offsets[:-1] if include_last else offsets
@@ -251,30 +286,40 @@ def _largest(x, indices, starts, count, kept, sizes):
     return values.masked_fill(empty, 0), top.masked_fill(empty, 0)
 
 
-@composite("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
-           "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> (Tensor, Tensor, Tensor, Tensor)",
-           out=False)
+@composite(
+    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+    "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> (Tensor, Tensor, Tensor, Tensor)",
+    out=False,
+)
 def embedding_bag(*args):
     return _bags(*args)
 
 
-@composite("nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, "
-           "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool "
-           "include_last_offset=False, int? padding_idx=None) -> Tensor", out=False)
-def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
-                    padding_idx):
+@composite(
+    "nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, "
+    "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool "
+    "include_last_offset=False, int? padding_idx=None) -> Tensor",
+    out=False,
+)
+def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
     if weight.dtype is dt.int64 and input.is_floating_point():
-        warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
-                      "and should now be `embedding_bag(input, weight, ...)`.", stacklevel=3)
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
+            "and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=3,
+        )
         weight, input = input, weight
     if per_sample_weights is not None and input._shape != per_sample_weights._shape:
-        raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then it must have the same "
-                         f"shape as the input ({input.size()})")
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then it must have the same shape as the input ({input.size()})"
+        )
     n = len(input._shape)
     if n == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
-                             f"However, found offsets of type {type(offsets)}")
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
+                f"However, found offsets of type {type(offsets)}"
+            )
         bags, length = input._shape
         offsets = T.arange(bags, dtype=input.dtype, device=input.device) * length
         input = input.reshape(-1)
@@ -295,10 +340,11 @@ def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_f
     if max_norm is not None:
         _renorm(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-                                  f"(got mode='{mode}'). Please open a feature request on GitHub.")
-    return _bags(weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, per_sample_weights, include_last_offset,
-                 padding_idx)[0]
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    return _bags(weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, per_sample_weights, include_last_offset, padding_idx)[0]
 
 
 # ------------------------------------------------------------------------------------------------ attention
@@ -323,11 +369,9 @@ def _check_ranks(query, key, value, padding_mask, mask, heads):
     n = query.dim()
     _require(n in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor")
     kind = f"For {'batched' if n == 3 else 'unbatched'} ({n}-D) `query`, expected"
-    _require(key.dim() == n and value.dim() == n, f"{kind} `key` and `value` to be {n}-D but found {key.dim()}-D and {value.dim()}-D "
-                                                  f"tensors respectively")
+    _require(key.dim() == n and value.dim() == n, f"{kind} `key` and `value` to be {n}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively")
     if padding_mask is not None:
-        _require(padding_mask.dim() == n - 1, f"{kind} `key_padding_mask` to be `None` or {n - 1}-D but found {padding_mask.dim()}-D "
-                                              f"tensor instead")
+        _require(padding_mask.dim() == n - 1, f"{kind} `key_padding_mask` to be `None` or {n - 1}-D but found {padding_mask.dim()}-D tensor instead")
     if mask is not None:
         _require(mask.dim() in (2, 3), f"{kind} `attn_mask` to be `None`, 2-D or 3-D but found {mask.dim()}-D tensor instead")
         shape = (heads, query._shape[0], key._shape[0])
@@ -350,16 +394,42 @@ def _projections(inputs, weights, bias):
     return [F.linear(x, w, b) for x, w, b in zip(inputs, weights, (None,) * 3 if bias is None else bias.chunk(3))]
 
 
-@composite("nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, "
-           "Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor "
-           "out_proj_weight, "
-           "Tensor? out_proj_bias, bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, "
-           "bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, "
-           "Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> Any", out=False)
-def multi_head_attention_forward(query, key, value, embed_dim, heads, in_weight, in_bias, bias_k, bias_v, add_zero_attn, dropout_p,
-                                 out_weight, out_bias,
-                                 training, padding_mask, need_weights, mask, separate, q_weight, k_weight, v_weight, static_k, static_v,
-                                 average, is_causal):
+@composite(
+    "nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, "
+    "Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor "
+    "out_proj_weight, "
+    "Tensor? out_proj_bias, bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, "
+    "bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, "
+    "Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> Any",
+    out=False,
+)
+def multi_head_attention_forward(
+    query,
+    key,
+    value,
+    embed_dim,
+    heads,
+    in_weight,
+    in_bias,
+    bias_k,
+    bias_v,
+    add_zero_attn,
+    dropout_p,
+    out_weight,
+    out_bias,
+    training,
+    padding_mask,
+    need_weights,
+    mask,
+    separate,
+    q_weight,
+    k_weight,
+    v_weight,
+    static_k,
+    static_v,
+    average,
+    is_causal,
+):
     batched = _check_ranks(query, key, value, padding_mask, mask, heads)
     if not batched:
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
@@ -368,8 +438,9 @@ def multi_head_attention_forward(query, key, value, embed_dim, heads, in_weight,
     source = key._shape[0]
     padding_mask = canonical_mask(padding_mask, "key_padding_mask", None if mask is None else mask.dtype, "attn_mask", query.dtype)
     if is_causal and mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-                           "`generate_square_subsequent_mask` to create this mask.")
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method `generate_square_subsequent_mask` to create this mask."
+        )
     if is_causal and padding_mask is None and not need_weights:
         mask = None
     else:
@@ -379,8 +450,7 @@ def multi_head_attention_forward(query, key, value, embed_dim, heads, in_weight,
     _require(width % heads == 0, f"embed_dim {width} not divisible by num_heads {heads}")
     size = width // heads
     if separate:
-        _require(key._shape[:2] == value._shape[:2], f"key's sequence and batch dims {key.size()[:2]} do not match value's "
-                                                     f"{value.size()[:2]}")
+        _require(key._shape[:2] == value._shape[:2], f"key's sequence and batch dims {key.size()[:2]} do not match value's {value.size()[:2]}")
         for name, w in (("q", q_weight), ("k", k_weight), ("v", v_weight)):
             _require(w is not None, f"use_separate_proj_weight is True but {name}_proj_weight is None")
         q, k, v = _projections((query, key, value), (q_weight, k_weight, v_weight), in_bias)
@@ -393,8 +463,7 @@ def multi_head_attention_forward(query, key, value, embed_dim, heads, in_weight,
         if mask._shape != want:
             raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.size()}, but should be {want}.")
         mask = mask.unsqueeze(0) if mask.dim() == 2 else mask
-    _require((bias_k is None) == (bias_v is None), f"bias_{'k' if bias_v is None else 'v'} is set but "
-                                                   f"bias_{'v' if bias_v is None else 'k'} is None")
+    _require((bias_k is None) == (bias_v is None), f"bias_{'k' if bias_v is None else 'v'} is set but bias_{'v' if bias_v is None else 'k'} is None")
     if bias_k is not None:
         _require(static_k is None, "bias cannot be added to static key.")
         _require(static_v is None, "bias cannot be added to static value.")

@@ -1,4 +1,5 @@
 """Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a formula."""
+
 from ..autograd import MODE
 from ..op import composite, op
 from .common import F, T, dt, numel, only
@@ -9,8 +10,9 @@ def _share_dtype(x, *params):
     """All in one dtype, or float32 parameters of a half type's input."""
     for p in params:
         if p is not None and p.dtype is not x.dtype and not (p.dtype is dt.float32 and x.dtype in dt.OPMATH):
-            raise RuntimeError("mixed dtype (CPU): " + ("all inputs must share same datatype." if p.dtype is dt.float32 else
-                                                        "expect parameter to have scalar type of Float"))
+            raise RuntimeError(
+                "mixed dtype (CPU): " + ("all inputs must share same datatype." if p.dtype is dt.float32 else "expect parameter to have scalar type of Float")
+            )
 
 
 def _half_of(x, weight):
@@ -22,9 +24,12 @@ def _shaped(p, shape):
 
 
 # ------------------------------------------------------------------------------------------------ the shared derivative
-_fused = op("_C.norm_backward(Tensor g, Tensor x, Tensor? mean, Tensor rstd, Tensor? weight, int[] stats, int[] params, bool affine) -> "
-            "Tensor[]", meta=lambda g, x, mean, rstd, weight, stats, params, affine:
-            [(x._shape, x.dtype)] + [(tuple(1 if d in params else s for d, s in enumerate(x._shape)), x.dtype)] * 2 * affine)
+_fused = op(
+    "_C.norm_backward(Tensor g, Tensor x, Tensor? mean, Tensor rstd, Tensor? weight, int[] stats, int[] params, bool affine) -> Tensor[]",
+    meta=lambda g, x, mean, rstd, weight, stats, params, affine: (
+        [(x._shape, x.dtype)] + [(tuple(1 if d in params else s for d, s in enumerate(x._shape)), x.dtype)] * 2 * affine
+    ),
+)
 
 
 def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
@@ -43,7 +48,7 @@ def norm_backward(gs, x, mean, rstd, weight, stats, params, needs):
     gx = gw = gb = None
     if g is not None:
         gx, gw, gb = formula(g, x, mean, rstd, weight, stats, params, True)
-    for extra in (None if gm is None else gm / n, None if gr is None else gr * (-1 / n) * rstd ** 2 * normal(x, mean, rstd)):
+    for extra in (None if gm is None else gm / n, None if gr is None else gr * (-1 / n) * rstd**2 * normal(x, mean, rstd)):
         if extra is not None:
             gx = extra.expand(x._shape) if gx is None else gx + extra
     return gx, gw, gb
@@ -69,23 +74,29 @@ def formula(g, x, mean, rstd, weight, stats, params, affine):
         gx = gx - xh * (rstd * (d * xh).mean(stats, True))
         gx = gx if mean is None else gx - rstd * d.mean(stats, True)
     if not params:  # each element has a weight of its own
-        return (gx, g * xh, g)[:1 + 2 * affine]
-    return (gx, (g * xh).sum(params, True), g.sum(params, True))[:1 + 2 * affine]
+        return (gx, g * xh, g)[: 1 + 2 * affine]
+    return (gx, (g * xh).sum(params, True), g.sum(params, True))[: 1 + 2 * affine]
 
 
 # ------------------------------------------------------------------------------------------------ layer and rms
 def _check_layer(x, normalized_shape, weight, bias):
     k = len(normalized_shape)
     if k < 1:
-        raise RuntimeError(f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-                           f"normalized_shape = {list(normalized_shape)}")
+        raise RuntimeError(
+            f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            f"normalized_shape = {list(normalized_shape)}"
+        )
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and p._shape != tuple(normalized_shape):
-            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(p._shape)} and "
-                               f"normalized_shape = {list(normalized_shape)}")
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(p._shape)} and "
+                f"normalized_shape = {list(normalized_shape)}"
+            )
     if tuple(x._shape[-k:]) != tuple(normalized_shape) or len(x._shape) < k:
-        raise RuntimeError(f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
-                           f"{', '.join(map(str, normalized_shape))}], but got input of size{list(x._shape)}")
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, normalized_shape))}], but got input of size{list(x._shape)}"
+        )
     return (*x._shape[:-k], *(1,) * k)
 
 
@@ -103,20 +114,24 @@ def _layer_backward(g, input, normalized_shape, weight, eps, out1, out2, needs):
     return gx, _shaped(gw, normalized_shape), _shaped(gb, normalized_shape)
 
 
-native_layer_norm = op("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, "
-                       "Tensor, Tensor)",
-                       "LayerNormExt", meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False,
-                       non_differentiable=(1, 2))
+native_layer_norm = op(
+    "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    "LayerNormExt",
+    meta=_layer_meta,
+    derivative={("input", "weight", "bias"): _layer_backward},
+    out=False,
+    non_differentiable=(1, 2),
+)
 
 
-@composite("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
-           "cudnn_enable=True) -> Tensor", out=False)
+@composite(
+    "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor", out=False
+)
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     return native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
 
 
-@composite("nn.functional.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> "
-           "Tensor", out=False)
+@composite("nn.functional.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", out=False)
 def f_layer_norm(input, normalized_shape, weight, bias, eps):
     return native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
 
@@ -127,18 +142,21 @@ def _rms_meta(x, normalized_shape, weight, eps):
 
 def _rms_backward(gs, input, normalized_shape, weight, out1, needs):
     n, k = len(input._shape), len(normalized_shape)
-    gx, gw, _ = norm_backward((gs[0], None, gs[1] if len(gs) > 1 else None), input, None, out1, weight, range(n - k, n), range(n - k),
-                              (*needs, False))
+    gx, gw, _ = norm_backward((gs[0], None, gs[1] if len(gs) > 1 else None), input, None, out1, weight, range(n - k, n), range(n - k), (*needs, False))
     return gx, _shaped(gw, normalized_shape)
 
 
-_rms = op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", "RmsNorm",
-          meta=_rms_meta,
-          call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight), derivative={("input", "weight"): _rms_backward}, out=False)
+_rms = op(
+    "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+    "RmsNorm",
+    meta=_rms_meta,
+    call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight),
+    derivative={("input", "weight"): _rms_backward},
+    out=False,
+)
 
 
-@composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", out=False,
-           alias=("nn.functional.rms_norm",))
+@composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", out=False, alias=("nn.functional.rms_norm",))
 def rms_norm(input, normalized_shape, weight, eps):
     only("rms_norm", input, dt.FLOAT, dt.COMPLEX)
     if eps is None:
@@ -154,12 +172,15 @@ def rms_norm(input, normalized_shape, weight, eps):
 # ------------------------------------------------------------------------------------------------ groups
 def _group_meta(x, weight, bias, N, C, HxW, group, eps):
     if C % group:
-        raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(x._shape)} "
-                           f"and num_groups={group}")
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(x._shape)} and num_groups={group}"
+        )
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (len(p._shape) != 1 or p._shape[0] != C):
-            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                               f"{list(p._shape)} and input of shape {list(x._shape)}")
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(p._shape)} and input of shape {list(x._shape)}"
+            )
     _share_dtype(x, weight, bias)
     d = _half_of(x, weight)
     return [(x._shape, x.dtype), ((N, group), d), ((N, group), d)]
@@ -168,15 +189,20 @@ def _group_meta(x, weight, bias, N, C, HxW, group, eps):
 def _group_backward(gs, input, weight, N, C, HxW, group, out1, out2, needs):
     shape, per = (N, group, C // group, HxW), (1, group, C // group, 1)
     wide = [None if g is None else g.reshape(shape if k == 0 else (N, group, 1, 1)) for k, g in enumerate(gs)]
-    gx, gw, gb = norm_backward(wide, input.reshape(shape), out1.reshape(N, group, 1, 1), out2.reshape(N, group, 1, 1), _shaped(weight, per),
-                               (2, 3), (0, 3), needs)
+    gx, gw, gb = norm_backward(
+        wide, input.reshape(shape), out1.reshape(N, group, 1, 1), out2.reshape(N, group, 1, 1), _shaped(weight, per), (2, 3), (0, 3), needs
+    )
     return gx.reshape(input._shape), _shaped(gw, (C,)), _shaped(gb, (C,))
 
 
-native_group_norm = op("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) "
-                       "-> (Tensor, Tensor, Tensor)", "GroupNorm", meta=_group_meta,
-                       derivative={("input", "weight", "bias"): _group_backward}, out=False,
-                       call=lambda p, x, weight, bias, N, C, HxW, group, eps: p(x, group, weight, bias, eps))
+native_group_norm = op(
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    "GroupNorm",
+    meta=_group_meta,
+    derivative={("input", "weight", "bias"): _group_backward},
+    out=False,
+    call=lambda p, x, weight, bias, N, C, HxW, group, eps: p(x, group, weight, bias, eps),
+)
 
 
 def _group_norm(input, num_groups, weight, bias, eps):
@@ -188,14 +214,12 @@ def _group_norm(input, num_groups, weight, bias, eps):
     return keep_format(native_group_norm.call(input.contiguous(), weight, bias, n, c, numel(input._shape[2:]), num_groups, eps)[0], input)
 
 
-@composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> "
-           "Tensor", out=False)
+@composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", out=False)
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     return _group_norm(input, num_groups, weight, bias, eps)
 
 
-@composite("nn.functional.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-           out=False)
+@composite("nn.functional.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", out=False)
 def f_group_norm(input, num_groups, weight, bias, eps):
     if len(input._shape) >= 2 and num_groups > 0:
         size = (numel(input._shape[:2]) // num_groups, num_groups, *input._shape[2:])
@@ -222,14 +246,20 @@ def _batch_backward(g, input, weight, running_mean, running_var, training, eps, 
     n = len(input._shape)
     per, dims = (1, -1, *(1,) * (n - 2)), (0, *range(2, n))
     mean, rstd = _stats(input, dims, eps, out1, out2) if training else (running_mean, (running_var + eps).rsqrt())
-    gx, gw, gb = norm_backward((g,), input, mean.reshape(per), rstd.reshape(per), _shaped(weight, per), dims if training else (), dims,
-                               needs)
+    gx, gw, gb = norm_backward((g,), input, mean.reshape(per), rstd.reshape(per), _shaped(weight, per), dims if training else (), dims, needs)
     return gx, _shaped(gw, (-1,)), _shaped(gb, (-1,))
 
 
-_native_batch_norm = op("_C.native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
-                        "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", "BatchNormExt", meta=_batch_meta, out=False,
-                        empty_ok=True, derivative={("input", "weight", "bias"): _batch_backward}, non_differentiable=(1, 2))
+_native_batch_norm = op(
+    "_C.native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+    "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    "BatchNormExt",
+    meta=_batch_meta,
+    out=False,
+    empty_ok=True,
+    derivative={("input", "weight", "bias"): _batch_backward},
+    non_differentiable=(1, 2),
+)
 
 
 def _native(input, weight, bias, running_mean, running_var, training, momentum, eps):
@@ -252,32 +282,45 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
     return keep_format(out[0], input), *out[1:]
 
 
-@composite("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
-           "momentum, float eps) -> (Tensor, Tensor, Tensor)")
+@composite(
+    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
+    "momentum, float eps) -> (Tensor, Tensor, Tensor)"
+)
 def native_batch_norm(*args):
     return _native(*args)
 
 
-@composite("_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, "
-           "float momentum, float eps) -> (Tensor, Tensor, Tensor)", out=False)
+@composite(
+    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, "
+    "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    out=False,
+)
 def _native_batch_norm_legit(*args):
     return _native(*args)
 
 
-@composite("_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) "
-           "-> (Tensor, Tensor, Tensor)", out=False)
+@composite(
+    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    out=False,
+)
 def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
     return _native(input, weight, bias, None, None, training, momentum, eps)
 
 
-@composite("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
-           "momentum, float eps, bool cudnn_enabled) -> Tensor", out=False)
+@composite(
+    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
+    "momentum, float eps, bool cudnn_enabled) -> Tensor",
+    out=False,
+)
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     return _native(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
-@composite("nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
-           "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", out=False)
+@composite(
+    "nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
+    "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
+    out=False,
+)
 def f_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
     if eps <= 0:
         raise ValueError(f"batch_norm eps must be positive, but got {eps}")
@@ -287,8 +330,11 @@ def f_batch_norm(input, running_mean, running_var, weight, bias, training, momen
 
 
 # ------------------------------------------------------------------------------------------------ instances, neighbours
-@composite("instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, "
-           "float momentum, float eps, bool cudnn_enabled) -> Tensor", out=False)
+@composite(
+    "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, "
+    "float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    out=False,
+)
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
     """Batch normalisation in which every sample is a batch of its own."""
     if not use_input_stats and (running_mean is None or running_var is None):
@@ -303,16 +349,18 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     return out.reshape(shape)
 
 
-@composite("nn.functional.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? "
-           "bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", out=False)
+@composite(
+    "nn.functional.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? "
+    "bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
+    out=False,
+)
 def f_instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
     if use_input_stats and numel(input._shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
     return instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
-@composite("nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
-           out=False)
+@composite("nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", out=False)
 def local_response_norm(input, size, alpha, beta, k):
     n = len(input._shape)
     if n < 3:

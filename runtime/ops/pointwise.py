@@ -1,4 +1,5 @@
 """Elementwise arithmetic, comparisons and mathematical functions."""
+
 import cmath
 import math
 
@@ -22,8 +23,10 @@ def zero(g):
 
 def no_derivative(message, error=NotImplementedError):
     """A formula for what PyTorch records and cannot differentiate."""
+
     def formula(g):
         raise error(message)
+
     return formula
 
 
@@ -35,6 +38,7 @@ def refuse(kind, error=NotImplementedError, **messages):
         if common.category in barred:
             raise error(barred[common.category].replace("DTYPE", f"'{dt.scalar_name(common)}'"))
         return promoted(kind, common)
+
     return promote
 
 
@@ -46,11 +50,12 @@ def cpu(name, *categories):
 # ------------------------------------------------------------------------------------------------ arithmetic
 def _no_bool_sub(common, self, other, *rest):
     if all(dtype_of(x) is dt.bool_ for x in (self, other)):
-        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-                           "instead.")
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
     if any(isinstance(x, Tensor) and x.dtype is dt.bool_ or x.__class__ is bool for x in (self, other)):
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
-                           "the `~` or `logical_not()` operator instead.")
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
     return common, common
 
 
@@ -68,14 +73,28 @@ def _fold_alpha(self, other, alpha):
     return self, other * alpha, 1
 
 
-op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, promote=DEFAULT, prepare=_fold_alpha,
-   alpha=True,
-   derivative={"self": lambda g: g, "other": lambda g: g})
-op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, promote=_no_bool_sub,
-   prepare=_fold_alpha, alpha=True,
-   derivative={"self": lambda g: g, "other": lambda g: -g}, alias=("subtract",))
-_rsub = op("_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, **HIDDEN,
-           derivative={"self": lambda g: g, "other": lambda g: -g})
+op(
+    "add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+    "Add",
+    numbers=True,
+    promote=DEFAULT,
+    prepare=_fold_alpha,
+    alpha=True,
+    derivative={"self": lambda g: g, "other": lambda g: g},
+)
+op(
+    "sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+    "Sub",
+    numbers=True,
+    promote=_no_bool_sub,
+    prepare=_fold_alpha,
+    alpha=True,
+    derivative={"self": lambda g: g, "other": lambda g: -g},
+    alias=("subtract",),
+)
+_rsub = op(
+    "_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, **HIDDEN, derivative={"self": lambda g: g, "other": lambda g: -g}
+)
 
 
 @composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", method=False)
@@ -83,22 +102,41 @@ def rsub(self, other, alpha):
     return _rsub.call(other, self if alpha == 1 else self * alpha)
 
 
-op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",),
-   derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)})
-_div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT,
-          derivative={"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)})
-_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True,
-                   promote=cpu("div_floor_cpu", "bool", "complex"), derivative={
-    k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")})
-_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", numbers=True,
-                method=False,
-                promote=lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common),
-                inplace=False, derivative={"self": zero, "other": zero})
+op(
+    "mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Mul",
+    numbers=True,
+    promote=DEFAULT,
+    alias=("multiply",),
+    derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)},
+)
+_div = op(
+    "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Div",
+    numbers=True,
+    promote=INT_TO_FLOAT,
+    derivative={"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)},
+)
+_floor_divide = op(
+    "floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "FloorDiv",
+    numbers=True,
+    promote=cpu("div_floor_cpu", "bool", "complex"),
+    derivative={k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")},
+)
+_div_round = op(
+    "_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor",
+    "DivMod",
+    numbers=True,
+    method=False,
+    promote=lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common),
+    inplace=False,
+    derivative={"self": zero, "other": zero},
+)
 
 
 # PyTorch rounds a quotient of half types before it cuts off the fraction
-_trunc_quotient = op("_trunc_quotient(Tensor self, Tensor other) -> Tensor", promote=DEFAULT, opmath=False, **HIDDEN,
-                     derivative={"self": zero, "other": zero})
+_trunc_quotient = op("_trunc_quotient(Tensor self, Tensor other) -> Tensor", promote=DEFAULT, opmath=False, **HIDDEN, derivative={"self": zero, "other": zero})
 
 
 @composite("div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div)
@@ -117,16 +155,33 @@ def true_divide(self, other):
     return _div.call(self, other)
 
 
-op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=cpu("remainder_cpu", "bool", "complex"),
-   derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")})
-op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", promote=cpu("fmod_cpu", "bool", "complex"),
-   derivative={"self": lambda g: g, "other": lambda g, self, other: -g * T.div(self, other, rounding_mode="trunc")})
+op(
+    "remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "RemainderTensorTensor",
+    promote=cpu("remainder_cpu", "bool", "complex"),
+    derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")},
+)
+op(
+    "fmod(Tensor self, Tensor|Scalar other) -> Tensor",
+    "FmodTensor",
+    promote=cpu("fmod_cpu", "bool", "complex"),
+    derivative={"self": lambda g: g, "other": lambda g, self, other: -g * T.div(self, other, rounding_mode="trunc")},
+)
 op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bool", "float", "complex"))
 op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"))
 
-op("neg(Tensor self) -> Tensor", "Neg", derivative=lambda g: -g, alias=("negative",), promote=refuse(
-    DEFAULT, RuntimeError, bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-    "the `~` or `logical_not()` operator instead."))
+op(
+    "neg(Tensor self) -> Tensor",
+    "Neg",
+    derivative=lambda g: -g,
+    alias=("negative",),
+    promote=refuse(
+        DEFAULT,
+        RuntimeError,
+        bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+        "the `~` or `logical_not()` operator instead.",
+    ),
+)
 
 
 @composite("positive(Tensor self) -> Tensor")
@@ -155,13 +210,24 @@ def _pow_promote(common, self, exponent):
 
 
 # plain_attrs: what the numbers are changes neither the promotion nor the checks, so the short way may leave these out
-_pow_scalar = op("_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", **HIDDEN, plain_attrs=True,
-                 promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
-                 derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(
-                     self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent))
-_pow = op("_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, **HIDDEN, derivative={
-    "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
-    "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out)})
+_pow_scalar = op(
+    "_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "PowTensorScalar",
+    **HIDDEN,
+    plain_attrs=True,
+    promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
+    derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent),
+)
+_pow = op(
+    "_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor",
+    "Pow",
+    promote=_pow_promote,
+    **HIDDEN,
+    derivative={
+        "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
+        "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out),
+    },
+)
 
 
 def _grad_exponent(g, self, exponent, out):
@@ -188,8 +254,9 @@ def pow_(self, exponent):
 def float_power_(self, exponent):
     d = dt.complex128 if self.dtype.is_complex or dtype_of(exponent).is_complex else dt.float64
     if self.dtype is not d:
-        raise RuntimeError(f"the base given to float_power_ has dtype {dt.scalar_name(self.dtype)} but the operation's result requires "
-                           f"dtype {dt.scalar_name(d)}")
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {dt.scalar_name(self.dtype)} but the operation's result requires dtype {dt.scalar_name(d)}"
+        )
     return self.pow_(exponent)
 
 
@@ -209,29 +276,32 @@ def ldexp(self, other):
 
 
 # ------------------------------------------------------------------------------------------------ comparison, logic, bits
-for _name, (_prim, *_alias) in {"eq": ("Equal",), "ne": ("NotEqual", "not_equal"), "lt": ("Less", "less"),
-                                "le": ("LessEqual", "less_equal"),
-                                "gt": ("Greater", "greater"), "ge": ("GreaterEqual", "greater_equal")}.items():
+for _name, (_prim, *_alias) in {
+    "eq": ("Equal",),
+    "ne": ("NotEqual", "not_equal"),
+    "lt": ("Less", "less"),
+    "le": ("LessEqual", "less_equal"),
+    "gt": ("Greater", "greater"),
+    "ge": ("GreaterEqual", "greater_equal"),
+}.items():
     op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL, alias=tuple(_alias))
 for _name in ("and", "or", "xor"):
     op(f"logical_{_name}(Tensor self, Tensor other) -> Tensor", f"Logical{_name.title()}", promote=ALWAYS_BOOL)
-    op(f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", f"Bitwise{_name.title()}Tensor",
-       promote=cpu(f"bitwise_{_name}_cpu", "float", "complex"))
+    op(
+        f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+        f"Bitwise{_name.title()}Tensor",
+        promote=cpu(f"bitwise_{_name}_cpu", "float", "complex"),
+    )
 op("logical_not(Tensor self) -> Tensor", "LogicalNot", promote=ALWAYS_BOOL)
 op("bitwise_not(Tensor self) -> Tensor", "BitwiseNot", promote=cpu("bitwise_not_cpu", "float", "complex"))
-op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift",
-   promote=cpu("lshift_cpu", "bool", "float", "complex"))
-op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift",
-   promote=cpu("rshift_cpu", "bool", "float", "complex"))
+op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift", promote=cpu("lshift_cpu", "bool", "float", "complex"))
+op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift", promote=cpu("rshift_cpu", "bool", "float", "complex"))
 op("isnan(Tensor self) -> Tensor", "NotEqual", promote=ALWAYS_BOOL, call=lambda p, x: p(x, x), inplace=False, out=False)
 op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
-op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False,
-   promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs."))
-op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False,
-   promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs."))
-op("signbit(Tensor self) -> Tensor", None, inplace=False,
-   promote=refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors."))
+op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False, promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs."))
+op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False, promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs."))
+op("signbit(Tensor self) -> Tensor", None, inplace=False, promote=refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors."))
 
 
 def _same_dtype(common, self, other, *rest):
@@ -240,8 +310,13 @@ def _same_dtype(common, self, other, *rest):
     return common, dt.bool_
 
 
-op("_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor", "IsClose", promote=_same_dtype,
-   call=lambda p, a, b, rtol, atol, equal_nan: p.of(rtol, atol, equal_nan)(a, b), **HIDDEN)
+op(
+    "_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor",
+    "IsClose",
+    promote=_same_dtype,
+    call=lambda p, a, b, rtol, atol, equal_nan: p.of(rtol, atol, equal_nan)(a, b),
+    **HIDDEN,
+)
 
 
 @composite("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", out=False)
@@ -260,10 +335,15 @@ def allclose(self, other, rtol, atol, equal_nan):
 @composite("equal(Tensor self, Tensor other) -> bool")
 def equal(self, other):
     if self.device is not other.device:
-        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                           f"{self.device} and {other.device}! (when checking argument in method torch.equal)")
-    return self._shape == other._shape and (self.dtype is other.dtype or dt.promote_types(self.dtype, other.dtype) is not None) \
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{self.device} and {other.device}! (when checking argument in method torch.equal)"
+        )
+    return (
+        self._shape == other._shape
+        and (self.dtype is other.dtype or dt.promote_types(self.dtype, other.dtype) is not None)
         and (numel(self._shape) == 0 or T.eq(self, other).all().item())
+    )
 
 
 @composite("isreal(Tensor self) -> Tensor", out=False)
@@ -273,9 +353,13 @@ def isreal(self):
 
 # ------------------------------------------------------------------------------------------------ rounding, signs
 for _name in ("floor", "ceil", "trunc"):
-    op(f"{_name}(Tensor self) -> Tensor", _name.title(), promote=refuse(
-        DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE'),
-        derivative=zero, alias=("fix",) if _name == "trunc" else ())
+    op(
+        f"{_name}(Tensor self) -> Tensor",
+        _name.title(),
+        promote=refuse(DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE'),
+        derivative=zero,
+        alias=("fix",) if _name == "trunc" else (),
+    )
 op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("frac_cpu", "bool", "int", "complex"))
 _round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"))
 
@@ -288,8 +372,12 @@ def round_(self, decimals):
 
 
 _round_decimals = op("_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN)
-op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=refuse(
-    DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."))
+op(
+    "sign(Tensor self) -> Tensor",
+    "Sign",
+    derivative=zero,
+    promote=refuse(DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
+)
 
 
 def _sgn_backward(g, self, out):
@@ -300,11 +388,18 @@ def _sgn_backward(g, self, out):
 
 
 op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward)
-op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative={
-    "self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero})
-op("heaviside(Tensor self, Tensor values) -> Tensor", None, promote=lambda common, self, values: _heaviside_check(common, self, values),
-   derivative={
-    k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")})
+op(
+    "copysign(Tensor self, Tensor|Scalar other) -> Tensor",
+    None,
+    promote=INT_TO_FLOAT,
+    derivative={"self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero},
+)
+op(
+    "heaviside(Tensor self, Tensor values) -> Tensor",
+    None,
+    promote=lambda common, self, values: _heaviside_check(common, self, values),
+    derivative={k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")},
+)
 
 
 def _heaviside_check(common, self, values):
@@ -318,21 +413,33 @@ def _heaviside_check(common, self, values):
 # ------------------------------------------------------------------------------------------------ extrema
 def _tie(keeps):
     """The gradient of a maximum or minimum: halved between equal operands. keeps(a, b): whether a is not chosen."""
-    return {"self": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(self, other), 0),
-            "other": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(other, self), 0)}
+    return {
+        "self": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(self, other), 0),
+        "other": lambda g, self, other: T.where(self == other, g / 2, g).masked_fill(keeps(other, self), 0),
+    }
 
 
 def _first_wins(wins):
     """The gradient of fmax and fmin: the first operand where it wins or the other is NaN."""
-    return {"self": lambda g, self, other: T.where(wins(self, other) | other.isnan(), g, 0),
-            "other": lambda g, self, other: T.where(wins(self, other) | other.isnan(), 0, g)}
+    return {
+        "self": lambda g, self, other: T.where(wins(self, other) | other.isnan(), g, 0),
+        "other": lambda g, self, other: T.where(wins(self, other) | other.isnan(), 0, g),
+    }
 
 
-for _name, _prim, _derivative in (("maximum", "Maximum", _tie(lambda a, b: a < b)), ("minimum", "Minimum", _tie(lambda a, b: a > b)),
-                                  ("fmax", "Fmax", _first_wins(lambda a, b: a >= b)), ("fmin", "Fmin", _first_wins(lambda a, b: a <= b))):
-    op(f"{_name}(Tensor self, Tensor other) -> Tensor", _prim, derivative=_derivative, inplace=False,
-       promote=refuse(DEFAULT, RuntimeError, complex=f"{_name} not implemented for complex tensors."))
-
+for _name, _prim, _derivative in (
+    ("maximum", "Maximum", _tie(lambda a, b: a < b)),
+    ("minimum", "Minimum", _tie(lambda a, b: a > b)),
+    ("fmax", "Fmax", _first_wins(lambda a, b: a >= b)),
+    ("fmin", "Fmin", _first_wins(lambda a, b: a <= b)),
+):
+    op(
+        f"{_name}(Tensor self, Tensor other) -> Tensor",
+        _prim,
+        derivative=_derivative,
+        inplace=False,
+        promote=refuse(DEFAULT, RuntimeError, complex=f"{_name} not implemented for complex tensors."),
+    )
 
 
 def _clamp_promote(common, self, *limits):
@@ -343,15 +450,32 @@ def _clamp_promote(common, self, *limits):
     return common, common
 
 
-_clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_clamp_promote, **HIDDEN, derivative={
-    "self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)})
-_clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative={
-    "self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)})
+_clamp_min = op(
+    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor",
+    "Maximum",
+    promote=_clamp_promote,
+    **HIDDEN,
+    derivative={"self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)},
+)
+_clamp_max = op(
+    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor",
+    "Minimum",
+    promote=_clamp_promote,
+    **HIDDEN,
+    derivative={"self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)},
+)
 
-_clamp = op("_clamp(Tensor self, Tensor min, Tensor max) -> Tensor", "ClampTensor", promote=_clamp_promote, **HIDDEN, derivative={
-    "self": lambda g, self, min, max: T.where((self >= min) & (self <= max), g, 0),
-    "min": lambda g, self, min, max: T.where((self < min) & (min < max), g, 0),
-    "max": lambda g, self, min, max: T.where((self > max) | (max < min), g, 0)})
+_clamp = op(
+    "_clamp(Tensor self, Tensor min, Tensor max) -> Tensor",
+    "ClampTensor",
+    promote=_clamp_promote,
+    **HIDDEN,
+    derivative={
+        "self": lambda g, self, min, max: T.where((self >= min) & (self <= max), g, 0),
+        "min": lambda g, self, min, max: T.where((self < min) & (min < max), g, 0),
+        "max": lambda g, self, min, max: T.where((self > max) | (max < min), g, 0),
+    },
+)
 
 
 @composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True)
@@ -390,10 +514,14 @@ def _check_ints(values, common):
     return common, common
 
 
-_where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", **HIDDEN, keep=(0,),
-            promote=lambda common, condition, *values: _check_ints(values, common),
-            derivative={"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g,
-                                       condition: T.where(condition, 0, g)})
+_where = op(
+    "_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Select",
+    **HIDDEN,
+    keep=(0,),
+    promote=lambda common, condition, *values: _check_ints(values, common),
+    derivative={"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g, condition: T.where(condition, 0, g)},
+)
 
 
 @composite("where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor", method=False)
@@ -404,8 +532,7 @@ def where(condition, input, other):
         return T.nonzero(condition, as_tuple=True)
     if condition.dtype is not dt.bool_:
         if condition.dtype is not dt.uint8:
-            raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
-                               f"{dt.scalar_name(condition.dtype)}")
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dt.scalar_name(condition.dtype)}")
         condition = condition.to(dt.bool_)
     return _where.call(condition, input, other)
 
@@ -419,15 +546,20 @@ def _mask_prepare(self, mask, value):
     if mask.dtype is not dt.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if isinstance(value, Tensor) and value._shape:
-        raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                           f"{len(value._shape)} dimension(s).")
+        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
     check_number(value, self.dtype)
     return self, mask, value
 
 
-op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", keep=(1,), prepare=_mask_prepare, contiguous=True,
-   promote=lambda common, self, mask, value: (self.dtype, self.dtype), derivative={
-       "self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)})
+op(
+    "masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor",
+    "MaskedFill",
+    keep=(1,),
+    prepare=_mask_prepare,
+    contiguous=True,
+    promote=lambda common, self, mask, value: (self.dtype, self.dtype),
+    derivative={"self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)},
+)
 
 
 def _like_self(name):
@@ -436,32 +568,61 @@ def _like_self(name):
             if isinstance(t, Tensor) and t.dtype is not self.dtype:
                 raise RuntimeError(f"expected dtype {self.dtype.name} for `{name}` but got dtype {t.dtype.name}")
         return self.dtype, self.dtype
+
     return promote
 
 
-op("lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor", "Lerp", promote=_like_self("end"), derivative={
-    "self": lambda g, weight: g * (1 - conj(weight)), "end": lambda g, weight: g * conj(weight),
-    "weight": lambda g, self, end: g * conj(end - self)})
-op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcmulExt", promote=DEFAULT, derivative={
-    "self": lambda g: g, "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
-    "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value)})
+op(
+    "lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor",
+    "Lerp",
+    promote=_like_self("end"),
+    derivative={
+        "self": lambda g, weight: g * (1 - conj(weight)),
+        "end": lambda g, weight: g * conj(weight),
+        "weight": lambda g, self, end: g * conj(end - self),
+    },
+)
+op(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    "AddcmulExt",
+    promote=DEFAULT,
+    derivative={
+        "self": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
+        "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value),
+    },
+)
 
 
 def _addcdiv_promote(common, self, tensor1, tensor2, value):
     if tensor1.dtype.category < dt.FLOAT and tensor2.dtype.category < dt.FLOAT:
-        raise RuntimeError("Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
-                           "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-                           "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
-                           "for float inputs.")
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+            "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+            "for float inputs."
+        )
     return common, common
 
 
-op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", promote=_addcdiv_promote, derivative={
-    "self": lambda g: g, "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
-    "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2))})
-_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", promote=DEFAULT,
-                 call=lambda p, x, *numbers: p.of(*numbers)(x), **HIDDEN,
-                 derivative=lambda g, self: g * T.isfinite(self))
+op(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    "AddcdivExt",
+    promote=_addcdiv_promote,
+    derivative={
+        "self": lambda g: g,
+        "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
+        "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2)),
+    },
+)
+_nan_to_num = op(
+    "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
+    "NanToNum",
+    promote=DEFAULT,
+    call=lambda p, x, *numbers: p.of(*numbers)(x),
+    **HIDDEN,
+    derivative=lambda g, self: g * T.isfinite(self),
+)
 
 
 @composite("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True)
@@ -477,15 +638,32 @@ def tanh_backward(g, out):
     return _tanh_backward.call(g, out)
 
 
-_tanh_backward = op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", "TanhGrad", promote=DEFAULT, function=False, method=False,
-                    inplace=False, call=lambda p, g, y: p(y, g), derivative={
-                        "grad_output": lambda g, output: tanh_backward(g, conj(output)),
-                        "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2})
-_sigmoid_backward = op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidGrad", promote=DEFAULT, function=False,
-                       method=False,
-                       inplace=False, call=lambda p, g, y: p(y, g), derivative={
-                           "grad_output": lambda g, output: _sigmoid_backward.call(g, conj(output)),
-                           "output": lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2)})
+_tanh_backward = op(
+    "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+    "TanhGrad",
+    promote=DEFAULT,
+    function=False,
+    method=False,
+    inplace=False,
+    call=lambda p, g, y: p(y, g),
+    derivative={
+        "grad_output": lambda g, output: tanh_backward(g, conj(output)),
+        "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2,
+    },
+)
+_sigmoid_backward = op(
+    "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
+    "SigmoidGrad",
+    promote=DEFAULT,
+    function=False,
+    method=False,
+    inplace=False,
+    call=lambda p, g, y: p(y, g),
+    derivative={
+        "grad_output": lambda g, output: _sigmoid_backward.call(g, conj(output)),
+        "output": lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2),
+    },
+)
 
 
 def _one(name, prim, derivative, alias=(), promote=INT_TO_FLOAT):
@@ -545,8 +723,14 @@ def _logit_backward(g, self, eps):
 
 
 op("logit(Tensor self, float? eps=None) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",))
-op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,),
-   meta=lambda self: _frexp_meta(self), derivative=lambda g0, out1: g0 / T.exp2(out1))
+op(
+    "frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    None,
+    opmath=False,
+    non_differentiable=(1,),
+    meta=lambda self: _frexp_meta(self),
+    derivative=lambda g0, out1: g0 / T.exp2(out1),
+)
 
 
 def _frexp_meta(self):
@@ -563,36 +747,61 @@ def _atan2_backward(g, self, other, needs):
     return g * other * scale if needs[0] else None, g * -self * scale if needs[1] else None
 
 
-op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward},
-   alias=("arctan2",))
-op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=cpu("hypot_cpu", "bool", "int", "complex"), derivative={
-    "self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)})
-op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=cpu("nextafter_cpu", "bool", "int", "complex"), opmath=False,
-   derivative={
-    "self": lambda g, self, other: T.where(self == other, 0, g), "other": zero})
-op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=cpu("logaddexp_cpu", "bool", "int"), inplace=False, derivative={
-    "self": lambda g, self, other: g / conj(T.exp(other - self) + 1), "other": lambda g, self, other: g / conj(T.exp(self - other) + 1)})
-op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=cpu("logaddexp2_cpu", "bool", "int", "complex"), inplace=False,
-   derivative={
-    "self": lambda g, self, other: g / (T.exp2(other - self) + 1), "other": lambda g, self, other: g / (T.exp2(self - other) + 1)})
-op("xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Xlogy", promote=INT_TO_FLOAT, alias=("special.xlogy",), derivative={
-    "self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self,
-    other: g * (self / other)})
+op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward}, alias=("arctan2",))
+op(
+    "hypot(Tensor self, Tensor other) -> Tensor",
+    None,
+    promote=cpu("hypot_cpu", "bool", "int", "complex"),
+    derivative={"self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)},
+)
+op(
+    "nextafter(Tensor self, Tensor other) -> Tensor",
+    None,
+    promote=cpu("nextafter_cpu", "bool", "int", "complex"),
+    opmath=False,
+    derivative={"self": lambda g, self, other: T.where(self == other, 0, g), "other": zero},
+)
+op(
+    "logaddexp(Tensor self, Tensor other) -> Tensor",
+    "LogAddExp",
+    promote=cpu("logaddexp_cpu", "bool", "int"),
+    inplace=False,
+    derivative={"self": lambda g, self, other: g / conj(T.exp(other - self) + 1), "other": lambda g, self, other: g / conj(T.exp(self - other) + 1)},
+)
+op(
+    "logaddexp2(Tensor self, Tensor other) -> Tensor",
+    "LogAddExp2",
+    promote=cpu("logaddexp2_cpu", "bool", "int", "complex"),
+    inplace=False,
+    derivative={"self": lambda g, self, other: g / (T.exp2(other - self) + 1), "other": lambda g, self, other: g / (T.exp2(self - other) + 1)},
+)
+op(
+    "xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Xlogy",
+    promote=INT_TO_FLOAT,
+    alias=("special.xlogy",),
+    derivative={"self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)},
+)
 
 
 # ------------------------------------------------------------------------------------------------ complex numbers
 def _polar_promote(common, abs, angle):
     if common not in (dt.float32, dt.float64) or abs.dtype is not angle.dtype:
         if all(t.dtype in (dt.float16, dt.float32, dt.float64) for t in (abs, angle)) and abs.dtype is not angle.dtype:
-            raise RuntimeError(f"Expected object of scalar type {dt.scalar_name(abs.dtype)} but got scalar type "
-                               f"{dt.scalar_name(angle.dtype)} for second argument")
-        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(abs.dtype)} and "
-                           f"{dt.scalar_name(angle.dtype)}")
+            raise RuntimeError(
+                f"Expected object of scalar type {dt.scalar_name(abs.dtype)} but got scalar type {dt.scalar_name(angle.dtype)} for second argument"
+            )
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(abs.dtype)} and {dt.scalar_name(angle.dtype)}")
     return common, common.to_complex()
 
 
-op("polar(Tensor abs, Tensor angle) -> Tensor", "Polar", promote=_polar_promote, **HIDDEN, derivative={
-    "abs": lambda g, out: T.real(T.conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(T.conj(g) * (out * 1j))})
+op(
+    "polar(Tensor abs, Tensor angle) -> Tensor",
+    "Polar",
+    promote=_polar_promote,
+    **HIDDEN,
+    derivative={"abs": lambda g, out: T.real(T.conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(T.conj(g) * (out * 1j))},
+)
 _conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), **HIDDEN)
 
 
@@ -613,6 +822,10 @@ def _angle_backward(g, self):
     return T.where(size == 0, 0, T.complex(-self.imag, self.real) * (g / (size * size)))
 
 
-op("angle(Tensor self) -> Tensor", "Angle", promote=lambda common,
-   self: tuple(f(promoted(INT_TO_FLOAT, common)[0]) for f in (lambda d: d, dt.dtype.to_real)),
-   inplace=False, derivative=_angle_backward)
+op(
+    "angle(Tensor self) -> Tensor",
+    "Angle",
+    promote=lambda common, self: tuple(f(promoted(INT_TO_FLOAT, common)[0]) for f in (lambda d: d, dt.dtype.to_real)),
+    inplace=False,
+    derivative=_angle_backward,
+)

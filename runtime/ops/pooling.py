@@ -1,4 +1,5 @@
 """Pooling. Maxima come with flat indices into the plane; averages are linear, so their derivatives are each other's."""
+
 import math
 from itertools import product
 
@@ -27,19 +28,22 @@ def _pool_args(fn, dims, kernel, stride, padding, dilation=(1,), plain=False):
     stride = _per_dim(fn, "stride", stride, dims) if stride else kernel
     padding, dilation = _per_dim(fn, "padding", padding, dims), _per_dim(fn, "dilation", dilation, dims)
     prefix = f"{fn}() " if plain else ""
-    for name, v, text in (("kernel_size", kernel, f"kernel size should be greater than zero, but got {_spelled('k', kernel)}"),
-                          ("stride", stride, "stride should not be zero"),
-                          ("dilation", dilation, f"dilation should be greater than zero, but got {_spelled('dilation', dilation)}")):
+    for name, v, text in (
+        ("kernel_size", kernel, f"kernel size should be greater than zero, but got {_spelled('k', kernel)}"),
+        ("stride", stride, "stride should not be zero"),
+        ("dilation", dilation, f"dilation should be greater than zero, but got {_spelled('dilation', dilation)}"),
+    ):
         if min(v) <= 0:
             raise RuntimeError(f"{prefix}{name} must be greater than zero, but got {v[0]}" if plain else text)
     for k, p, d in zip(kernel, padding, dilation):
         if p < 0:
-            raise RuntimeError(f"{prefix}padding must be non-negative, but got {p}" if plain else f"pad must be non-negative, but got pad: "
-                                                                                                  f"{p}")
+            raise RuntimeError(f"{prefix}padding must be non-negative, but got {p}" if plain else f"pad must be non-negative, but got pad: {p}")
         if p > (k // 2 if plain else (d * (k - 1) + 1) // 2):
-            raise RuntimeError(f"{prefix}padding should be at most half of kernel size, but got padding={p} and "
-                               f"kernel_size={k}" if plain else
-                               f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+            raise RuntimeError(
+                f"{prefix}padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
+                if plain
+                else f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+            )
         if p > k // 2:
             raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got pad = {p}, k = {k}")
     return kernel, stride, padding, dilation
@@ -51,17 +55,18 @@ def _spelled(name, v):
 
 def _check_input(fn, x, dims):
     n, spatial = len(x._shape), x._shape[-dims:]
-    if n not in (dims + 1, dims + 2) or 0 in x._shape[n - dims - 1:]:
+    if n not in (dims + 1, dims + 2) or 0 in x._shape[n - dims - 1 :]:
         if dims == 1:
-            raise RuntimeError(f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
-                               f"got:{list(x._shape)}")
+            raise RuntimeError(f"{fn}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}")
         if n in (dims + 1, dims + 2):
-            raise RuntimeError(f"{fn}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but "
-                               f"got:{list(x._shape)}"
-                               if dims == 2 else f"{fn}: Expected input's non-batch dimensions to have positive length, but input has a "
-                                                 f"shape of "
-                               f"{tuple(x._shape)} and non-batch dimension {n - dims - 1 + x._shape[n - dims - 1:].index(0)} has length "
-                               f"zero!")
+            raise RuntimeError(
+                f"{fn}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}"
+                if dims == 2
+                else f"{fn}: Expected input's non-batch dimensions to have positive length, but input has a "
+                f"shape of "
+                f"{tuple(x._shape)} and non-batch dimension {n - dims - 1 + x._shape[n - dims - 1 :].index(0)} has length "
+                f"zero!"
+            )
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     only(fn, x, dt.INT, dt.FLOAT, dt.COMPLEX)
     return spatial
@@ -76,8 +81,9 @@ def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
         if len(out) == 1:
             raise RuntimeError(f"{fn}() Invalid computed output size: {out[0]}")
         c = x._shape[-len(out) - 1]
-        raise RuntimeError(f"Given input size: ({'x'.join(map(str, (c, *spatial)))}). Calculated output size: "
-                           f"({'x'.join(map(str, (c, *out)))}). Output size is too small")
+        raise RuntimeError(
+            f"Given input size: ({'x'.join(map(str, (c, *spatial)))}). Calculated output size: ({'x'.join(map(str, (c, *out)))}). Output size is too small"
+        )
     return tuple(out)
 
 
@@ -107,10 +113,16 @@ def _max_pool(dims):
     def meta(self, kernel, stride, padding, dilation, ceil_mode):
         out = (*self._shape[:-dims], *_out_size(name, self, _check_input(name, self, dims), kernel, stride, padding, dilation, ceil_mode))
         return [(out, self.dtype), (out, dt.int64)]
-    o = op(f"_C._nn.{name}_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
-           f"(Tensor, Tensor)", "MaxPoolWithIndices" if dims == 2 else None, meta=meta, non_differentiable=(1,), out=False,
-           call=lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x),
-           derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)})
+
+    o = op(
+        f"_C._nn.{name}_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor, Tensor)",
+        "MaxPoolWithIndices" if dims == 2 else None,
+        meta=meta,
+        non_differentiable=(1,),
+        out=False,
+        call=lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x),
+        derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)},
+    )
     MAX_POOL[dims] = o
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, bool ceil_mode=False"
 
@@ -133,6 +145,7 @@ def _max_pool(dims):
     @composite(f"nn.functional.{name}_with_indices(Tensor input, {args}, bool return_indices=False) -> Any", out=False)
     def both(*a):
         return pool(*a[:-1], True)
+
     if dims == 1:
         composite(f"{name}_with_indices(Tensor self, {args}) -> (Tensor, Tensor)", method=False, out=False)(pool)
 
@@ -141,8 +154,7 @@ def _check_output(fn, size, dims, internal=False):
     if len(size) != dims:
         if dims == 1:
             raise RuntimeError(f"{fn}() argument 'output_size' should contain one int (got {len(size)})")
-        raise RuntimeError(f"{fn}(): internal error: output_size.size() must be {dims}" if internal else f"{fn}: output_size must be "
-                                                                                                         f"{dims}")
+        raise RuntimeError(f"{fn}(): internal error: output_size.size() must be {dims}" if internal else f"{fn}: output_size must be {dims}")
     return size
 
 
@@ -151,7 +163,7 @@ def _adaptive_size(x, output_size, dims):
     v = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(v) >= len(x._shape) and dims > 1 and isinstance(output_size, (tuple, list)):
         raise ValueError(f"Input dimension should be at least {len(v) + 1}")
-    return tuple(n if i is None else i.__index__() for i, n in zip(v, x._shape[-len(v):]))
+    return tuple(n if i is None else i.__index__() for i, n in zip(v, x._shape[-len(v) :]))
 
 
 def _check_adaptive(fn, x, size, dims, colon=""):
@@ -160,8 +172,9 @@ def _check_adaptive(fn, x, size, dims, colon=""):
         raise RuntimeError(f"{fn}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(x._shape)}")
     for d in range(n - dims, n):
         if x._shape[d] == 0:
-            raise RuntimeError(f"{fn}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                               f"{list(x._shape)} with dimension {d} being empty")
+            raise RuntimeError(
+                f"{fn}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x._shape)} with dimension {d} being empty"
+            )
     if min(size) < 0:
         if "max" in fn:
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {[*x._shape[:-dims], *size]}")
@@ -178,9 +191,16 @@ def _adaptive_max(dims):
         _check_adaptive(name, self, output_size, dims, ":")
         out = (*self._shape[:-dims], *output_size)
         return [(out, self.dtype), (out, dt.int64)]
-    o = op(f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)", (f"AdaptiveMaxPool{dims}D", None)[dims == 3], meta=meta,
-           out=False, call=(lambda p, x, size: p.of(tuple(size))(x)) if dims == 2 else None, non_differentiable=(1,),
-           derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)})
+
+    o = op(
+        f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)",
+        (f"AdaptiveMaxPool{dims}D", None)[dims == 3],
+        meta=meta,
+        out=False,
+        call=(lambda p, x, size: p.of(tuple(size))(x)) if dims == 2 else None,
+        non_differentiable=(1,),
+        derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)},
+    )
 
     @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
     def either(input, output_size, return_indices):
@@ -190,6 +210,7 @@ def _adaptive_max(dims):
     @composite(f"nn.functional.{name}_with_indices(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
     def both(input, output_size, return_indices):
         return o.call(input, _adaptive_size(input, output_size, dims))
+
     if dims == 1:
         composite(f"{name}(Tensor self, Any output_size) -> (Tensor, Tensor)", method=False, out=False)(lambda x, size: both(x, size, True))
 
@@ -200,28 +221,43 @@ def _avg_meta(name, dims):
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         if dims == 1 and len(self._shape) not in (2, 3):
-            raise RuntimeError(f"Expected 2 to 3 dimensions, but got {len(self._shape)}-dimensional tensor for argument #1 'self' (while "
-                               f"checking arguments for avg_pool1d)")
+            raise RuntimeError(
+                f"Expected 2 to 3 dimensions, but got {len(self._shape)}-dimensional tensor for argument #1 'self' (while checking arguments for avg_pool1d)"
+            )
         spatial = _check_input(name, self, dims)
         return (*self._shape[:-dims], *_out_size(name, self, spatial, kernel, stride, padding, (1,) * dims, ceil_mode)), self.dtype
+
     return meta
 
 
 def _avg_pool(dims):
     name = f"avg_pool{dims}d"
     rest = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
-    o = op(f"_C._nn.{name}(Tensor self, {rest}) -> Tensor", ("AvgPool1D", "AvgPool2D", "AvgPool3DExt")[dims - 1],
-           meta=_avg_meta(name, dims), out=False, call=(lambda p, *a: p(*a[:6])) if dims == 1 else None,
-           derivative=lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
-           back.call(g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
-    back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor", None, meta=lambda g, size, *_: (size, g.dtype),
-              out=False, derivative=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
-              o.call(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+    o = op(
+        f"_C._nn.{name}(Tensor self, {rest}) -> Tensor",
+        ("AvgPool1D", "AvgPool2D", "AvgPool3DExt")[dims - 1],
+        meta=_avg_meta(name, dims),
+        out=False,
+        call=(lambda p, *a: p(*a[:6])) if dims == 1 else None,
+        derivative=lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: back.call(
+            g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        ),
+    )
+    back = op(
+        f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor",
+        None,
+        meta=lambda g, size, *_: (size, g.dtype),
+        out=False,
+        derivative=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: o.call(
+            g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        ),
+    )
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, bool ceil_mode=False, bool count_include_pad=True"
 
     def pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor=None):
         out = o.call(self, *_pool_args(name, dims, kernel, stride, padding)[:3], ceil_mode, count_include_pad, divisor)
         return out if dims == 3 else _keep(out, self, dims)
+
     if dims == 1:
         composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, alias=(f"nn.functional.{name}",))(pool)
     else:
@@ -232,9 +268,11 @@ def spread(g, size, kernel, stride, padding, ceil, include, divisor):
     """The gradient of an average pool by dispatched operators: every output's share added to what its window covered."""
     dims = len(kernel)
     share = g / divisor if divisor else g / _window_sizes(size[-dims:], g, kernel, stride, padding, include)
-    full = T.zeros((*g._shape[:-dims], *(max(n + 2 * p, (o - 1) * s + k) for n, p, o, s,
-                                         k in zip(size[-dims:], padding, g._shape[-dims:], stride, kernel))),
-                   dtype=g.dtype, device=g.device)
+    full = T.zeros(
+        (*g._shape[:-dims], *(max(n + 2 * p, (o - 1) * s + k) for n, p, o, s, k in zip(size[-dims:], padding, g._shape[-dims:], stride, kernel))),
+        dtype=g.dtype,
+        device=g.device,
+    )
     for at in product(*map(range, kernel)):
         full[(..., *(slice(a, a + s * (o - 1) + 1, s) for a, s, o in zip(at, stride, g._shape[-dims:])))] += share
     return full[(..., *(slice(p, p + n) for p, n in zip(padding, size[-dims:])))].contiguous()
@@ -272,6 +310,7 @@ def _adaptive_avg(dims):
             parts = [out.narrow(d, i * s // o, -(-(i + 1) * s // o) - i * s // o).mean(d, keepdim=True) for i in range(o)]
             out = out.narrow(d, 0, 0) if not parts else parts[0] if o == 1 else T.cat(parts, d)
         return _keep(out, input, dims)
+
     if dims == 1:
         composite(f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
     else:
@@ -279,8 +318,10 @@ def _adaptive_avg(dims):
 
 
 def _lp_pool(dims):
-    @composite(f"nn.functional.lp_pool{dims}d(Tensor input, Scalar norm_type, int[{dims}] kernel_size, int[{dims}]? stride=None, bool "
-               f"ceil_mode=False) -> Tensor", out=False)
+    @composite(
+        f"nn.functional.lp_pool{dims}d(Tensor input, Scalar norm_type, int[{dims}] kernel_size, int[{dims}]? stride=None, bool ceil_mode=False) -> Tensor",
+        out=False,
+    )
     def lp_pool(input, norm_type, kernel_size, stride, ceil_mode):
         """The p-norm of every window."""
         if norm_type == math.inf:
@@ -314,9 +355,8 @@ def _fractional(dims):
             output_size = [int(s * r) for s, r in zip(spatial, ratio)]
         size = _per_dim(name, "output_size", output_size if isinstance(output_size, (tuple, list)) else (output_size,), dims)
         kernel = _per_dim(name, "kernel_size", kernel, dims)
-        if n not in (dims + 1, dims + 2) or 0 in input._shape[n - dims - 1:]:
-            raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor with optional 0 dim batch size for input, but got: "
-                               f"{list(input._shape)}")
+        if n not in (dims + 1, dims + 2) or 0 in input._shape[n - dims - 1 :]:
+            raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor with optional 0 dim batch size for input, but got: {list(input._shape)}")
         for label, s, k, o in zip(("time", "height", "width")[-dims:], spatial, kernel, size):
             if o + k - 1 > s:
                 raise RuntimeError(f"{name}(): pool {label} {k} too large relative to input {label} {s}")
@@ -327,7 +367,7 @@ def _fractional(dims):
             samples = T.rand(*rows, dims, dtype=input.dtype, device=input.device)
         if samples._shape[-1] != dims:
             raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples._shape[-1]}.")
-        samples = samples[:rows[0], :rows[1]]
+        samples = samples[: rows[0], : rows[1]]
         flat = None
         for d, (s, k, o) in enumerate(zip(spatial, kernel, size)):
             # in two dimensions the first sample belongs to the last one
@@ -340,8 +380,8 @@ def _fractional(dims):
         top, where = x.flatten(2).gather(2, flat.flatten(2)).reshape(flat._shape).max(-1)
         indices = flat.gather(-1, where.unsqueeze(-1)).squeeze(-1)
         return (top, indices) if n == dims + 2 else (top.squeeze(0), indices.squeeze(0))
-    args = (f"Tensor input, int[{dims}] kernel_size, Any output_size=None, Any output_ratio=None, bool return_indices=False, "
-            "Tensor? _random_samples=None")
+
+    args = f"Tensor input, int[{dims}] kernel_size, Any output_size=None, Any output_ratio=None, bool return_indices=False, Tensor? _random_samples=None"
 
     @composite(f"nn.functional.{name}({args}) -> Any", out=False)
     def either(input, kernel, output_size, output_ratio, return_indices, samples):
@@ -370,8 +410,11 @@ def _unpool_size(input, kernel, stride, padding, output_size, dims):
 
 
 def _max_unpool(dims):
-    @composite(f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, int[{dims}]? stride=None, "
-               f"int[{dims}] padding=0, int[]? output_size=None) -> Tensor", out=False)
+    @composite(
+        f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, int[{dims}]? stride=None, "
+        f"int[{dims}] padding=0, int[]? output_size=None) -> Tensor",
+        out=False,
+    )
     def max_unpool(input, indices, kernel_size, stride, padding, output_size):
         """Zeros but for the input's values at the flat indices that max pooling gave."""
         name = f"max_unpool{dims}d"
@@ -379,14 +422,17 @@ def _max_unpool(dims):
         kernel = _per_dim(name, "kernel_size", kernel_size, dims)
         stride, padding = _per_dim(name, "stride", stride, dims) if stride else kernel, _per_dim(name, "padding", padding, dims)
         if len(input._shape) not in (dims + 1, dims + 2):
-            raise RuntimeError(f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
-                               f"{len(input._shape)} dimensions.")
+            raise RuntimeError(
+                f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with {len(input._shape)} dimensions."
+            )
         size = _unpool_size(input, kernel, stride, padding, output_size, dims)
         if indices.dtype is not dt.int64:
             raise RuntimeError(f"elements in indices should be type int64 but got: {dt.scalar_name(indices.dtype)}")
         if indices._shape != input._shape:
-            raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got indices "
-                               f"tensor with shape: {list(indices._shape)}")
+            raise RuntimeError(
+                f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got indices "
+                f"tensor with shape: {list(indices._shape)}"
+            )
         lead, plane = input._shape[:-dims], numel(size)
         if indices.numel() and not indices.is_meta:
             bad = indices[(indices < 0) | (indices >= plane)]

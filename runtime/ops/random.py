@@ -1,4 +1,5 @@
 """Random numbers: PyTorch's own streams (runtime/generator.py), drawn in the memory order of the tensor that is filled."""
+
 import math
 
 from ..autograd import MODE, check_inplace
@@ -12,8 +13,12 @@ RANDOM = OPTS.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1
 RANDOM_LIKE = LIKE.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
 
 # kind: the filler; params: its numbers; size: in memory order
-draw_op = op("_draw(str kind, int[] size, Any params, Any generator, ScalarType dtype, Device device) -> Tensor", opmath=False,
-             meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype), method=False)
+draw_op = op(
+    "_draw(str kind, int[] size, Any params, Any generator, ScalarType dtype, Device device) -> Tensor",
+    opmath=False,
+    meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype),
+    method=False,
+)
 
 
 def draw(kind, size, params, generator, dtype, device):
@@ -52,12 +57,13 @@ def _fill(self, kind, params, generator):
 
 def _filler(schema, params):
     """Tensor.NAME_: params(*args) -> the filler's numbers."""
-    name = schema[:schema.index("(")]
+    name = schema[: schema.index("(")]
 
     def fill(self, *args):
         *args, generator = args
         return _fill(self, name, params(*args), generator)
-    composite(f"Tensor.{name}_(Tensor self, {schema[len(name) + 1:-1]}*, Generator? generator=None) -> Tensor", out=False)(fill)
+
+    composite(f"Tensor.{name}_(Tensor self, {schema[len(name) + 1 : -1]}*, Generator? generator=None) -> Tensor", out=False)(fill)
 
 
 _filler("uniform(float from=0.0, float to=1.0, )", lambda lo, hi: (lo, hi))
@@ -154,8 +160,7 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
 # ------------------------------------------------------------------------------------------------ from tensors of parameters
 def _sampler(schema, derivative=None, meta=None, **options):
     """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
-    inner = op("_C." + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False,
-               **options)
+    inner = op("_C." + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False, **options)
 
     def sample(*args):
         device = args[0].device
@@ -163,18 +168,20 @@ def _sampler(schema, derivative=None, meta=None, **options):
         if device is CPU or device is META:
             return inner.call(*args)
         return inner.call(*[a.cpu() if isinstance(a, Tensor) else a for a in args]).to(device)
+
     composite(schema, method="multinomial" in schema)(sample)
     return sample
 
 
 _zero = {"self": lambda g: T.zeros_like(g)}
-_bernoulli = _sampler("_bernoulli(Tensor self, ScalarType dtype, Any generator) -> Tensor", _zero,
-                      lambda self, dtype, generator: (self._shape, dtype))
+_bernoulli = _sampler("_bernoulli(Tensor self, ScalarType dtype, Any generator) -> Tensor", _zero, lambda self, dtype, generator: (self._shape, dtype))
 _sampler("poisson(Tensor self, Generator? generator=None) -> Tensor", _zero)
-_sampler("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
-         {"count": lambda g: T.zeros_like(g), "prob": lambda g: T.zeros_like(g)},
-         lambda count, prob, generator: (count._shape, count.dtype),
-         prepare=lambda count, prob, generator: (*T.broadcast_tensors(count, prob), generator))
+_sampler(
+    "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+    {"count": lambda g: T.zeros_like(g), "prob": lambda g: T.zeros_like(g)},
+    lambda count, prob, generator: (count._shape, count.dtype),
+    prepare=lambda count, prob, generator: (*T.broadcast_tensors(count, prob), generator),
+)
 _sampler("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", lambda g, self, out: g * T._standard_gamma_grad(self, out))
 _sampler("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
 op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=lambda self, output: (self._shape, self.dtype), method=False)
@@ -203,12 +210,16 @@ def _multinomial_meta(self, num_samples, replacement, generator):
     return (*self._shape[:-1], num_samples), dt.int64
 
 
-_sampler("multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
-         meta=_multinomial_meta)
+_sampler("multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", meta=_multinomial_meta)
 
 
-_normal_op = op("_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor", method=False, function=False, memory=True,
-                derivative={"mean": lambda g: T.zeros_like(g), "std": lambda g: T.zeros_like(g)})
+_normal_op = op(
+    "_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor",
+    method=False,
+    function=False,
+    memory=True,
+    derivative={"mean": lambda g: T.zeros_like(g), "std": lambda g: T.zeros_like(g)},
+)
 
 
 def _normal(mean, std, generator):
@@ -282,10 +293,15 @@ def _dropout(x, p, train, features=False, alpha=False):
     return x * (noise * a) + ((noise - 1) * (k * a) + k * a * p)
 
 
-for _name, _kw in {"dropout": {}, "feature_dropout": {"features": True}, "alpha_dropout": {"alpha": True},
-                   "feature_alpha_dropout": {"features": True, "alpha": True}}.items():
+for _name, _kw in {
+    "dropout": {},
+    "feature_dropout": {"features": True},
+    "alpha_dropout": {"alpha": True},
+    "feature_alpha_dropout": {"features": True, "alpha": True},
+}.items():
     composite(f"{_name}(Tensor input, float p, bool train) -> Tensor", method=False, out=False, inplace=True)(
-        lambda input, p, train, _kw=_kw: _dropout(input, p, train, **_kw))
+        lambda input, p, train, _kw=_kw: _dropout(input, p, train, **_kw)
+    )
 
 
 def _functional(name, default, **kw):
@@ -294,6 +310,7 @@ def _functional(name, default, **kw):
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         r = _dropout(input, p, training, **kw)
         return copy_(input, r) if inplace and r is not input else r
+
     composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training={default}, bool inplace=False) -> Tensor")(f)
     return f
 
@@ -308,6 +325,7 @@ def _channels(n):
 
     def f(input, p, training, inplace):
         import warnings
+
         if p < 0.0 or p > 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         dims = len(input._shape)
@@ -317,14 +335,19 @@ def _channels(n):
                 raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {dims}D input.")
             warnings.warn(said, UserWarning, stacklevel=4)
         if n == 2 and dims == 3:
-            warnings.warn("dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is desired - "
-                          "input is interpreted as shape (N, C, L), where C is the channel dim.", UserWarning, stacklevel=4)
+            warnings.warn(
+                "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is desired - "
+                "input is interpreted as shape (N, C, L), where C is the channel dim.",
+                UserWarning,
+                stacklevel=4,
+            )
         batched = dims == n + 2 or n == 2 or dims != n + 1
         x = input if batched else input.unsqueeze(0)
         r = _dropout(x, p, training, features=True)
         if inplace and r is not x:
             return copy_(input, r if batched else r.squeeze(0))
         return r if batched else r.squeeze(0)
+
     composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor")(f)
 
 
@@ -343,4 +366,3 @@ def native_dropout(input, p, train):
 @composite("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", method=False)
 def native_dropout_backward(grad_output, mask, scale):
     return grad_output * mask * scale
-

@@ -1,4 +1,5 @@
 """Reductions, scans, order statistics, histograms."""
+
 import math
 import warnings
 
@@ -35,7 +36,7 @@ def _count(shape, dims):
 
 def _not_implemented(kernel, self, bool_too=False):
     if self.dtype.is_complex or bool_too and self.dtype is dt.bool_:
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dt.scalar_name(self.dtype)}'")
 
 
 def _unsupported(name, self, bool_too=False):
@@ -74,9 +75,14 @@ def _reduced_meta(self, dim, keepdim, dtype):
     return reduced(self._shape, dim, keepdim), dtype
 
 
-op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "SumExt",
-   prepare=_sum_prepare, meta=_reduced_meta, call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
-   derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim))
+op(
+    "sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "SumExt",
+    prepare=_sum_prepare,
+    meta=_reduced_meta,
+    call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
+    derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim),
+)
 
 
 def _mean_prepare(self, dim, keepdim, dtype):
@@ -87,9 +93,14 @@ def _mean_prepare(self, dim, keepdim, dtype):
     return self if d is self.dtype else self.to(d), _dims(self, dim), keepdim, d
 
 
-op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt",
-   prepare=_mean_prepare, meta=_reduced_meta, call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
-   derivative=lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim))
+op(
+    "mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "MeanExt",
+    prepare=_mean_prepare,
+    meta=_reduced_meta,
+    call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
+    derivative=lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim),
+)
 
 
 @composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
@@ -104,8 +115,9 @@ def nanmean(self, dim, keepdim, dtype):
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {dt.scalar_name(self.dtype)}")
     if dtype is not None and dtype.category < dt.FLOAT:
-        raise RuntimeError("nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
-                           f"Got: {dt.scalar_name(dtype)}")
+        raise RuntimeError(
+            f"nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {dt.scalar_name(dtype)}"
+        )
     return self.nansum(dim, keepdim, dtype=dtype) / self.isnan().logical_not().sum(dim, keepdim)
 
 
@@ -141,9 +153,14 @@ def _others(x, dim):
     return before * T.cat([one, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
 
 
-op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "ProdExt", prepare=_prod_prepare,
-   meta=lambda self, dim, keepdim, dtype: (() if dim is None else reduced(self._shape, (dim,), keepdim), dtype),
-   call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None), derivative=_prod_grad)
+op(
+    "prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "ProdExt",
+    prepare=_prod_prepare,
+    meta=lambda self, dim, keepdim, dtype: (() if dim is None else reduced(self._shape, (dim,), keepdim), dtype),
+    call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
+    derivative=_prod_grad,
+)
 
 
 @composite("Tensor.sum_to_size(Tensor self, int[] size) -> Tensor", varargs="size")
@@ -175,9 +192,13 @@ def _bool_like(self):
 
 for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
     op(f"{_name}(Tensor self) -> Tensor", _prim, meta=lambda self: ((), _bool_like(self)), call=lambda p, self: p(self, ()))
-    op(f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", _prim,
-       prepare=lambda self, dim, keepdim: (self, _dims(self, dim, dim is None), keepdim),
-       meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self)), call=_keepdims)
+    op(
+        f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor",
+        _prim,
+        prepare=lambda self, dim, keepdim: (self, _dims(self, dim, dim is None), keepdim),
+        meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self)),
+        call=_keepdims,
+    )
 
 
 # ------------------------------------------------------------------------------------------------ extremes
@@ -242,14 +263,33 @@ def _extremes(name):
         _unsupported(arg, self, True)
         _nonempty(arg, self, None if dim is None else (dim,))
         return reduced(self._shape, range(len(self._shape)) if dim is None else (dim,), keepdim), dt.int64
+
     op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False)
     composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", prepare=_along,
-       meta=along, opmath=False, derivative=_chosen_grad)
-    op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", prepare=prepare, meta=values,
-       call=_keepdims, derivative=_share, opmath=False)
-    op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False,
-       prepare=lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim))
+    op(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        cap + "Dim",
+        prepare=_along,
+        meta=along,
+        opmath=False,
+        derivative=_chosen_grad,
+    )
+    op(
+        f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+        f"Reduce{cap}",
+        prepare=prepare,
+        meta=values,
+        call=_keepdims,
+        derivative=_share,
+        opmath=False,
+    )
+    op(
+        f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        f"Arg{cap}Ext",
+        meta=position,
+        opmath=False,
+        prepare=lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim),
+    )
 
 
 _extremes("max")
@@ -273,8 +313,11 @@ def _var_prepare(self, dim, correction, keepdim):
     dims = _dims(self, dim)
     correction = 1 if correction is None else correction
     if _count(self._shape, dims) <= correction and 0 not in reduced(self._shape, dims, False):
-        warnings.warn("std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-                      "divided by output numel).", UserWarning, stacklevel=4)
+        warnings.warn(
+            "std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel).",
+            UserWarning,
+            stacklevel=4,
+        )
     return self, dims, correction, keepdim
 
 
@@ -289,11 +332,17 @@ def _var_meta(self, dim, correction, keepdim):
     return reduced(self._shape, dim, keepdim), self.dtype.to_real()
 
 
-_var = op("_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", prepare=_var_prepare, meta=_var_meta,
-          method=False, derivative=_var_grad)
-_std = op("_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", prepare=_var_prepare, meta=_var_meta,
-          method=False, derivative=lambda g, self, out, dim, correction, keepdim: _var_grad(
-              (g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim))
+_var = op(
+    "_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", prepare=_var_prepare, meta=_var_meta, method=False, derivative=_var_grad
+)
+_std = op(
+    "_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor",
+    "Std",
+    prepare=_var_prepare,
+    meta=_var_meta,
+    method=False,
+    derivative=lambda g, self, out, dim, correction, keepdim: _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim),
+)
 
 
 def _variances():
@@ -303,10 +352,12 @@ def _variances():
         def compute(self, dim, correction, keepdim, _p=prim, _both=both):
             v = _p.call(self, dim, correction, keepdim)
             return (v, self.mean(dim, keepdim)) if _both else v
-        for args, fn in (("bool unbiased=True", lambda self, unbiased, _f=compute: _f(self, None, int(unbiased), False)),
-                         ("int[1]? dim, bool unbiased=True, bool keepdim=False",
-                          lambda self, dim, unbiased, keepdim, _f=compute: _f(self, dim, int(unbiased), keepdim)),
-                         ("int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False", compute)):
+
+        for args, fn in (
+            ("bool unbiased=True", lambda self, unbiased, _f=compute: _f(self, None, int(unbiased), False)),
+            ("int[1]? dim, bool unbiased=True, bool keepdim=False", lambda self, dim, unbiased, keepdim, _f=compute: _f(self, dim, int(unbiased), keepdim)),
+            ("int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False", compute),
+        ):
             composite(f"{name}(Tensor self, {args}) -> {ret}", method=not both, out=not both)(fn)
 
 
@@ -318,9 +369,14 @@ def _lse_prepare(self, dim, keepdim):
     return self if self.dtype.category >= dt.FLOAT else self.to(dt.get_default_dtype()), _dims(self, dim), keepdim
 
 
-op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "LogSumExp", prepare=_lse_prepare, alias=("special.logsumexp",),
-   meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), self.dtype),
-   derivative=lambda g, self, out, dim, keepdim: _lse_grad(*(_restore(t, self._shape, dim, keepdim) for t in (g, out)), self))
+op(
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    "LogSumExp",
+    prepare=_lse_prepare,
+    alias=("special.logsumexp",),
+    meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), self.dtype),
+    derivative=lambda g, self, out, dim, keepdim: _lse_grad(*(_restore(t, self._shape, dim, keepdim) for t in (g, out)), self),
+)
 
 
 def _lse_grad(g, out, self):
@@ -360,19 +416,38 @@ def _cumprod_grad(g, self, out, dim):
     return T.cat(grads, dim)
 
 
-op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "CumsumExt", prepare=_scan_prepare, inplace=True,
-   meta=lambda self, dim, dtype: (self._shape, dtype), call=lambda p, self, dim, dtype: p(self, dim, None),
-   derivative=lambda g, dim: _reverse_cumsum(g, dim))
-op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", prepare=_scan_prepare, inplace=True,
-   meta=lambda self, dim, dtype: (self._shape, dtype), derivative=_cumprod_grad)
+op(
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    "CumsumExt",
+    prepare=_scan_prepare,
+    inplace=True,
+    meta=lambda self, dim, dtype: (self._shape, dtype),
+    call=lambda p, self, dim, dtype: p(self, dim, None),
+    derivative=lambda g, dim: _reverse_cumsum(g, dim),
+)
+op(
+    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    prepare=_scan_prepare,
+    inplace=True,
+    meta=lambda self, dim, dtype: (self._shape, dtype),
+    derivative=_cumprod_grad,
+)
 
 
 def _pick_scan(name, prim, call=None):
     def meta(self, dim):
         _not_implemented(name + "_cpu", self)
         return [(self._shape, self.dtype), (self._shape, dt.int64)]
-    op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, prepare=_along, meta=meta, opmath=False, call=call,
-       derivative=lambda g0, dim, out1: T.zeros_like(g0).scatter_add(dim, out1, g0) if g0._shape else g0)
+
+    op(
+        f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        prim,
+        prepare=_along,
+        meta=meta,
+        opmath=False,
+        call=call,
+        derivative=lambda g0, dim, out1: T.zeros_like(g0).scatter_add(dim, out1, g0) if g0._shape else g0,
+    )
 
 
 _pick_scan("cummax", "Cummax", lambda p, self, dim: p.of(dim)(self))
@@ -389,12 +464,13 @@ def _lcse_grad(g, self, out, dim):
 
     def part(sign):
         return ((T.where(sign, size, low) - out).flip(dim).logcumsumexp(dim).flip(dim) + self).exp()
+
     return part(g > 0) - part(g < 0)
 
 
 def _lcse_meta(self, dim):
     if self.dtype.category < dt.FLOAT:
-        raise NotImplementedError(f'"logcumsumexp_out_cpu" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
     return self._shape, self.dtype
 
 
@@ -411,6 +487,7 @@ def _medians(name, full, along):
         _not_implemented("median_out", self, True)
         _nonempty(name, self, (dim,))
         return _pair(self, dim, keepdim)
+
     inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False)
 
     @composite(f"{name}(Tensor self) -> Tensor", out=False)
@@ -419,8 +496,14 @@ def _medians(name, full, along):
             nothing = math.nan if self.dtype.category >= dt.FLOAT else dt.iinfo(self.dtype).min if self.dtype.itemsize > 3 else self.dtype is dt.bool_
             return T.full((), nothing, dtype=self.dtype, device=self.device)
         return inner.call(self)
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, prepare=_along,
-       meta=dim_meta, derivative=_chosen_grad)
+
+    op(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        along,
+        prepare=_along,
+        meta=dim_meta,
+        derivative=_chosen_grad,
+    )
 
 
 _medians("median", "MedianExt", "MedianDim")
@@ -441,11 +524,14 @@ def _kth_meta(self, k, dim, keepdim):
     return _pair(self, dim, keepdim)
 
 
-op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", prepare=_along, meta=_mode_meta,
-   derivative=_chosen_grad)
-op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue",
-   prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), meta=_kth_meta,
-   derivative=_chosen_grad)
+op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", prepare=_along, meta=_mode_meta, derivative=_chosen_grad)
+op(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    "Kthvalue",
+    prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim),
+    meta=_kth_meta,
+    derivative=_chosen_grad,
+)
 
 
 def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
@@ -490,7 +576,8 @@ def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
 
 for _name in ("quantile", "nanquantile"):
     composite(f"{_name}(Tensor self, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")(
-        lambda self, q, dim, keepdim, interpolation, _n=_name: _quantile(_n, self, q, dim, keepdim, interpolation, _n == "nanquantile"))
+        lambda self, q, dim, keepdim, interpolation, _n=_name: _quantile(_n, self, q, dim, keepdim, interpolation, _n == "nanquantile")
+    )
 
 
 # ------------------------------------------------------------------------------------------------ differences, integrals
@@ -516,8 +603,9 @@ def diff(self, n, dim, prepend, append):
 def _trapezoid(y, x, dx, dim, cumulative):
     for t in (y, x):
         if t is not None and t.dtype is dt.bool_:
-            raise RuntimeError(f"{'cumulative_' if cumulative else ''}trapezoid: received a bool input for "
-                               f"{'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
+            raise RuntimeError(
+                f"{'cumulative_' if cumulative else ''}trapezoid: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported"
+            )
     d = wrap_dim(dim, len(y._shape))
     if y._shape[d] == 0:
         return y.clone() if cumulative else T.zeros(reduced(y._shape, (d,), False), dtype=y.dtype, device=y.device)
@@ -540,9 +628,11 @@ def _trapezoid(y, x, dx, dim, cumulative):
 for _name, _cumulative in {"trapezoid": False, "cumulative_trapezoid": True}.items():
     _also = {} if _cumulative else {"alias": ("trapz",)}
     composite(f"{_name}.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", method=False, out=False, **_also)(
-        lambda y, x, dim, _c=_cumulative: _trapezoid(y, x, None, dim, _c))
+        lambda y, x, dim, _c=_cumulative: _trapezoid(y, x, None, dim, _c)
+    )
     composite(f"{_name}(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", method=False, out=False, **_also)(
-        lambda y, dx, dim, _c=_cumulative: _trapezoid(y, None, dx, dim, _c))
+        lambda y, dx, dim, _c=_cumulative: _trapezoid(y, None, dx, dim, _c)
+    )
 
 
 def _differences(x, d, h, edge_order):
@@ -551,23 +641,28 @@ def _differences(x, d, h, edge_order):
 
     def at(a, b=None):
         return x._slice(d, a if a >= 0 else n + a, (a if a >= 0 else n + a) + 1 if b is None else n + b if b <= 0 else b)
+
     if isinstance(h, Tensor):
         steps = h.diff().reshape([-1 if i == d else 1 for i in range(len(x._shape))])
         p, q = steps._slice(d, 0, n - 2), steps._slice(d, 1)
 
         def step(i):
             return steps._slice(d, i if i >= 0 else n - 1 + i, (i if i >= 0 else n - 1 + i) + 1)
+
         middle = at(0, -2) * (-q / (p * (p + q))) + at(1, -1) * ((q - p) / (p * q)) + at(2, 0) * (p / (q * (p + q)))
     else:
         middle = (at(2, 0) - at(0, -2)) / (2 * h)
 
         def step(i):
             return h
+
     if edge_order == 1:
         first, last = (at(1) - at(0)) / step(0), (at(-1) - at(-2)) / step(-1)
     else:
+
         def edge(a, b, c, p, q):
             return a * ((2 * p + q) / (p * (p + q))) - b * ((p + q) / (p * q)) + c * (p / (q * (p + q)))
+
         first, last = -edge(at(0), at(1), at(2), step(0), step(1)), edge(at(-1), at(-2), at(-3), step(-1), step(-2))
     return T.cat([first, middle, last], d)
 
@@ -587,22 +682,29 @@ def gradient(self, spacing, dim, edge_order):
     if self.dtype is dt.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if len(h) != len(dims):
-        raise RuntimeError("torch.gradient expected spacing to be unspecified, a scalar or " + (
-            f"a list of length equal to 'self.dim() = {n}', since dim argument was not given, but got a list of length {len(h)}"
-            if dim is None else "it's spacing and dim arguments to have the same length, but got a spacing argument of length "
-            f"{len(h)} and a dim argument of length {len(dims)}."))
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or "
+            + (
+                f"a list of length equal to 'self.dim() = {n}', since dim argument was not given, but got a list of length {len(h)}"
+                if dim is None
+                else "it's spacing and dim arguments to have the same length, but got a spacing argument of length "
+                f"{len(h)} and a dim argument of length {len(dims)}."
+            )
+        )
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for d, s in zip(dims, h):
         if isinstance(s, Tensor):
             if len(s._shape) != 1:
-                raise RuntimeError("torch.gradient expected each element of spacing to have one dimension, but got an element with "
-                                   f"{len(s._shape)} dimensions!")
+                raise RuntimeError(
+                    f"torch.gradient expected each element of spacing to have one dimension, but got an element with {len(s._shape)} dimensions!"
+                )
             if s.device is not self.device:
                 raise RuntimeError(f"torch.gradient expected each tensor to be on the same device, but got {self.device} and {s.device}!")
             if s._shape[0] != self._shape[d]:
-                raise RuntimeError("torch.gradient expected each dimension size to match the length of its coordinates, but got "
-                                   f"{self._shape[d]} and {s._shape[0]}")
+                raise RuntimeError(
+                    f"torch.gradient expected each dimension size to match the length of its coordinates, but got {self._shape[d]} and {s._shape[0]}"
+                )
         if self._shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     return tuple(_differences(self, d, s, edge_order) for d, s in zip(dims, h))
@@ -626,20 +728,28 @@ def _bincount_prepare(self, weights, minlength):
 def no_meta(name):
     def meta(self, *args):
         if self.is_meta:
-            raise NotImplementedError(f"{name}: the shape of the result depends on values, which a tensor on device meta does not have "
-                                      f"(dtype {self.dtype}, shape {list(self._shape)})")
+            raise NotImplementedError(
+                f"{name}: the shape of the result depends on values, which a tensor on device meta does not have "
+                f"(dtype {self.dtype}, shape {list(self._shape)})"
+            )
         return None, dt.int64
+
     return meta
 
 
-op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "BincountExt", prepare=_bincount_prepare,
-   out=False, opmath=False,
-   meta=lambda self, weights, minlength: (no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype))
+op(
+    "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+    "BincountExt",
+    prepare=_bincount_prepare,
+    out=False,
+    opmath=False,
+    meta=lambda self, weights, minlength: (no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype),
+)
 
 
 def _histc_meta(self, bins, min, max):
     if self.dtype.category != dt.FLOAT:
-        raise NotImplementedError(f'"histogram_cpu" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if max < min:
@@ -674,7 +784,7 @@ def _histogramdd(self, edges, weight, density):
     inside, flat = None, None
     for d, e in enumerate(edges):
         x, n = self.select(-1, d), e._shape[0] - 1
-        at = (T.searchsorted(e, x.contiguous(), right=True) - 1)
+        at = T.searchsorted(e, x.contiguous(), right=True) - 1
         at = T.where(x == e[-1], n - 1, at)
         ok = (x >= e[0]) & (x <= e[-1])
         inside = ok if inside is None else inside & ok
@@ -691,10 +801,12 @@ def _histogramdd(self, edges, weight, density):
 
 def _check_histogram(self, weight):
     if self.dtype not in (dt.float32, dt.float64):
-        raise NotImplementedError(f'"histogramdd" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{dt.scalar_name(self.dtype)}'")
     if weight is not None and weight.dtype is not self.dtype:
-        raise RuntimeError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
-                           f"but got input: {dt.scalar_name(self.dtype)} and weight: {dt.scalar_name(weight.dtype)}")
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+            f"but got input: {dt.scalar_name(self.dtype)} and weight: {dt.scalar_name(weight.dtype)}"
+        )
 
 
 def _histogram(self, bins, range, weight, density):
@@ -705,13 +817,14 @@ def _histogram(self, bins, range, weight, density):
 
 
 composite("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)")(
-    lambda self, bins, weight, density: _histogram(self, bins, None, weight, density))
-composite("histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) "
-          "-> (Tensor hist, Tensor bin_edges)")(_histogram)
+    lambda self, bins, weight, density: _histogram(self, bins, None, weight, density)
+)
+composite("histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)")(_histogram)
 
 
-@composite("histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) "
-           "-> (Tensor hist, Tensor[] bin_edges)", out=False, method=False)
+@composite(
+    "histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", out=False, method=False
+)
 def histogramdd(self, bins, range, weight, density):
     _check_histogram(self, weight)
     n = self._shape[-1]
@@ -719,7 +832,7 @@ def histogramdd(self, bins, range, weight, density):
     bins = list(bins) if isinstance(bins, (tuple, list)) else [bins] * n
     if len(bins) != n:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-    edges = [_edges(points.select(-1, d), b, None if range is None else range[2 * d:2 * d + 2], d) for d, b in enumerate(bins)]
+    edges = [_edges(points.select(-1, d), b, None if range is None else range[2 * d : 2 * d + 2], d) for d, b in enumerate(bins)]
     return _histogramdd(points, edges, None if weight is None else weight.reshape((-1,)), density), tuple(edges)
 
 
@@ -739,11 +852,11 @@ def cov(self, correction, fweights, aweights):
         if len(t._shape) > 1:
             raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(t._shape)} dimensions")
         if t.dtype.category != kind:
-            raise RuntimeError(f"cov(): expected {name} to have {'integral' if kind == dt.INT else 'floating point'} dtype but got {name} "
-                               f"with {dt.scalar_name(t.dtype)} dtype")
+            raise RuntimeError(
+                f"cov(): expected {name} to have {'integral' if kind == dt.INT else 'floating point'} dtype but got {name} with {dt.scalar_name(t.dtype)} dtype"
+            )
         if numel(t._shape) != n:
-            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-                               f"{numel(t._shape)} != {n}")
+            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {numel(t._shape)} != {n}")
         if n and (t < 0).any():
             raise RuntimeError(f"cov(): {name} cannot be negative")
         w = t if w is None else w * t
@@ -759,8 +872,7 @@ def cov(self, correction, fweights, aweights):
     if isinstance(norm, Tensor):
         norm = norm if norm > 0 else T.zeros_like(norm)
     elif norm <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
-                      "observations.", UserWarning, stacklevel=3)
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", UserWarning, stacklevel=3)
         norm = 0
     x = x - mean.unsqueeze(1)
     c = T.mm(x, conj((x if w is None else x * w).t()))
@@ -770,8 +882,7 @@ def cov(self, correction, fweights, aweights):
 @composite("corrcoef(Tensor self) -> Tensor")
 def corrcoef(self):
     if len(self._shape) > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} "
-                           "dimensions")
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions")
     c = self.cov()
     if not c._shape:
         return c / c
@@ -779,4 +890,3 @@ def corrcoef(self):
     s = (d.real if d.dtype.is_complex else d).sqrt()
     c = c / s.unsqueeze(1) / s.unsqueeze(0)
     return T.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.dtype.is_complex else c.clamp(-1, 1)
-

@@ -1,4 +1,5 @@
 """Resampling of grids: interpolation, sampling at given points, sliding blocks, moves between channels and pixels."""
+
 import math
 import warnings
 from itertools import product
@@ -15,12 +16,18 @@ NAMES = ("W", "HW", "DHW")
 # ------------------------------------------------------------------------------------------------ interpolation
 # operator: (mode, dimensions, PyBoost primitive); linear and cubic ones take align_corners
 UPSAMPLE = {
-    "upsample_nearest1d": ("nearest", 1, "UpsampleNearest1D"), "upsample_nearest2d": ("nearest", 2, "UpsampleNearest2D"),
-    "upsample_nearest3d": ("nearest", 3, "UpsampleNearest3D"), "_upsample_nearest_exact1d": ("nearest-exact", 1, None),
-    "_upsample_nearest_exact2d": ("nearest-exact", 2, None), "_upsample_nearest_exact3d": ("nearest-exact", 3, None),
-    "upsample_linear1d": ("linear", 1, "UpsampleLinear1D"), "upsample_bilinear2d": ("linear", 2, "UpsampleBilinear2D"),
-    "upsample_trilinear3d": ("linear", 3, "UpsampleTrilinear3D"), "upsample_bicubic2d": ("cubic", 2, "UpsampleBicubic2D"),
-    "_upsample_bilinear2d_aa": ("linear-aa", 2, None), "_upsample_bicubic2d_aa": ("cubic-aa", 2, None),
+    "upsample_nearest1d": ("nearest", 1, "UpsampleNearest1D"),
+    "upsample_nearest2d": ("nearest", 2, "UpsampleNearest2D"),
+    "upsample_nearest3d": ("nearest", 3, "UpsampleNearest3D"),
+    "_upsample_nearest_exact1d": ("nearest-exact", 1, None),
+    "_upsample_nearest_exact2d": ("nearest-exact", 2, None),
+    "_upsample_nearest_exact3d": ("nearest-exact", 3, None),
+    "upsample_linear1d": ("linear", 1, "UpsampleLinear1D"),
+    "upsample_bilinear2d": ("linear", 2, "UpsampleBilinear2D"),
+    "upsample_trilinear3d": ("linear", 3, "UpsampleTrilinear3D"),
+    "upsample_bicubic2d": ("cubic", 2, "UpsampleBicubic2D"),
+    "_upsample_bilinear2d_aa": ("linear-aa", 2, None),
+    "_upsample_bicubic2d_aa": ("cubic-aa", 2, None),
     "_upsample_lanczos2d_aa": ("lanczos-aa", 2, None),
 }
 
@@ -28,48 +35,70 @@ UPSAMPLE = {
 def _check_sizes(old, new):
     if min(*old, *new) <= 0:
         label = NAMES[len(old) - 1]
-        raise RuntimeError("Input and output sizes should be greater than 0, but got input "
-                           f"({', '.join(f'{l}: {s}' for l, s in zip(label, old))}) output "
-                           f"({', '.join(f'{l}: {s}' for l, s in zip(label, new))})")
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"({', '.join(f'{l}: {s}' for l, s in zip(label, old))}) output "
+            f"({', '.join(f'{l}: {s}' for l, s in zip(label, new))})"
+        )
 
 
 def _upsample_meta(mode, dims):
     def meta(self, output_size, align_corners, scales):
         if len(self._shape) != dims + 2 or len(output_size) != dims:
-            raise RuntimeError(f"It is expected input_size equals to {dims + 2} and output_size to {dims}, but got sizes "
-                               f"{len(self._shape)} and {len(output_size)}")
+            raise RuntimeError(
+                f"It is expected input_size equals to {dims + 2} and output_size to {dims}, but got sizes {len(self._shape)} and {len(output_size)}"
+            )
         _check_sizes(self._shape[2:], output_size)
         if 0 in self._shape[1:]:
             raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(self._shape)}")
         if self.dtype.category != dt.FLOAT and not (self.dtype is dt.uint8 and (mode[:7] == "nearest" or dims == 2)):
             raise NotImplementedError(f"\"upsample_{mode}{dims}d\" not implemented for '{dt.scalar_name(self.dtype)}'")
         return (*self._shape[:2], *output_size), self.dtype
+
     return meta
 
 
 def _upsample_call(mode, dims, back):
     """How the primitive is called: nearest ones know no align_corners, trilinear ones have it in the constructor."""
+
     def call(p, x, size, align, scales):
         q = p.of(align) if mode == "linear" and dims == 3 else p
         tail = (scales,) if mode == "nearest" or dims == 3 else (scales, align)
         return q(x, size, tuple(x.shape[2:]), *tail) if back else q(x, size, *tail)
+
     return call
 
 
 def _declare(name, mode, dims, prim):
-    o = op(f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor", prim, out=False,
-           meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False),
-           derivative=lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales))
-    back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, Any scales) -> Tensor",
-              prim and prim + "Grad", out=False, meta=lambda g, size, *_: (size, g.dtype), call=_upsample_call(mode, dims, True),
-              derivative=lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales))
+    o = op(
+        f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor",
+        prim,
+        out=False,
+        meta=_upsample_meta(mode, dims),
+        call=_upsample_call(mode, dims, False),
+        derivative=lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales),
+    )
+    back = op(
+        f"_C._nn.{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, Any scales) -> Tensor",
+        prim and prim + "Grad",
+        out=False,
+        meta=lambda g, size, *_: (size, g.dtype),
+        call=_upsample_call(mode, dims, True),
+        derivative=lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales),
+    )
     return o
 
 
 _upsample = {name: _declare(name, *spec) for name, spec in UPSAMPLE.items()}
-_MODES = {"nearest": "upsample_nearest{}d", "nearest-exact": "_upsample_nearest_exact{}d", "linear": "upsample_linear1d",
-          "bilinear": "upsample_bilinear2d",
-          "trilinear": "upsample_trilinear3d", "bicubic": "upsample_bicubic2d", "lanczos": "upsample_lanczos2d"}
+_MODES = {
+    "nearest": "upsample_nearest{}d",
+    "nearest-exact": "_upsample_nearest_exact{}d",
+    "linear": "upsample_linear1d",
+    "bilinear": "upsample_bilinear2d",
+    "trilinear": "upsample_trilinear3d",
+    "bicubic": "upsample_bicubic2d",
+    "lanczos": "upsample_lanczos2d",
+}
 _RANK = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4, "lanczos": 4}
 
 
@@ -80,15 +109,20 @@ def _per_dimension(name, value, input):
         return (value,) * len(spatial)
     if len(value) != len(spatial):
         what, key, letter = ("output size of", "output size", "o") if name == "size" else ("scale_factor of shape", "scale_factor", "s")
-        raise ValueError(f"Input and {'output' if name == 'size' else name} must have the same number of spatial dimensions, but got input "
-                         f"with spatial "
-                         f"dimensions of {spatial} and {what} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-                         f"{key} in ({letter}1, {letter}2, ...,{letter}K) format.")
+        raise ValueError(
+            f"Input and {'output' if name == 'size' else name} must have the same number of spatial dimensions, but got input "
+            f"with spatial "
+            f"dimensions of {spatial} and {what} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+            f"{key} in ({letter}1, {letter}2, ...,{letter}K) format."
+        )
     return tuple(value)
 
 
-@composite("nn.functional.interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, "
-           "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor", out=False)
+@composite(
+    "nn.functional.interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, "
+    "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+    out=False,
+)
 def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
     n = len(input._shape)
     if mode in ("nearest", "area", "nearest-exact"):
@@ -100,8 +134,9 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
     if size is not None:
         size = _per_dimension("size", size, input)
         if not all(hasattr(s, "__index__") for s in size):
-            raise TypeError(f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
-                            f"types {[type(s) for s in size]}")
+            raise TypeError(
+                f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types {[type(s) for s in size]}"
+            )
         size = [s.__index__() for s in size]
         if recompute_scale_factor:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
@@ -119,8 +154,10 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
     if mode == "lanczos" and align_corners:
         raise ValueError("Lanczos mode does not support align_corners=True")
     if n not in (3, 4, 5) or mode not in _MODES and mode != "area":
-        raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {n}D) for the modes: nearest | linear | "
-                                  f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})")
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {n}D) for the modes: nearest | linear | "
+            f"bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+        )
     if n != _RANK.get(mode, n):
         raise NotImplementedError(f"Got {n}D input, but {mode} mode needs {_RANK[mode]}D input")
     if mode == "area":
@@ -130,8 +167,12 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
 
 
 def _old_name(name, mode, align):
-    @composite(f"nn.functional.{name}(Tensor input, Any size=None, Any scale_factor=None"
-               + (", str mode='nearest', bool? align_corners=None" if mode is None else "") + ") -> Tensor", out=False)
+    @composite(
+        f"nn.functional.{name}(Tensor input, Any size=None, Any scale_factor=None"
+        + (", str mode='nearest', bool? align_corners=None" if mode is None else "")
+        + ") -> Tensor",
+        out=False,
+    )
     def upsample(input, size, scale_factor, m=mode, a=align):
         warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
         return interpolate(input, size, scale_factor, m, a, None, False)
@@ -149,18 +190,21 @@ def _grid_meta(dims):
     def meta(input, grid, mode, padding, align_corners):
         x, g = input._shape, grid._shape
         if not g or g[0] != x[0]:
-            raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x)} and "
-                               f"grid with sizes {list(g)}")
+            raise RuntimeError(
+                f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(x)} and grid with sizes {list(g)}"
+            )
         if g[-1] != len(x) - 2:
-            raise RuntimeError(f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes "
-                               f"{list(g)}")
+            raise RuntimeError(f"grid_sampler(): expected grid to have size {len(x) - 2} in last dimension, but got grid with sizes {list(g)}")
         if len(x) != dims + 2 or len(g) != dims + 2:
-            raise RuntimeError(f"grid_sampler(): expected {dims + 2}D input and grid with same number of dimensions, but got input with "
-                               f"sizes {list(x)} and grid with sizes {list(g)}")
+            raise RuntimeError(
+                f"grid_sampler(): expected {dims + 2}D input and grid with same number of dimensions, but got input with "
+                f"sizes {list(x)} and grid with sizes {list(g)}"
+            )
         for d in range(2, len(x)):
             if x[d] == 0:
-                raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x)} "
-                                   f"with dimension {d} being empty")
+                raise RuntimeError(
+                    f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x)} with dimension {d} being empty"
+                )
         if grid.dtype is not input.dtype:
             raise RuntimeError(f"expected scalar type {dt.scalar_name(input.dtype)} but found {dt.scalar_name(grid.dtype)}")
         if input.dtype.category != dt.FLOAT:
@@ -168,6 +212,7 @@ def _grid_meta(dims):
         if mode == 2 and dims == 3:
             raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
         return (*x[:2], *g[1:-1]), input.dtype
+
     return meta
 
 
@@ -184,9 +229,15 @@ def _grid_grads(g, input, grid, interpolation_mode, padding_mode, align_corners,
 def _grid_op(dims):
     name, meta = f"grid_sampler_{dims}d", _grid_meta(dims)
     args = "Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners"
-    o = op(f"_C.{name}({args}) -> Tensor", f"GridSampler{dims}D", meta=meta, out=False, derivative={("input", "grid"): _grid_grads},
-           opmath=False,  # PyTorch rounds half types at every step: coordinates, weights, terms
-           call=lambda p, x, grid, mode, pad, align: p.of(MODES[mode], PADDINGS[pad], align)(x, grid))
+    o = op(
+        f"_C.{name}({args}) -> Tensor",
+        f"GridSampler{dims}D",
+        meta=meta,
+        out=False,
+        derivative={("input", "grid"): _grid_grads},
+        opmath=False,  # PyTorch rounds half types at every step: coordinates, weights, terms
+        call=lambda p, x, grid, mode, pad, align: p.of(MODES[mode], PADDINGS[pad], align)(x, grid),
+    )
 
     @composite(f"{name}({args}) -> Tensor", out=False)
     def sample(input, grid, mode, padding, align):
@@ -194,6 +245,7 @@ def _grid_op(dims):
             return o.call(input, grid, mode, padding, align)
         meta(input, grid, mode, padding, align)
         return _sample(input, grid, mode, padding, align)
+
     return sample
 
 
@@ -222,6 +274,7 @@ def _cubic(t):
 
     def far(x):
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
     return far(t + 1), near(t), near(1 - t), far(2 - t)
 
 
@@ -266,19 +319,20 @@ def grid_sampler(input, grid, mode, padding, align):
 
 def _align(name, align_corners):
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-                      f"align_corners=True if the old behavior is desired. See the documentation of {name} for details.", stacklevel=4)
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+            f"align_corners=True if the old behavior is desired. See the documentation of {name} for details.",
+            stacklevel=4,
+        )
     return bool(align_corners)
 
 
-@composite("nn.functional.grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) "
-           "-> Tensor", out=False)
+@composite("nn.functional.grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", out=False)
 def grid_sample(input, grid, mode, padding_mode, align_corners):
     if mode not in MODES:
         raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
     if padding_mode not in PADDINGS:
-        raise ValueError(f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
-                         f"'{padding_mode}'")
+        raise ValueError(f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'")
     return grid_sampler(input, grid, MODES.index(mode), PADDINGS.index(padding_mode), _align("grid_sample", align_corners))
 
 
@@ -302,8 +356,7 @@ def affine_grid(theta, size, align_corners):
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     k = len(size) - 2
     if k not in (2, 3):
-        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
-                                  f"{tuple(size)}.")
+        raise NotImplementedError(f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(size)}.")
     if len(theta._shape) != 3 or theta._shape[1:] != (k, k + 1):
         raise ValueError(f"Expected a batch of {k}D affine matrices of shape Nx{k}x{k + 1} for size {tuple(size)}. Got {theta.size()}.")
     if min(size) <= 0:
@@ -320,8 +373,7 @@ def _check_blocks(kernel, dilation, padding, stride, **more):
     for name, v in {"kernel_size": kernel, "dilation": dilation, "padding": padding, "stride": stride, **more}.items():
         if len(v) != 2:
             raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(v)}")
-    for name, short, v in (("kernel size", "kernel", kernel), ("stride", "stride", stride), ("dilation", "dilation", dilation),
-                           ("padding", "pad", padding)):
+    for name, short, v in (("kernel size", "kernel", kernel), ("stride", "stride", stride), ("dilation", "dilation", dilation), ("padding", "pad", padding)):
         if min(v) < (short != "pad"):
             what = "non-negative" if short == "pad" else "greater than zero"
             raise RuntimeError(f"{name} should be {what}, but got {short}_height: {v[0]} {short}_width: {v[1]}")
@@ -331,42 +383,53 @@ def _im2col_meta(self, kernel, dilation, padding, stride):
     n, c, *spatial = self._shape
     blocks = _block_count(spatial, kernel, dilation, padding, stride)
     if min(blocks) < 1:
-        raise RuntimeError(f"Given input with spatial size {tuple(spatial)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
-                           f"padding={tuple(padding)}, calculated shape of the array of sliding blocks as {tuple(blocks)}, but its "
-                           f"components must be at least one.")
+        raise RuntimeError(
+            f"Given input with spatial size {tuple(spatial)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
+            f"padding={tuple(padding)}, calculated shape of the array of sliding blocks as {tuple(blocks)}, but its "
+            f"components must be at least one."
+        )
     return (n, c * numel(kernel), numel(blocks)), self.dtype
 
 
 def _col2im_meta(self, size, kernel, dilation, padding, stride):
     n, ck, blocks = self._shape
     if ck % numel(kernel):
-        raise RuntimeError(f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-                           f"input.size(1)={ck} and kernel_size={tuple(kernel)}.")
+        raise RuntimeError(
+            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={ck} and kernel_size={tuple(kernel)}."
+        )
     want = _block_count(size, kernel, dilation, padding, stride)
     if numel(want) != blocks or min(want) < 1:
-        raise RuntimeError(f"Given output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
-                           f"padding={tuple(padding)}, "
-                           f"stride={tuple(stride)}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
-                           f"{want[0]} * {want[1]} = {numel(want)}, but got input.size(2)={blocks}.")
+        raise RuntimeError(
+            f"Given output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
+            f"padding={tuple(padding)}, "
+            f"stride={tuple(stride)}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{want[0]} * {want[1]} = {numel(want)}, but got input.size(2)={blocks}."
+        )
     return (n, ck // numel(kernel), *size), self.dtype
 
 
-_im2col = op("_C._nn.im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor", "Im2ColExt",
-             meta=_im2col_meta, opmath=False, derivative=lambda g, self_shape, kernel_size, dilation, padding, stride:
-             _col2im.call(g, self_shape[2:], kernel_size, dilation, padding, stride))
-_col2im = op("_C._nn.col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
-             "Col2ImExt", meta=_col2im_meta, derivative=lambda g, kernel_size, dilation, padding, stride:
-             _im2col.call(g, kernel_size, dilation, padding, stride))
+_im2col = op(
+    "_C._nn.im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
+    "Im2ColExt",
+    meta=_im2col_meta,
+    opmath=False,
+    derivative=lambda g, self_shape, kernel_size, dilation, padding, stride: _col2im.call(g, self_shape[2:], kernel_size, dilation, padding, stride),
+)
+_col2im = op(
+    "_C._nn.col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
+    "Col2ImExt",
+    meta=_col2im_meta,
+    derivative=lambda g, kernel_size, dilation, padding, stride: _im2col.call(g, kernel_size, dilation, padding, stride),
+)
 
 
 def _with_batch(x, rank, text):
-    if len(x._shape) not in (rank - 1, rank) or 0 in x._shape[len(x._shape) - rank + 1:]:
+    if len(x._shape) not in (rank - 1, rank) or 0 in x._shape[len(x._shape) - rank + 1 :]:
         raise RuntimeError(f"Expected {rank - 1}D or {rank}D (batch mode) tensor {text}, but got: {list(x._shape)}")
     return x if len(x._shape) == rank else x.unsqueeze(0)
 
 
-@composite("nn.functional.unfold(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor",
-           out=False)
+@composite("nn.functional.unfold(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", out=False)
 def unfold(input, kernel_size, dilation, padding, stride):
     _check_blocks(kernel_size, dilation, padding, stride)
     x = _with_batch(input, 4, "with possibly 0 batch size and other non-zero dimensions for input")
@@ -374,8 +437,9 @@ def unfold(input, kernel_size, dilation, padding, stride):
     return out if x is input else out.squeeze(0)
 
 
-@composite("nn.functional.fold(Tensor input, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) "
-           "-> Tensor", out=False)
+@composite(
+    "nn.functional.fold(Tensor input, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", out=False
+)
 def fold(input, output_size, kernel_size, dilation, padding, stride):
     _check_blocks(kernel_size, dilation, padding, stride, output_size=output_size)
     x = _with_batch(input, 3, "for input with possibly 0 batch size and non-zero dimensions for input")
@@ -397,8 +461,10 @@ def pixel_shuffle(self, r):
     _check_pixels("pixel_shuffle", self, r, "upscale_factor")
     *lead, c, h, w = self._shape
     if c % (r * r):
-        raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-                           f"input.size(-3)={c} is not divisible by {r * r}")
+        raise RuntimeError(
+            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={c} is not divisible by {r * r}"
+        )
     n = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
     x = x.reshape(*lead, c // (r * r), h * r, w * r)
@@ -412,8 +478,7 @@ def pixel_unshuffle(self, r):
     *lead, c, h, w = self._shape
     for name, at, s in (("height", -2, h), ("width", -1, w)):
         if s % r:
-            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={s} is not "
-                               f"divisible by {r}")
+            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={s} is not divisible by {r}")
     n = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
     x = x.reshape(*lead, c * r * r, h // r, w // r)

@@ -1,4 +1,5 @@
 """Joining, repeating, reordering, triangles and diagonals, masks, scatters into a copy."""
+
 import itertools
 
 from ..autograd import MODE
@@ -41,14 +42,15 @@ def _cat_prepare(tensors, dim):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(t._shape)}")
         for k, (a, b) in enumerate(zip(first, t._shape)):
             if a != b and k != dim:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor "
-                                   f"number {i} in the list.")
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {a} but got size {b} for tensor number {i} in the list."
+                )
     return ts, dim
 
 
 def _cat_meta(tensors, dim):
     shape = tensors[0]._shape
-    return (*shape[:dim], sum(t._shape[dim] for t in tensors), *shape[dim + 1:]), tensors[0].dtype
+    return (*shape[:dim], sum(t._shape[dim] for t in tensors), *shape[dim + 1 :]), tensors[0].dtype
 
 
 def _cat_grad(g, tensors_shape, dim):
@@ -59,8 +61,16 @@ def _cat_grad(g, tensors_shape, dim):
     return out
 
 
-cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", prepare=_cat_prepare, meta=_cat_meta, opmath=False,
-            call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": _cat_grad}, method=False)
+cat_op = op(
+    "_cat(Tensor[] tensors, int dim=0) -> Tensor",
+    "Concat",
+    prepare=_cat_prepare,
+    meta=_cat_meta,
+    opmath=False,
+    call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
+    derivative={"tensors": _cat_grad},
+    method=False,
+)
 
 
 @composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False)
@@ -79,15 +89,21 @@ def _stack_prepare(tensors, dim):
     first = tensors[0]._shape
     for i, t in enumerate(tensors):
         if t._shape != first:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at "
-                               f"entry {i}")
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at entry {i}")
     d = tensors[0].dtype
     return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), wrap_dim(dim, len(first) + 1)
 
 
-op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", prepare=_stack_prepare, opmath=False, method=False,
-   call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": lambda g, dim: g.unbind(dim)},
-   meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype, _stack_strides(tensors, dim)))
+op(
+    "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    "StackExt",
+    prepare=_stack_prepare,
+    opmath=False,
+    method=False,
+    call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
+    derivative={"tensors": lambda g, dim: g.unbind(dim)},
+    meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype, _stack_strides(tensors, dim)),
+)
 
 
 def _stack_strides(tensors, dim):
@@ -102,6 +118,7 @@ def _stack_strides(tensors, dim):
 
 def _at_least(n):
     """x with dimensions added up to n, as NumPy adds them: in front for 1 and 2, on both sides for 3."""
+
     def f(x):
         k = len(x._shape)
         if k >= n:
@@ -109,6 +126,7 @@ def _at_least(n):
         if n == 3:
             return x.reshape((1, 1, 1)) if k == 0 else x.unsqueeze(0).unsqueeze(2) if k == 1 else x.unsqueeze(2)
         return x.reshape((1,) * (n - k) + tuple(x._shape))
+
     return f
 
 
@@ -123,6 +141,7 @@ def _atleast(n):
             return getattr(T, "_" + name)(tensors[0])
         ts = tensors[0] if len(tensors) == 1 else tensors
         return tuple(getattr(T, "_" + name)(t) for t in ts)
+
     public.__name__ = public.__qualname__ = name
     public.__module__ = "torch.functional"
     FUNCTIONS[name] = public
@@ -150,9 +169,15 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 
 
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
-flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False,
-             meta=lambda self, dims: (self._shape, self.dtype), call=lambda p, self, dims: p.of(dims)(self),
-             derivative=lambda g, dims: g.flip(dims))
+flip_op = op(
+    "_flip(Tensor self, int[] dims) -> Tensor",
+    "ReverseV2",
+    opmath=False,
+    method=False,
+    meta=lambda self, dims: (self._shape, self.dtype),
+    call=lambda p, self, dims: p.of(dims)(self),
+    derivative=lambda g, dims: g.flip(dims),
+)
 
 
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -190,10 +215,16 @@ def _roll_prepare(self, shifts, dims):
     return self, shifts, tuple(wrap_dim(d, len(self._shape)) for d in dims)
 
 
-op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", prepare=_roll_prepare, opmath=False, out=False,
-   meta=lambda self, shifts, dims: (self._shape, self.dtype, kept_strides(self) if dims else None),
-   call=lambda p, self, shifts, dims: p.of(shifts, dims or None)(self),
-   derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims))
+op(
+    "roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor",
+    "Roll",
+    prepare=_roll_prepare,
+    opmath=False,
+    out=False,
+    meta=lambda self, shifts, dims: (self._shape, self.dtype, kept_strides(self) if dims else None),
+    call=lambda p, self, shifts, dims: p.of(shifts, dims or None)(self),
+    derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims),
+)
 
 
 @composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", out=False)
@@ -218,9 +249,11 @@ def _repeat_prepare(self, repeats):
     if len(repeats) < n:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(r < 0 for r in repeats):
-        raise RuntimeError("Trying to create tensor with negative dimension "
-                           f"{min(r * s for r, s in zip(repeats[len(repeats) - n:], self._shape))}: "
-                           f"{[r * s for r, s in zip(repeats, (1,) * (len(repeats) - n) + tuple(self._shape))]}")
+        raise RuntimeError(
+            "Trying to create tensor with negative dimension "
+            f"{min(r * s for r, s in zip(repeats[len(repeats) - n :], self._shape))}: "
+            f"{[r * s for r, s in zip(repeats, (1,) * (len(repeats) - n) + tuple(self._shape))]}"
+        )
     return self if len(repeats) == n else self.reshape((1,) * (len(repeats) - n) + tuple(self._shape)), repeats
 
 
@@ -236,8 +269,15 @@ def _repeat_grad(g, self_shape, repeats):
     return g.reshape(split).sum(dims) if dims else g
 
 
-op("Tensor.repeat(Tensor self, int[] repeats) -> Tensor", "Tile", varargs="repeats", prepare=_repeat_prepare, opmath=False,
-   meta=lambda self, repeats: (tuple(r * s for r, s in zip(repeats, self._shape)), self.dtype), derivative=_repeat_grad)
+op(
+    "Tensor.repeat(Tensor self, int[] repeats) -> Tensor",
+    "Tile",
+    varargs="repeats",
+    prepare=_repeat_prepare,
+    opmath=False,
+    meta=lambda self, repeats: (tuple(r * s for r, s in zip(repeats, self._shape)), self.dtype),
+    derivative=_repeat_grad,
+)
 
 
 @composite("tile(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -278,7 +318,7 @@ def repeat_interleave_int(self, repeats, dim, output_size):
     if output_size is not None and output_size != repeats * self._shape[d]:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {repeats * self._shape[d]} but got {output_size}")
     x = self.unsqueeze(d + 1)
-    shape = (*x._shape[:d + 1], repeats, *x._shape[d + 2:])
+    shape = (*x._shape[: d + 1], repeats, *x._shape[d + 2 :])
     return x.expand(shape).clone(memory_format=contiguous_format).flatten(d, d + 1)
 
 
@@ -294,8 +334,7 @@ def repeat_interleave(self, repeats, dim, output_size):
     elif len(repeats._shape) > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     elif repeats._shape[0] != n:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and "
-                           f"input.size({d}) = {n}")
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._shape[0]} and input.size({d}) = {n}")
     return x.index_select(d, T.repeat_interleave(repeats, output_size=output_size))
 
 
@@ -305,8 +344,16 @@ def _triangle(name, prim, call=None):
         if len(self._shape) < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return self._shape, self.dtype
-    op(f"{name}(Tensor self, int diagonal=0) -> Tensor", prim, meta=meta, inplace=True, opmath=False, call=call,
-       derivative=lambda g, diagonal: getattr(T, name)(g, diagonal))
+
+    op(
+        f"{name}(Tensor self, int diagonal=0) -> Tensor",
+        prim,
+        meta=meta,
+        inplace=True,
+        opmath=False,
+        call=call,
+        derivative=lambda g, diagonal: getattr(T, name)(g, diagonal),
+    )
 
     @composite(f"{name}_indices(int row, int col, int offset=0, *, {OPTS.replace('dtype=None', 'dtype=long')}) -> Tensor", out=False)
     def f(row, col, offset, dtype, layout, device, requires_grad, pin_memory):
@@ -395,8 +442,7 @@ def _into_copy(name, args, view, grad_self, grad_src):
             out = _clone_with_gaps(self)
             dst = view(out, *where)
             if dst._shape != src._shape:
-                raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = "
-                                   f"{list(dst._shape)}")
+                raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src._shape)}, slice size = {list(dst._shape)}")
             copy_(dst, src)
         finally:
             MODE.grad = grad
@@ -404,6 +450,7 @@ def _into_copy(name, args, view, grad_self, grad_src):
             out._vc = None
             o.record(out, (self, src, *where))
         return out
+
     o._call = call
 
 
@@ -411,34 +458,65 @@ def _hole(g, shape):
     return T.zeros(shape, dtype=g.dtype, device=g.device)
 
 
-_into_copy("select", "int dim, int index", lambda x, dim, index: x.select(dim, index),
-           lambda g, src_shape, dim, index: g.select_scatter(_hole(g, src_shape), dim, index), lambda g, dim, index: g.select(dim, index))
-_into_copy("slice", "int dim=0, int? start=None, int? end=None, int step=1",
-           lambda x, dim, start, end, step: x._slice(dim, start, end, step),
-           lambda g, src_shape, dim, start, end, step: g.slice_scatter(_hole(g, src_shape), dim, start, end, step),
-           lambda g, dim, start, end, step: g._slice(dim, start, end, step))
-_into_copy("diagonal", "int offset=0, int dim1=0, int dim2=1", lambda x, offset, dim1, dim2: x.diagonal(offset, dim1, dim2),
-           lambda g, src_shape, offset, dim1, dim2: g.diagonal_scatter(_hole(g, src_shape), offset, dim1, dim2),
-           lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
+_into_copy(
+    "select",
+    "int dim, int index",
+    lambda x, dim, index: x.select(dim, index),
+    lambda g, src_shape, dim, index: g.select_scatter(_hole(g, src_shape), dim, index),
+    lambda g, dim, index: g.select(dim, index),
+)
+_into_copy(
+    "slice",
+    "int dim=0, int? start=None, int? end=None, int step=1",
+    lambda x, dim, start, end, step: x._slice(dim, start, end, step),
+    lambda g, src_shape, dim, start, end, step: g.slice_scatter(_hole(g, src_shape), dim, start, end, step),
+    lambda g, dim, start, end, step: g._slice(dim, start, end, step),
+)
+_into_copy(
+    "diagonal",
+    "int offset=0, int dim1=0, int dim2=1",
+    lambda x, offset, dim1, dim2: x.diagonal(offset, dim1, dim2),
+    lambda g, src_shape, offset, dim1, dim2: g.diagonal_scatter(_hole(g, src_shape), offset, dim1, dim2),
+    lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
+)
 # PyTorch's gradient of self holds the slice and not the rest
-_into_copy("as_strided", "int[] size, int[] stride, int? storage_offset=None", lambda x, *where: x.as_strided(*where),
-           lambda g, self_shape, size, stride, storage_offset: _hole(g, self_shape).as_strided_scatter(
-               g.contiguous().as_strided(size, stride, storage_offset), size, stride, storage_offset),
-           lambda g, size, stride, storage_offset: g.contiguous().as_strided(size, stride, storage_offset))
+_into_copy(
+    "as_strided",
+    "int[] size, int[] stride, int? storage_offset=None",
+    lambda x, *where: x.as_strided(*where),
+    lambda g, self_shape, size, stride, storage_offset: _hole(g, self_shape).as_strided_scatter(
+        g.contiguous().as_strided(size, stride, storage_offset), size, stride, storage_offset
+    ),
+    lambda g, size, stride, storage_offset: g.contiguous().as_strided(size, stride, storage_offset),
+)
 
 
 # ------------------------------------------------------------------------------------------------ copies of views
 def _copies():
     returns = {True: "Tensor[]", False: "Tensor"}
     for name, args, many in (
-            ("alias", "", False), ("as_strided", "int[] size, int[] stride, int? storage_offset=None", False), ("detach", "", False),
-            ("diagonal", "int offset=0, int dim1=0, int dim2=1", False), ("expand", "int[] size, *, bool implicit=False", False),
-            ("permute", "int[] dims", False), ("select", "int dim, int index", False),
-            ("slice", "int dim=0, int? start=None, int? end=None, int step=1", False), ("split", "int split_size, int dim=0", True),
-            ("split_with_sizes", "int[] split_sizes, int dim=0", True), ("squeeze", "", False), ("squeeze", "int[1] dim", False),
-            ("t", "", False), ("transpose", "int dim0, int dim1", False), ("unbind", "int dim=0", True),
-            ("unfold", "int dimension, int size, int step", False), ("unsqueeze", "int dim", False), ("view", "int[] size", False),
-            ("view", "ScalarType dtype", False), ("view_as_complex", "", False), ("view_as_real", "", False)):
+        ("alias", "", False),
+        ("as_strided", "int[] size, int[] stride, int? storage_offset=None", False),
+        ("detach", "", False),
+        ("diagonal", "int offset=0, int dim1=0, int dim2=1", False),
+        ("expand", "int[] size, *, bool implicit=False", False),
+        ("permute", "int[] dims", False),
+        ("select", "int dim, int index", False),
+        ("slice", "int dim=0, int? start=None, int? end=None, int step=1", False),
+        ("split", "int split_size, int dim=0", True),
+        ("split_with_sizes", "int[] split_sizes, int dim=0", True),
+        ("squeeze", "", False),
+        ("squeeze", "int[1] dim", False),
+        ("t", "", False),
+        ("transpose", "int dim0, int dim1", False),
+        ("unbind", "int dim=0", True),
+        ("unfold", "int dimension, int size, int step", False),
+        ("unsqueeze", "int dim", False),
+        ("view", "int[] size", False),
+        ("view", "ScalarType dtype", False),
+        ("view_as_complex", "", False),
+        ("view_as_real", "", False),
+    ):
         overload = ".dim" if args == "int[1] dim" else ".dtype" if args == "ScalarType dtype" else ""
 
         def f(self, *rest, _n={"alias": "_alias", "slice": "_slice", "view": "reshape" if "int" in args else "view"}.get(name, name), _a=args, _many=many):
@@ -446,6 +524,7 @@ def _copies():
                 *rest, implicit = rest
             view = self.detach() if _n == "detach" else getattr(T if _n.startswith("view_as") else M, _n)(self, *rest)
             return tuple(v.clone(memory_format=contiguous_format) for v in view) if _many else view.clone(memory_format=contiguous_format)
+
         composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=False, out=True)(f)
 
 
@@ -487,6 +566,7 @@ def meshgrid(tensors, indexing):
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         import warnings
+
         warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=3)
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -541,7 +621,7 @@ def block_diag(tensors):
     i = j = 0
     for t in ts:
         m, n = t._shape
-        copy_(out[i:i + m, j:j + n], t)
+        copy_(out[i : i + m, j : j + n], t)
         i, j = i + m, j + n
     return out
 
@@ -561,7 +641,7 @@ def unravel_index(indices, shape):
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if any(s < 0 for s in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
-    steps = [numel(shape[i + 1:]) for i in range(len(shape))]
+    steps = [numel(shape[i + 1 :]) for i in range(len(shape))]
     steps, sizes = (tensor(x, dtype=dt.int64, device=indices.device) for x in (steps, list(shape)))
     return (indices.unsqueeze(-1).floor_divide(steps) % sizes).unbind(-1)
 
@@ -569,8 +649,11 @@ def unravel_index(indices, shape):
 # ------------------------------------------------------------------------------------------------ masks
 def _mask(name, mask):
     if mask.dtype is not dt.bool_:
-        raise RuntimeError(f"{name}: expected BoolTensor for mask" if name != "masked_scatter_" else
-                           f"masked_scatter_ only supports boolean masks, but got mask with dtype {dt.scalar_name(mask.dtype)}")
+        raise RuntimeError(
+            f"{name}: expected BoolTensor for mask"
+            if name != "masked_scatter_"
+            else f"masked_scatter_ only supports boolean masks, but got mask with dtype {dt.scalar_name(mask.dtype)}"
+        )
     return mask
 
 
@@ -579,15 +662,21 @@ def _masked_select_prepare(self, mask):
     return self.expand(shape), mask.expand(shape)
 
 
-op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", prepare=_masked_select_prepare, opmath=False,
-   meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype),
-   derivative={"self": lambda g, self_shape, mask: T.zeros(self_shape, dtype=g.dtype, device=g.device).masked_scatter(mask, g)})
+op(
+    "masked_select(Tensor self, Tensor mask) -> Tensor",
+    "MaskedSelect",
+    prepare=_masked_select_prepare,
+    opmath=False,
+    meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype),
+    derivative={"self": lambda g, self_shape, mask: T.zeros(self_shape, dtype=g.dtype, device=g.device).masked_scatter(mask, g)},
+)
 
 
 def _masked_scatter_prepare(self, mask, source):
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{dt.scalar_name(self.dtype)} and "
-                           f"{dt.scalar_name(source.dtype)}")
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
+        )
     shape = broadcast_shapes(self._shape, _mask("masked_scatter_", mask)._shape)
     return self.expand(shape), mask.expand(shape), source
 
@@ -600,9 +689,16 @@ def _masked_source_grad(g, mask, source_shape):
     return picked.reshape(source_shape)
 
 
-op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", prepare=_masked_scatter_prepare, inplace=True,
-   opmath=False, out=False, meta=lambda self, mask, source: (self._shape, self.dtype),
-   derivative={"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad})
+op(
+    "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+    "MaskedScatter",
+    prepare=_masked_scatter_prepare,
+    inplace=True,
+    opmath=False,
+    out=False,
+    meta=lambda self, mask, source: (self._shape, self.dtype),
+    derivative={"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad},
+)
 
 
 @composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, out=False)
@@ -610,11 +706,15 @@ def put(self, index, source, accumulate):
     if index.dtype is not dt.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {dt.scalar_name(self.dtype)} "
-                           f"and source.dtype = {dt.scalar_name(source.dtype)}")
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dt.scalar_name(self.dtype)} "
+            f"and source.dtype = {dt.scalar_name(source.dtype)}"
+        )
     if numel(index._shape) != numel(source._shape):
-        raise RuntimeError("put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-                           f"{numel(source._shape)}, index.numel() = {numel(index._shape)}")
+        raise RuntimeError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{numel(source._shape)}, index.numel() = {numel(index._shape)}"
+        )
     if not numel(index._shape):
         return self.clone()
     if not numel(self._shape):
@@ -638,7 +738,7 @@ _REDUCE = ("sum", "prod", "mean", "amax", "amin")
 
 def _reducible(kernel, x, reduce):
     """Means of bools and extrema of complex numbers are refused."""
-    only(kernel, x, *((dt.BOOL, dt.INT, dt.FLOAT) if reduce in ("amax", "amin") else (dt.INT, dt.FLOAT, dt.COMPLEX, dt.BOOL)[:3 + (reduce != "mean")]))
+    only(kernel, x, *((dt.BOOL, dt.INT, dt.FLOAT) if reduce in ("amax", "amin") else (dt.INT, dt.FLOAT, dt.COMPLEX, dt.BOOL)[: 3 + (reduce != "mean")]))
 
 
 def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
@@ -653,13 +753,14 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
     if numel(index._shape):
         n = max(len(self._shape), 1)
         if max(len(index._shape), 1) != n or max(len(src._shape), 1) != n:
-            raise RuntimeError("Index tensor must have the same number of dimensions as "
-                               f"{'self' if max(len(index._shape), 1) != n else 'src'} tensor")
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {'self' if max(len(index._shape), 1) != n else 'src'} tensor")
         for d in range(len(index._shape)):
             if d != dim and index._shape[d] > self._shape[d] or index._shape[d] > src._shape[d]:
-                raise RuntimeError(f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from "
-                                   f"dimension {dim} and to be no "
-                                   f"larger size than src {list(src._shape)}")
+                raise RuntimeError(
+                    f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from "
+                    f"dimension {dim} and to be no "
+                    f"larger size than src {list(src._shape)}"
+                )
     return self, dim, index, src, reduce, include_self
 
 
@@ -685,11 +786,26 @@ def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole
     return (gx if include_self else hole(gx)), gs
 
 
-op("scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", inplace=True,
-   prepare=_scatter_reduce_prepare, meta=lambda self, *a: (self._shape, self.dtype),
-   derivative={("self", "src"): lambda g, self, dim, index, src, reduce, include_self, out: _reduce_grads(
-       g, self, src, out, reduce, include_self, lambda x: x.gather(dim, index), lambda x, s: x.scatter_add(dim, index, s),
-       lambda x, s: x.scatter_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.scatter(dim, index, 0))})
+op(
+    "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+    inplace=True,
+    prepare=_scatter_reduce_prepare,
+    meta=lambda self, *a: (self._shape, self.dtype),
+    derivative={
+        ("self", "src"): lambda g, self, dim, index, src, reduce, include_self, out: _reduce_grads(
+            g,
+            self,
+            src,
+            out,
+            reduce,
+            include_self,
+            lambda x: x.gather(dim, index),
+            lambda x, s: x.scatter_add(dim, index, s),
+            lambda x, s: x.scatter_reduce(dim, index, s, reduce, include_self=include_self),
+            lambda x: x.scatter(dim, index, 0),
+        )
+    },
+)
 
 
 def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
@@ -701,12 +817,12 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
     if len(index._shape) > 1:
         raise IndexError("index_reduce(): Index is supposed to be a vector")
     if self.dtype is not source.dtype:
-        raise RuntimeError(f"index_reduce(): self and source expected to have the same scalar type, but got {dt.scalar_name(self.dtype)} "
-                           f"and {dt.scalar_name(source.dtype)}")
+        raise RuntimeError(
+            f"index_reduce(): self and source expected to have the same scalar type, but got {dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
+        )
     have = source._shape[dim] if source._shape else 1
     if numel(index._shape) != have:
-        raise IndexError(f"index_reduce(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for "
-                         f"dim: {dim}")
+        raise IndexError(f"index_reduce(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for dim: {dim}")
     if len(self._shape) > 1:
         _reducible("index_reduce", self, reduce)
     else:
@@ -714,11 +830,26 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
     return self, dim, index, source, reduce, include_self
 
 
-op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", inplace=True,
-   prepare=_index_reduce_prepare, meta=lambda self, *a: (self._shape, self.dtype),
-   derivative={("self", "source"): lambda g, self, dim, index, source, reduce, include_self, out: _reduce_grads(
-       g, self, source, out, reduce, include_self, lambda x: x.index_select(dim, index), lambda x, s: x.index_add(dim, index, s),
-       lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.index_fill(dim, index, 0))})
+op(
+    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+    inplace=True,
+    prepare=_index_reduce_prepare,
+    meta=lambda self, *a: (self._shape, self.dtype),
+    derivative={
+        ("self", "source"): lambda g, self, dim, index, source, reduce, include_self, out: _reduce_grads(
+            g,
+            self,
+            source,
+            out,
+            reduce,
+            include_self,
+            lambda x: x.index_select(dim, index),
+            lambda x, s: x.index_add(dim, index, s),
+            lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self),
+            lambda x: x.index_fill(dim, index, 0),
+        )
+    },
+)
 
 
 def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
@@ -739,8 +870,7 @@ def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, init
         if numel(lengths._shape) and (lengths < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if not (lengths.sum(-1) == data._shape[axis]).all():
-            raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
-                               "!unsafe.")
+            raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
     return data, reduce, lengths, None, None, axis, unsafe, initial
 
 
@@ -764,6 +894,7 @@ def _segment_grad(g, data, reduce, lengths, axis, initial, out):
 
     def add(s):
         return T.zeros(g._shape, dtype=g.dtype, device=g.device).scatter_add(axis, index, s * inside)
+
     if reduce == "sum":
         r = gather(g)
     elif reduce == "mean":
@@ -781,8 +912,13 @@ def _segment_grad(g, data, reduce, lengths, axis, initial, out):
     return r * inside
 
 
-op("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool "
-   "unsafe=False, "
-   "Scalar? initial=None) -> Tensor", prepare=_segment_prepare, method=False, out=False,
-   meta=lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: ((*lengths._shape, *data._shape[axis + 1:]), data.dtype),
-   derivative={"data": lambda g, data, reduce, lengths, axis, initial, out: _segment_grad(g, data, reduce, lengths, axis, initial, out)})
+op(
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool "
+    "unsafe=False, "
+    "Scalar? initial=None) -> Tensor",
+    prepare=_segment_prepare,
+    method=False,
+    out=False,
+    meta=lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: ((*lengths._shape, *data._shape[axis + 1 :]), data.dtype),
+    derivative={"data": lambda g, data, reduce, lengths, axis, initial, out: _segment_grad(g, data, reduce, lengths, axis, initial, out)},
+)

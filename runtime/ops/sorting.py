@@ -1,4 +1,5 @@
 """Sorting, searching, distinct values."""
+
 from ..op import composite, in_order, op, result_dtype
 from .common import T, Tensor, dt, numel, wrap_dim
 from .memory import storage_order
@@ -17,8 +18,9 @@ def _sort_meta(self, dim, descending, stable):
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
-sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt",
-             meta=_sort_meta, method=False, derivative=_picked)
+sort_op = op(
+    "_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", meta=_sort_meta, method=False, derivative=_picked
+)
 
 
 @composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)")
@@ -46,13 +48,17 @@ def _topk_meta(self, k, dim, largest, sorted):
         raise RuntimeError(f"topk does not support {'complex' if self.dtype.is_complex else 'bool'} dtypes on CPU")
     if not 0 <= k <= (self._shape[dim] if self._shape else 1):
         raise RuntimeError("selected index k out of range")
-    shape = (*self._shape[:dim], k, *self._shape[dim + 1:]) if self._shape else ()
+    shape = (*self._shape[:dim], k, *self._shape[dim + 1 :]) if self._shape else ()
     return [(shape, self.dtype), (shape, dt.int64)]
 
 
-op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt",
-   prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted), meta=_topk_meta,
-   derivative=_picked)
+op(
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    "TopkExt",
+    prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted),
+    meta=_topk_meta,
+    derivative=_picked,
+)
 
 
 # ------------------------------------------------------------------------------------------------ distinct values
@@ -62,23 +68,29 @@ def _unique2(p, self, dim, sort):
     return p(self, True, True, True)
 
 
-_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False,
-               call=_unique2, meta=lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)])
+_distinct = op(
+    "_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)",
+    "Unique2",
+    method=False,
+    call=_unique2,
+    meta=lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)],
+)
 
 
 def _unique(self, dim, sort, return_inverse, return_counts):
     if self.dtype.is_complex:
-        raise NotImplementedError(f'"unique" not implemented for \'{dt.scalar_name(self.dtype)}\'')
+        raise NotImplementedError(f"\"unique\" not implemented for '{dt.scalar_name(self.dtype)}'")
     if dim is not None:
         dim = wrap_dim(dim, len(self._shape))
         if not self._shape:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-        if 0 in self._shape[:dim] + self._shape[dim + 1:]:
+        if 0 in self._shape[:dim] + self._shape[dim + 1 :]:
             raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     values, inverse, counts = _distinct.call(self.detach(), dim, sort)
     if dim:
-        values = in_order(values, (*values._shape[1:dim + 1], values._shape[0], *values._shape[dim + 1:]),
-                          [dim, *(d for d in range(len(self._shape)) if d != dim)])
+        values = in_order(
+            values, (*values._shape[1 : dim + 1], values._shape[0], *values._shape[dim + 1 :]), [dim, *(d for d in range(len(self._shape)) if d != dim)]
+        )
     out = [values, *[inverse] * return_inverse, *[counts] * return_counts]
     return out[0] if len(out) == 1 else tuple(out)
 
@@ -94,13 +106,19 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 
 # ------------------------------------------------------------------------------------------------ searching
-search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", method=False,
-               call=lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values),
-               meta=lambda sorted_sequence, values, right: (values._shape, dt.int64))
+search_op = op(
+    "_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor",
+    "SearchSorted",
+    method=False,
+    call=lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values),
+    meta=lambda sorted_sequence, values, right: (values._shape, dt.int64),
+)
 
 
-@composite("searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, "
-           "Tensor? sorter=None) -> Tensor", method=False)
+@composite(
+    "searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    method=False,
+)
 def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if side is not None:
         if side not in ("left", "right"):
@@ -109,22 +127,28 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
             raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
     if not isinstance(self, Tensor):
         if len(sorted_sequence._shape) != 1:
-            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-                               "boundaries tensor dim("
-                               f"{len(sorted_sequence._shape)}) and input value's dim(0) numel(1)")
+            raise RuntimeError(
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+                "boundaries tensor dim("
+                f"{len(sorted_sequence._shape)}) and input value's dim(0) numel(1)"
+            )
         d = dt.promote_types(dt.scalar_dtype(self), sorted_sequence.dtype)
         self, sorted_sequence = T.full((), self, dtype=d, device=sorted_sequence.device), sorted_sequence.to(d)
     a, b = sorted_sequence._shape, self._shape
     if not a:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
     if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
-        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
-                           "and input value "
-                           f"tensor must match, but we got boundaries tensor {list(a)} and input value tensor {list(b)}")
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
+            "and input value "
+            f"tensor must match, but we got boundaries tensor {list(a)} and input value tensor {list(b)}"
+        )
     if sorter is not None:
         if sorter._shape != a:
-            raise RuntimeError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and "
-                               f"got sorter tensor {list(sorter._shape)}")
+            raise RuntimeError(
+                f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and "
+                f"got sorter tensor {list(sorter._shape)}"
+            )
         if sorter.dtype is not dt.int64:
             raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
         if numel(sorter._shape) and not sorter.is_meta and not ((sorter >= 0) & (sorter < a[-1])).all():
@@ -146,8 +170,7 @@ def bucketize(self, boundaries, out_int32, right):
     return T.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
-@composite("isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
-           method=False)
+@composite("isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False)
 def isin(elements, test_elements, assume_unique, invert):
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor")

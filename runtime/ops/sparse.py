@@ -3,6 +3,7 @@
 A sparse tensor has neither memory nor a place in the graph of its own: whatever is differentiable goes through its values.
 Calls on it come by __torch_function__; what stands in no table here is not implemented for the layout, and says so.
 """
+
 from ..device import LAYOUTS, strided
 from ..op import composite
 from ..tensor import contiguous_strides, wrap
@@ -12,27 +13,33 @@ from .creation import FUNCTIONS, place
 COO = LAYOUTS["sparse_coo"]
 TABLE = {}  # name of a public function -> what it does with sparse arguments
 # what acts on each value as it is; and what does so only where an index occurs once
-ON_VALUES = frozenset("neg negative div true_divide divide clone to double float half bfloat16 int long short char byte bool cpu npu contiguous "
-                      "positive".split())
-ON_COALESCED = frozenset("abs absolute sin sinh asin arcsin asinh arcsinh tan tanh atan arctan atanh arctanh sqrt square expm1 log1p sign "
-                         "sgn ceil floor round trunc relu deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit pow nan_to_num "
-                         "floor_divide".split())
+ON_VALUES = frozenset(
+    "neg negative div true_divide divide clone to double float half bfloat16 int long short char byte bool cpu npu contiguous positive".split()
+)
+ON_COALESCED = frozenset(
+    "abs absolute sin sinh asin arcsin asinh arcsinh tan tanh atan arctan atanh arctanh sqrt square expm1 log1p sign "
+    "sgn ceil floor round trunc relu deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit pow nan_to_num "
+    "floor_divide".split()
+)
 
 
 def on_sparse(*names):
     def deco(f):
         TABLE.update(dict.fromkeys(names, f))
         return f
+
     return deco
 
 
 class INVARIANTS:
     """torch.sparse.check_sparse_tensor_invariants: whether indices are compared with the size when a tensor is made."""
+
     checked = False
 
 
 class SparseTensor(Tensor, raw=True):
     """A tensor of layout torch.sparse_coo."""
+
     __module__ = "torch"
     is_sparse, layout = True, COO
 
@@ -46,13 +53,14 @@ class SparseTensor(Tensor, raw=True):
                 self = args[0].coalesce() if name in ON_COALESCED else args[0]
                 for other in args[1:]:
                     if isinstance(other, Tensor) and other._shape:
-                        raise RuntimeError((f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(other._shape)} "
-                                            "for divisor)") if "div" in name else
-                                           f"{name}: expected a number beside a sparse tensor, got shape {list(other._shape)}")
+                        raise RuntimeError(
+                            (f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(other._shape)} for divisor)")
+                            if "div" in name
+                            else f"{name}: expected a number beside a sparse tensor, got shape {list(other._shape)}"
+                        )
                 values = func(self._v, *args[1:], **kwargs)
                 return self if values is self._v else self._with(values)
-        raise _unsupported(name + (" with out=" if "out" in kwargs else ""),
-                           next(a for a in _flat((*args, *kwargs.values())) if isinstance(a, SparseTensor)))
+        raise _unsupported(name + (" with out=" if "out" in kwargs else ""), next(a for a in _flat((*args, *kwargs.values())) if isinstance(a, SparseTensor)))
 
     def _with(self, values):
         return make(self._i if self._i.device is values.device else self._i.to(values.device), values, self._shape, self._c)
@@ -110,10 +118,12 @@ class SparseTensor(Tensor, raw=True):
 
     def __deepcopy__(self, memo):
         import copy
+
         return self._with(copy.deepcopy(self._v, memo))
 
     def __reduce_ex__(self, proto):
         from ..serialization import _rebuild_sparse_tensor
+
         return _rebuild_sparse_tensor, (COO, (self._i, self._v.detach(), self.shape, self._c))
 
 
@@ -134,8 +144,9 @@ def make(indices, values, shape, coalesced=False):
     return t
 
 
-def sparse_coo_tensor(indices, values=None, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
-                      check_invariants=None, is_coalesced=None):
+def sparse_coo_tensor(
+    indices, values=None, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, is_coalesced=None
+):
     """A sparse tensor of values at indices (one column each); an empty one of a size."""
     if values is None:
         size, n = tuple(indices), len(tuple(indices))
@@ -155,8 +166,9 @@ def sparse_coo_tensor(indices, values=None, size=None, *, dtype=None, layout=Non
         size = (*(indices.amax(1) + 1).tolist(), *values._shape[1:])
     size = tuple(size)
     if len(size) != n + len(values._shape) - 1:
-        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {n}, "
-                           f"dense_dim = {len(values._shape) - 1}")
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {n}, dense_dim = {len(values._shape) - 1}"
+        )
     if values._shape[0] != nnz:
         raise RuntimeError(f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from values: {values._shape[0]}")
     if tuple(values._shape[1:]) != size[n:]:
@@ -176,8 +188,10 @@ sparse_coo_tensor.__module__ = "torch"
 
 
 # ------------------------------------------------------------------------------------------------ of and to dense tensors
-@composite("Tensor.to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None, int[]? blocksize=None, int? dense_dim=None) -> "
-           "Tensor", alias=("Tensor.to_sparse_coo",))
+@composite(
+    "Tensor.to_sparse(Tensor self, int? sparse_dim=None, *, Layout? layout=None, int[]? blocksize=None, int? dense_dim=None) -> Tensor",
+    alias=("Tensor.to_sparse_coo",),
+)
 def to_sparse(self, sparse_dim, layout, blocksize, dense_dim):
     if layout not in (None, COO):
         raise NotImplementedError(f"to_sparse: layout {layout} is not supported, only {COO}")
@@ -190,7 +204,7 @@ def to_sparse(self, sparse_dim, layout, blocksize, dense_dim):
     mask = self.detach() != 0
     rows = (mask.flatten(k).any(-1) if k < n else mask).nonzero()
     indices = rows.t().contiguous()
-    return make(indices, self[tuple(indices)] if n else self.reshape(1)[:rows._shape[0]], self._shape, True)
+    return make(indices, self[tuple(indices)] if n else self.reshape(1)[: rows._shape[0]], self._shape, True)
 
 
 @on_sparse("to_sparse", "to_sparse_coo")
@@ -235,6 +249,7 @@ def _part(name, of_strided, of_sparse):
         if isinstance(r, Exception):
             raise r
         return r
+
     composite(f"Tensor.{name}(Tensor self) -> Any", out=False)(strided_part)
     TABLE[name] = of_sparse
 
@@ -248,6 +263,7 @@ def _coalesced(name, get):
         if not self._c:
             raise RuntimeError(f"Cannot get {name} on an uncoalesced tensor, please call .coalesce() first")
         return get(self)
+
     return f
 
 
@@ -280,8 +296,10 @@ def add(self, other, *, alpha=1):
     if not isinstance(other, SparseTensor):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if not isinstance(self, Tensor) or self._shape != other._shape:
-        raise RuntimeError(f"add: expected 'self' and 'other' to have same size, but self has size {list(getattr(self, '_shape', ()))} while "
-                           f"other has size {list(other._shape)} (FYI: dense-sparse addition does not currently support broadcasting)")
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but self has size {list(getattr(self, '_shape', ()))} while "
+            f"other has size {list(other._shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
+        )
     v = other._v if alpha == 1 else other._v * alpha
     common = dt.promote_types(self.dtype, other.dtype)
     if not isinstance(self, SparseTensor):
@@ -323,7 +341,7 @@ def mul(self, other):
     if a._shape != b._shape or a._i._shape[0] != b._i._shape[0]:
         raise _unsupported("mul of sparse tensors of different sizes", self)
     both, where, count = T.unique(T.cat((a._i, b._i), 1), dim=1, return_inverse=True, return_counts=True)
-    at = [(count > 1)[w].nonzero().squeeze(1) for w in (where[:a._i._shape[1]], where[a._i._shape[1]:])]
+    at = [(count > 1)[w].nonzero().squeeze(1) for w in (where[: a._i._shape[1]], where[a._i._shape[1] :])]
     return make(both[:, count > 1], a._v[at[0]] * b._v[at[1]], a._shape, True)
 
 
@@ -339,8 +357,7 @@ def mm(self, other):
     if isinstance(other, SparseTensor):
         return mm(other.t(), self.t()).t()
     if self._shape[1] != other._shape[0]:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({self._shape[0]}x{self._shape[1]} and "
-                           f"{'x'.join(map(str, other._shape))})")
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({self._shape[0]}x{self._shape[1]} and {'x'.join(map(str, other._shape))})")
     rows = other[self._i[1]]
     rows = rows * (self._v.unsqueeze(1) if len(other._shape) == 2 else self._v)
     return T.zeros((self._shape[0], *other._shape[1:]), dtype=rows.dtype, device=rows.device).index_add(0, self._i[0], rows)

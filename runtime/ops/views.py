@@ -560,12 +560,12 @@ def _named_split(name, dim_of, least):
     def f(self, indices_or_sections):
         n = len(self._shape)
         if not isinstance(indices_or_sections, (int, tuple, list)):
-            raise TypeError(f"{name}() received an invalid combination of arguments - got (Tensor, {type(indices_or_sections).__name__}), but expected one "
-                            "of:\n * (Tensor input, int sections)\n * (Tensor input, tuple of ints indices)\n")
-        if n < least:
-            raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {n} dimensions!"
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got (Tensor, {type(indices_or_sections).__name__}), but expected one "
+                "of:\n * (Tensor input, int sections)\n * (Tensor input, tuple of ints indices)\n"
             )
+        if n < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {n} dimensions!")
         d = dim_of(n)
         if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or self._shape[d] % indices_or_sections):
             raise RuntimeError(

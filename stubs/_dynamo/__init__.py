@@ -1,4 +1,5 @@
 """torch._dynamo with the compiler off (PyTorch's TORCHDYNAMO_DISABLE=1): functions run as Python, marks change nothing."""
+
 import functools
 
 import torch
@@ -7,10 +8,36 @@ from . import config, eval_frame, exc, external_utils, utils  # noqa: F401
 from .eval_frame import OptimizedModule, innermost_fn
 from .external_utils import is_compiling
 
-__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "explain", "export", "forbid_in_graph",
-           "graph_break", "is_compiling", "is_dynamo_supported", "is_inductor_supported", "list_backends", "lookup_backend",
-           "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "nonstrict_trace", "optimize", "optimize_assert",
-           "OptimizedModule", "register_backend", "reset", "run", "set_stance", "skip_frame", "substitute_in_graph"]
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "config",
+    "disable",
+    "disallow_in_graph",
+    "explain",
+    "export",
+    "forbid_in_graph",
+    "graph_break",
+    "is_compiling",
+    "is_dynamo_supported",
+    "is_inductor_supported",
+    "list_backends",
+    "lookup_backend",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "maybe_mark_dynamic",
+    "nonstrict_trace",
+    "optimize",
+    "optimize_assert",
+    "OptimizedModule",
+    "register_backend",
+    "reset",
+    "run",
+    "set_stance",
+    "skip_frame",
+    "substitute_in_graph",
+]
 _BACKENDS = ["cudagraphs", "inductor", "openxla", "tvm"]
 _DEBUG_BACKENDS = ["aot_eager", "aot_eager_decomp_partition", "eager", "eager_debug", "onnxrt", "tensorrt", "torchxla_trivial"]
 _registered = {}
@@ -52,6 +79,7 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
     @functools.wraps(fn)
     def wrapper(*args, **kwargs):
         return fn(*args, **kwargs)
+
     wrapper._torchdynamo_disable = True
     wrapper._torchdynamo_disable_msg = reason
     wrapper._torchdynamo_orig_callable = fn
@@ -129,6 +157,7 @@ def export(f, *args, **kwargs):
 
 class set_stance:
     """How the compiler shall behave, from now on or within a block or a function: always eager here."""
+
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
         if stance not in _STANCES:
             raise RuntimeError(f"invalid torch.compile stance {stance!r}")

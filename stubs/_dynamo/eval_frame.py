@@ -1,9 +1,11 @@
 """What torch.compile would make of modules and functions."""
+
 import torch
 
 
 class OptimizedModule(torch.nn.Module):
     """A compiled module around ``_orig_mod``. torch.compile returns modules unchanged here, so none is made."""
+
     def __init__(self, mod, dynamo_ctx):
         raise NotImplementedError("OptimizedModule: there is no compiler")
 

@@ -3,6 +3,7 @@
 
 class CompileCounter:
     """A backend that returns the graph's own forward and counts graphs and operators."""
+
     def __init__(self):
         self.clear()
 
@@ -17,6 +18,7 @@ class CompileCounter:
 
 class CompileCounterWithBackend(CompileCounter):
     """A CompileCounter for a backend."""
+
     def __init__(self, backend, **kwargs):
         self.backend = backend
         super().__init__()

@@ -1,4 +1,5 @@
 """Statistics of the compiler: empty."""
+
 from collections import Counter, defaultdict
 
 counters = defaultdict(Counter)

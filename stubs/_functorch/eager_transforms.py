@@ -3,6 +3,7 @@
 Inputs get a graph of their own; what comes out keeps it only as far as it leads to something outside (an outer transform, a parameter
 that the function uses). Inside vmap the values of the whole batch are differentiated at once: samples do not depend on each other.
 """
+
 import functools
 
 import torch
@@ -29,6 +30,7 @@ def _base(x):
 def _rewrap(base, levels):
     def build(value, rest):
         return value if not rest else _wrap(build(value, rest[:-1]), rest[-1][0])
+
     return build(base, levels)
 
 
@@ -57,6 +59,7 @@ def _leads_outside(t, own):
 
 class _Inputs:
     """Fresh copies of the inputs to differentiate by."""
+
     def __init__(self, args):
         self.levels = list(_LEVELS)
         self.leaves, self.spec = _tensors(args, "Expected all tensors in the differentiated inputs")
@@ -72,11 +75,13 @@ class _Inputs:
 
     def settle(self, tree):
         """The tensors without a graph that only leads here."""
+
         def one(x):
             if not isinstance(x, torch.Tensor):
                 return x
             b = _base(x)
             return x if not b.requires_grad or b.is_leaf or _leads_outside(b, self.own) else x.detach()
+
         return tree_map(one, tree)
 
     def gradients(self, outputs, cotangents):
@@ -96,8 +101,7 @@ def _call(func, args, has_aux):
     if not has_aux:
         return out, None
     if not (isinstance(out, tuple) and len(out) == 2):
-        raise RuntimeError(f"{getattr(func, '__name__', func)}(*args): output of function should be a tuple: (output, aux) if has_aux is "
-                           "True")
+        raise RuntimeError(f"{getattr(func, '__name__', func)}(*args): output of function should be a tuple: (output, aux) if has_aux is True")
     return out
 
 
@@ -110,16 +114,19 @@ def vjp(func, *primals, has_aux=False):
     def pull(cotangents, retain_graph=True, create_graph=None):
         cts, ct_spec = tree_flatten(cotangents)
         if ct_spec != out_spec:
-            raise RuntimeError(f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                               f"cotangents: {ct_spec}, primal output: {out_spec}")
+            raise RuntimeError(
+                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"cotangents: {ct_spec}, primal output: {out_spec}"
+            )
         known = {level for level, _ in inputs.levels}
         extra = max((c._level for c in cts if isinstance(c, BatchedTensor) and c._level not in known), default=None)
-        if extra is not None:   # vmap over this function: one sample after the other
+        if extra is not None:  # vmap over this function: one sample after the other
             size = next(c._value.shape[0] for c in cts if _is_batched(c, extra))
             columns = [pull(tree_unflatten([c._value[i] if _is_batched(c, extra) else c for c in cts], ct_spec)) for i in range(size)]
             return tree_map(lambda *g: _wrap(torch.stack(g), extra), *columns)
         grads = [_rewrap(g, inputs.levels) for g in inputs.gradients(outputs, cts)]
         return inputs.settle(tree_unflatten(grads, inputs.spec))
+
     result = inputs.settle(out), pull
     return (*result, inputs.settle(aux)) if has_aux else result
 
@@ -141,11 +148,13 @@ def _pick(args, argnums):
         for p, v in zip(positions, values):
             full[p] = v
         return full
+
     return tuple(args[p] for p in positions), put, many
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that gives the gradient of ``func`` and its value."""
+
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         picked, put, many = _pick(args, argnums)
@@ -154,12 +163,14 @@ def grad_and_value(func, argnums=0, has_aux=False):
         if not isinstance(out, torch.Tensor):
             raise RuntimeError(f"Expected f(*args) to return a tensor, got {type(out)}")
         if out.dim() != 0:
-            raise RuntimeError("Expected f(*args) to return a scalar tensor, got tensor with "
-                               f"{out.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+            raise RuntimeError(
+                f"Expected f(*args) to return a scalar tensor, got tensor with {out.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
         grads = [_rewrap(g, inputs.levels) for g in inputs.gradients([out], [torch.ones_like(out)])]
         grads = inputs.settle(tree_unflatten(grads, inputs.spec))
         out, grads = inputs.settle(out), grads if many else grads[0]
         return (grads, (out, inputs.settle(aux))) if has_aux else (grads, out)
+
     return wrapper
 
 
@@ -171,6 +182,7 @@ def grad(func, argnums=0, has_aux=False):
     def wrapper(*args, **kwargs):
         grads, value = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
+
     return wrapper
 
 
@@ -181,8 +193,10 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     inputs = _Inputs(primals)
     directions, spec = tree_flatten(tangents)
     if spec != inputs.spec:
-        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. Got primals with "
-                           f"structure {inputs.spec} but tangents with structure {spec}")
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. Got primals with "
+            f"structure {inputs.spec} but tangents with structure {spec}"
+        )
     out, aux = _call(func, inputs.fresh(), has_aux)
     outputs, out_spec = _tensors(out, "jvp(f, primals, tangents): Expected f(*primals) to return only tensors")
     directions = [_base(_batched(d, inputs.levels)) for d in directions]
@@ -204,8 +218,10 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 def linearize(func, *primals):
     """The result, and the function from tangents to their products with the derivative there."""
+
     def push(*tangents):
         return jvp(func, primals, tangents)[1]
+
     return func(*primals), push
 
 
@@ -223,7 +239,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         for k, o in enumerate(outputs):
             zeros = [torch.zeros_like(p) for p in outputs]
             basis = torch.eye(o.numel(), dtype=o.dtype, device=o.device).reshape(o.numel(), *o.shape)
-            products = [pull(tree_unflatten([*zeros[:k], row, *zeros[k + 1:]], spec)) for row in basis]
+            products = [pull(tree_unflatten([*zeros[:k], row, *zeros[k + 1 :]], spec)) for row in basis]
             shape = tuple(o.shape)
             if products:
                 row = tree_map(lambda *g: torch.stack(g).reshape(shape + tuple(g[0].shape)), *products)
@@ -232,6 +248,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
             rows.append(row if many else row[0])
         result = tree_unflatten(rows, spec)
         return (result, aux[0]) if has_aux else result
+
     return wrapper
 
 
@@ -248,6 +265,8 @@ def hessian(func, argnums=0):
 def functionalize(func, *, remove="mutations"):
     """``func``: what it computes is the same with or without operators that work in place."""
     if remove not in ("mutations", "mutations_and_views"):
-        raise RuntimeError(f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
-                           "     remove='mutations'\n     remove='mutations_and_views'")
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
+            "     remove='mutations'\n     remove='mutations_and_views'"
+        )
     return func

@@ -1,4 +1,5 @@
 """Modules as functions of their parameters."""
+
 import torch
 from torch.nn.utils.stateless import _functional_call
 
@@ -35,6 +36,7 @@ def stack_module_state(models):
         if all(t.is_leaf for t in tensors):
             return torch.stack(tensors).detach().requires_grad_(tensors[0].requires_grad)
         return torch.stack(tensors)
+
     return (tree_map(stacked, *(dict(m.named_parameters()) for m in models)), tree_map(stacked, *(dict(m.named_buffers()) for m in models)))
 
 

@@ -3,6 +3,7 @@
 A BatchedTensor has the shape of one sample and holds the values of all, batch first. Calls with one go to the rule of their name,
 which makes one call on the values; a function without a rule runs once for each sample. Levels nest: values may be batched themselves.
 """
+
 import functools
 import math
 
@@ -11,11 +12,12 @@ from torch.overrides import TorchFunctionMode
 
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
 
-_LEVELS = []   # of the vmaps that run: (level, batch size, randomness)
+_LEVELS = []  # of the vmaps that run: (level, batch size, randomness)
 
 
 class BatchedTensor(torch.Tensor):
     """One sample to look at; the values of all samples in ``_value``."""
+
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         return _dispatch(func, args, kwargs or {})
@@ -24,14 +26,18 @@ class BatchedTensor(torch.Tensor):
         return _wrap(self._value.detach(), self._level)
 
     def _python_value(self, *args, **kwargs):
-        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-                           "Tensor, please try to rewrite what you're doing with other operations.")
+        raise RuntimeError(
+            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+            "Tensor, please try to rewrite what you're doing with other operations."
+        )
 
     item = tolist = numpy = __int__ = __float__ = __index__ = __complex__ = _python_value
 
     def __bool__(self):
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
-                           "that yet, please shout over at https://github.com/pytorch/functorch/issues/257 .")
+        raise RuntimeError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
+            "that yet, please shout over at https://github.com/pytorch/functorch/issues/257 ."
+        )
 
 
 def _wrap(value, level):
@@ -56,6 +62,7 @@ def _wrap_tree(result, level):
 
 class _VmapMode(TorchFunctionMode):
     """Sees the calls that no batched argument shows: indexing a plain tensor, and random numbers."""
+
     def __init__(self, level, size, randomness):
         super().__init__()
         self.level, self.size, self.randomness = level, size, randomness
@@ -64,22 +71,26 @@ class _VmapMode(TorchFunctionMode):
         kwargs, name = kwargs or {}, _name(func)[0]
         if name in _RANDOM and not (name in _DROPOUT and not _argument(args, kwargs, 2, "training", True)):
             if self.randomness == "error":
-                raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                                   "'different' randomness flags on vmap or perform the randomness operation out of vmap")
+                raise RuntimeError(
+                    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+                )
             if self.randomness == "different":
                 return _each(func, args, kwargs, self.level, self.size)
         return _dispatch(func, args, kwargs)
 
 
-_RANDOM = frozenset("rand randn randint randperm rand_like randn_like randint_like bernoulli multinomial normal poisson uniform random "
-                    "exponential cauchy geometric log_normal dropout alpha_dropout feature_alpha_dropout native_dropout rrelu".split())
+_RANDOM = frozenset(
+    "rand randn randint randperm rand_like randn_like randint_like bernoulli multinomial normal poisson uniform random "
+    "exponential cauchy geometric log_normal dropout alpha_dropout feature_alpha_dropout native_dropout rrelu".split()
+)
 _DROPOUT = frozenset("dropout alpha_dropout feature_alpha_dropout native_dropout rrelu".split())
 
 
 def _name(func):
     """The function's name without the marks of methods, and whether it works in place."""
     name = getattr(func, "__name__", "")
-    if name == "__get__":   # a property: its getter may be a bound slot of the property or of a descriptor
+    if name == "__get__":  # a property: its getter may be a bound slot of the property or of a descriptor
         owner = getattr(func, "__self__", None)
         name = getattr(owner, "__name__", None) or getattr(getattr(owner, "fget", None), "__name__", "")
     if name.startswith("__") and name.endswith("__"):
@@ -106,9 +117,11 @@ def _dispatch(func, args, kwargs):
             return func(*args, **kwargs)
     rule = _POINTWISE_RULE if name in _POINTWISE else _RULES.get(name)
     if in_place and not _is_batched(args[0], level):
-        raise RuntimeError(f"vmap: aten::{name}_(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
-                           "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
-                           "vmapped over in a vmap. Please try to use out-of-place operators instead of in-place operators.")
+        raise RuntimeError(
+            f"vmap: aten::{name}_(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
+            "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
+            "vmapped over in a vmap. Please try to use out-of-place operators instead of in-place operators."
+        )
     result = NotImplemented if rule is None or "out" in kwargs else rule(func, args, kwargs, level)
     if result is NotImplemented:
         result = _each(func, args, kwargs, level)
@@ -146,11 +159,14 @@ def _each(func, args, kwargs, level, size=None):
 
 
 # ----------------------------------------------------------------------------------------------------------------- rules
-_META = frozenset("""
+_META = frozenset(
+    """
     shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size itemsize nbytes
     is_cuda is_cpu is_meta is_sparse is_contiguous requires_grad get_device len is_signed is_leaf is_quantized names grad_fn hash repr
-    format new_zeros new_ones new_full new_empty new_tensor is_nested is_same_size""".split())
-_POINTWISE = frozenset("""
+    format new_zeros new_ones new_full new_empty new_tensor is_nested is_same_size""".split()
+)
+_POINTWISE = frozenset(
+    """
     abs absolute acos acosh add addcdiv addcmul and angle arccos arcsin arctan arctan2 asin asinh atan atan2 atanh bitwise_and
     bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip clone conj
     conj_physical contiguous copysign cos cosh deg2rad detach digamma div divide elu eq erf erfc erfinv exp exp2 expm1 fill fix
@@ -161,7 +177,8 @@ _POINTWISE = frozenset("""
     nextafter not_equal ones_like or polygamma pos positive pow rad2deg radd rdiv real reciprocal relu relu6 remainder rfloordiv rmod
     rmul ror round rpow rshift rsqrt rsub rtruediv rxor selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign
     sqrt square sub subtract tan tanh tanhshrink threshold to true_divide truediv trunc type type_as float double half bfloat16 int
-    long short bool char byte where xlogy xor zero zeros_like empty_like copy cfloat cdouble cpu""".split())
+    long short bool char byte where xlogy xor zero zeros_like empty_like copy cfloat cdouble cpu""".split()
+)
 _PASS = frozenset("tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split())
 
 
@@ -184,11 +201,12 @@ def _POINTWISE_RULE(func, args, kwargs, level):
     dtype = None
     if len(operands) > 1 and len({x.dtype for x in operands}) > 1 and min(x.dim() for x in operands) == 0 and name != "masked_fill":
         with torch._C.DisableTorchFunction():
-            dtype = torch.result_type(*operands[:2])   # a sample without dimensions promotes otherwise than a batch of them
+            dtype = torch.result_type(*operands[:2])  # a sample without dimensions promotes otherwise than a batch of them
 
     def value(x):
         v = _align(x, n, level)
         return v.to(dtype) if dtype is not None and any(x is o for o in operands) and v is not x and not _name(func)[1] else v
+
     args, kwargs = tree_map(value, (args, kwargs))
     return _wrap_tree(func(*args, **kwargs), level)
 
@@ -201,12 +219,13 @@ def _shift(d, n):
 def _move(args, kwargs, position, name, value):
     """The arguments with another value for one that may be given either way."""
     if len(args) > position:
-        return (*args[:position], value, *args[position + 1:]), kwargs
+        return (*args[:position], value, *args[position + 1 :]), kwargs
     return args, kwargs | {name: value}
 
 
 def _dims(*specs, extra=0, batched=1):
     """A rule that shifts dimensions: pairs of position and name of the arguments that hold them."""
+
     def rule(func, args, kwargs, level):
         x = args[0]
         if any(_is_batched(t, level) for t in tree_iter((args[batched:], kwargs))) or not x.dim() + extra:
@@ -218,12 +237,13 @@ def _dims(*specs, extra=0, batched=1):
                 return NotImplemented
             args, kwargs = _move(args, kwargs, position, name, tree_map(lambda k: _shift(k, n), d))
         return _wrap_tree(func(*args, **kwargs), level)
+
     return rule
 
 
 def _reduction(func, args, kwargs, level):
     x, dim = args[0], _argument(args, kwargs, 1, "dim", kwargs.get("axis"))
-    if isinstance(dim, torch.Tensor):   # max and min of two
+    if isinstance(dim, torch.Tensor):  # max and min of two
         return _POINTWISE_RULE(func, args, kwargs, level)
     if not _is_batched(x, level):
         return NotImplemented
@@ -251,7 +271,7 @@ def _reshape(func, args, kwargs, level):
     if sizes and isinstance(sizes[0], torch.dtype):
         return _wrap(x._value.view(*sizes), level) if x.dim() else NotImplemented
     sizes = tuple(x.shape) if not sizes else tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
-    if -1 in sizes:   # which -1 is, the values of a whole batch could not tell if it is empty
+    if -1 in sizes:  # which -1 is, the values of a whole batch could not tell if it is empty
         known = math.prod(s for s in sizes if s != -1)
         sizes = tuple(x.numel() // max(known, 1) if s == -1 else s for s in sizes)
     return _wrap(x._value.reshape(x._value.shape[0], *sizes), level)
@@ -316,6 +336,7 @@ def _matmul(func, args, kwargs, level):
         for _ in range((n - max(x.dim(), 2)) if _is_batched(x, level) else 0):
             v = v.unsqueeze(1)
         return v
+
     r = torch.matmul(value(a, False), value(b, True))
     r = r.squeeze(-1) if db == 1 else r
     return _wrap(r.squeeze(-1 if db == 1 else -2) if da == 1 else r, level)
@@ -383,11 +404,11 @@ def _getitem(func, args, kwargs, level):
         return NotImplemented
     taken = sum(i is not None and i is not Ellipsis for i in index)
     dots = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
-    index = index[:dots] + (slice(None),) * (x.dim() - taken) + index[dots + 1:]
+    index = index[:dots] + (slice(None),) * (x.dim() - taken) + index[dots + 1 :]
     advanced = [k for k, i in enumerate(index) if isinstance(i, torch.Tensor)]
     if not advanced:
         return _wrap(x._value[(slice(None), *index)], level)
-    if any(isinstance(i, int) for i in index):   # integers take part in advanced indexing: as tensors
+    if any(isinstance(i, int) for i in index):  # integers take part in advanced indexing: as tensors
         index = tuple(torch.tensor(i) if isinstance(i, int) else i for i in index)
         advanced = [k for k, i in enumerate(index) if isinstance(i, torch.Tensor)]
     # first the plain part of the index, then the indexed dimensions to the front, then one call, then the result's dimensions in place
@@ -415,8 +436,10 @@ def _getitem(func, args, kwargs, level):
 def _setitem(func, args, kwargs, level):
     x, index, value = args
     if not _is_batched(x, level):
-        raise RuntimeError("vmap: aten::index_put_(self, *extra_args) is not possible because a Tensor in extra_args is being vmapped over "
-                           "but `self` is not. Please use out-of-place operators instead.")
+        raise RuntimeError(
+            "vmap: aten::index_put_(self, *extra_args) is not possible because a Tensor in extra_args is being vmapped over "
+            "but `self` is not. Please use out-of-place operators instead."
+        )
     index = index if isinstance(index, tuple) else (index,)
     if any(isinstance(i, (torch.Tensor, list, bool)) for i in index):
         return NotImplemented
@@ -426,19 +449,44 @@ def _setitem(func, args, kwargs, level):
 
 
 _D = ("dim", None)
-_RULES = {name: rule for names, rule in (
-    ("sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero median mode cumsum cumprod "
-     "logcumsumexp cummax cummin std_mean var_mean aminmax", _reduction),
-    ("norm", _dims((2, "dim", None))), ("sort argsort", _dims((1, "dim", -1))), ("topk kthvalue", _dims((2, "dim", -1))),
-    ("softmax log_softmax softmin", _softmax),
-    ("transpose swapaxes swapdims", _dims((1, "dim0", None), (2, "dim1", None))), ("unsqueeze", _dims((1, *_D), extra=1)),
-    ("select narrow unflatten unbind flip index_select diff", _dims((1, "dim", 0))), ("chunk split tensor_split", _dims((2, "dim", 0))),
-    ("roll", _dims((2, "dims", None))), ("diagonal", _dims((2, "dim1", 0), (3, "dim2", 1))),
-    ("movedim moveaxis", _dims((1, "source", None), (2, "destination", None))), ("squeeze", _squeeze), ("flatten", _flatten),
-    ("reshape view view_as reshape_as", _reshape), ("expand expand_as broadcast_to", _expand), ("permute", _permute), ("repeat", _repeat),
-    ("t T", _transpose_last), ("cat concat concatenate stack", _join), ("matmul rmatmul mm mv dot bmm vdot", _matmul), ("outer", _outer),
-    ("linear", _linear), ("layer_norm rms_norm", _norm_over_last), ("gather", _gather), ("getitem", _getitem), ("setitem", _setitem),
-    (" ".join(_PASS), _pass)) for name in names.split()}
+_RULES = {
+    name: rule
+    for names, rule in (
+        (
+            "sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero median mode cumsum cumprod "
+            "logcumsumexp cummax cummin std_mean var_mean aminmax",
+            _reduction,
+        ),
+        ("norm", _dims((2, "dim", None))),
+        ("sort argsort", _dims((1, "dim", -1))),
+        ("topk kthvalue", _dims((2, "dim", -1))),
+        ("softmax log_softmax softmin", _softmax),
+        ("transpose swapaxes swapdims", _dims((1, "dim0", None), (2, "dim1", None))),
+        ("unsqueeze", _dims((1, *_D), extra=1)),
+        ("select narrow unflatten unbind flip index_select diff", _dims((1, "dim", 0))),
+        ("chunk split tensor_split", _dims((2, "dim", 0))),
+        ("roll", _dims((2, "dims", None))),
+        ("diagonal", _dims((2, "dim1", 0), (3, "dim2", 1))),
+        ("movedim moveaxis", _dims((1, "source", None), (2, "destination", None))),
+        ("squeeze", _squeeze),
+        ("flatten", _flatten),
+        ("reshape view view_as reshape_as", _reshape),
+        ("expand expand_as broadcast_to", _expand),
+        ("permute", _permute),
+        ("repeat", _repeat),
+        ("t T", _transpose_last),
+        ("cat concat concatenate stack", _join),
+        ("matmul rmatmul mm mv dot bmm vdot", _matmul),
+        ("outer", _outer),
+        ("linear", _linear),
+        ("layer_norm rms_norm", _norm_over_last),
+        ("gather", _gather),
+        ("getitem", _getitem),
+        ("setitem", _setitem),
+        (" ".join(_PASS), _pass),
+    )
+    for name in names.split()
+}
 
 
 # ------------------------------------------------------------------------------------------------------------------ vmap
@@ -448,16 +496,22 @@ def _label(func):
 
 def _batch_inputs(in_dims, args, func):
     if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
-                         f"tuple matching the structure of inputs, got: {type(in_dims)}.")
+        raise ValueError(
+            f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+            f"tuple matching the structure of inputs, got: {type(in_dims)}."
+        )
     if not args:
-        raise ValueError(f"vmap({_label(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
-                         "function with no inputs. The latter is unsupported.")
+        raise ValueError(
+            f"vmap({_label(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
-        raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
-                         f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
+        raise ValueError(
+            f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
+            f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
     sizes = []
     for i, (x, d) in enumerate(zip(leaves, dims)):
         where = f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for an input"
@@ -466,18 +520,15 @@ def _batch_inputs(in_dims, args, func):
         if not isinstance(d, int):
             raise ValueError(f"{where} but in_dim must be either an integer dimension or None.")
         if not isinstance(x, torch.Tensor):
-            raise ValueError(f"{where} but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as "
-                             "the respective in_dim")
+            raise ValueError(f"{where} but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim")
         if not -x.dim() <= d < x.dim():
-            raise ValueError(f"{where} but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy "
-                             f"-{x.dim()} <= in_dim < {x.dim()}.")
+            raise ValueError(f"{where} but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}.")
         dims[i] = d % x.dim()
         sizes.append(x.shape[d])
     if not sizes:
         raise ValueError("vmap: at least one input must have a dimension to map over (an in_dim that is not None)")
     if len(set(sizes)) > 1:
-        raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-                         f"{sizes} for the mapped dimension")
+        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
     return sizes[0], leaves, dims, spec
 
 
@@ -493,14 +544,17 @@ def _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs):
     outs, out_spec = tree_flatten(out)
     for o in outs:
         if not isinstance(o, torch.Tensor):
-            raise ValueError(f"vmap({_label(func)}, ...): `{_label(func)}` must only return Tensors, got type {type(o)}. Did you mean to "
-                             "set out_dims= to None for output?")
+            raise ValueError(
+                f"vmap({_label(func)}, ...): `{_label(func)}` must only return Tensors, got type {type(o)}. Did you mean to set out_dims= to None for output?"
+            )
     flat = _broadcast_to_and_flatten(out_dims, out_spec)
     if flat is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf():
         flat = list(out_dims)
     if flat is None:
-        raise ValueError(f"vmap({_label(func)}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of `outputs`. "
-                         f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}.")
+        raise ValueError(
+            f"vmap({_label(func)}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of `outputs`. "
+            f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}."
+        )
     results = []
     for o, d in zip(outs, flat):
         if d is None:
@@ -533,4 +587,5 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         out_spec = parts[0][1]
         at = _broadcast_to_and_flatten(out_dims, out_spec) or list(out_dims)
         return tree_unflatten([torch.cat(column, d) for column, d in zip(zip(*(p[0] for p in parts)), at)], out_spec)
+
     return wrapped

@@ -1,4 +1,5 @@
 """Operators that take functions, run step by step."""
+
 from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.control import cond, while_loop
 

@@ -1,4 +1,5 @@
 """torch._higher_order_ops.associative_scan."""
+
 import torch
 from torch.utils import _pytree as pytree
 

@@ -1,10 +1,30 @@
 """torch.accelerator: whichever accelerator there is; here torch.npu or none."""
+
 import torch
 
-__all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count", "device_index",
-           "empty_cache", "get_device_capability", "get_memory_info", "is_available", "max_memory_allocated", "max_memory_reserved",
-           "memory_allocated", "memory_reserved", "memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats",
-           "set_device_idx", "set_device_index", "set_stream", "synchronize"]
+__all__ = [
+    "current_accelerator",
+    "current_device_idx",
+    "current_device_index",
+    "current_stream",
+    "device_count",
+    "device_index",
+    "empty_cache",
+    "get_device_capability",
+    "get_memory_info",
+    "is_available",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+    "set_device_idx",
+    "set_device_index",
+    "set_stream",
+    "synchronize",
+]
 
 
 def device_count():
@@ -43,6 +63,7 @@ current_device_idx, set_device_idx = current_device_index, set_device_index
 
 class device_index:
     """Select a device within a block; None selects none."""
+
     def __init__(self, device, /):
         self.idx, self.prev_idx = device, -1
 
@@ -59,12 +80,15 @@ class device_index:
 def _delegate(name, target=None):
     def f(*args, **kwargs):
         return getattr(_module(), target or name)(*args, **kwargs)
+
     f.__name__ = f.__qualname__ = name
     f.__doc__ = f"torch.npu.{target or name} where there is an accelerator."
     globals()[name] = f
 
 
-for _name in ("current_stream set_stream synchronize empty_cache get_device_capability memory_allocated memory_reserved memory_stats "
-              "max_memory_allocated max_memory_reserved reset_accumulated_memory_stats reset_peak_memory_stats").split():
+for _name in (
+    "current_stream set_stream synchronize empty_cache get_device_capability memory_allocated memory_reserved memory_stats "
+    "max_memory_allocated max_memory_reserved reset_accumulated_memory_stats reset_peak_memory_stats"
+).split():
     _delegate(_name)
 _delegate("get_memory_info", "mem_get_info")

@@ -1,4 +1,5 @@
 """torch.backends: flags that keep what is set, and truthful answers about libraries that are not there."""
+
 import sys
 import types
 from contextlib import contextmanager
@@ -19,15 +20,14 @@ def flags_frozen():
 
 class FlagModule(types.ModuleType):
     """A module whose flags are checked when they are assigned."""
+
     def __setattr__(self, name, value):
         kind = self.__dict__.get("_kinds", {}).get(name)
         if kind is not None:
             if _frozen:
-                raise RuntimeError(f"not allowed to set {self.__name__} flags after disable_global_flags; please use flags() context "
-                                   "manager instead")
+                raise RuntimeError(f"not allowed to set {self.__name__} flags after disable_global_flags; please use flags() context manager instead")
             if not isinstance(value, kind):
-                raise RuntimeError(f"set_{name}_{self.__name__.rpartition('.')[2]} expects a {kind.__name__}, but got "
-                                   f"{type(value).__name__}")
+                raise RuntimeError(f"set_{name}_{self.__name__.rpartition('.')[2]} expects a {kind.__name__}, but got {type(value).__name__}")
         super().__setattr__(name, value)
 
 
@@ -54,11 +54,13 @@ def flag_module(module_name, **defaults):
             yield
         finally:
             state.update(zip(defaults, old))
+
     return set_flags, flags
 
 
 class Precision:
     """Holder of ``fp32_precision`` for one kind of operator."""
+
     __slots__ = ("fp32_precision",)
 
     def __init__(self, fp32_precision="none"):
@@ -67,5 +69,19 @@ class Precision:
 
 set_flags, flags = flag_module(__name__, fp32_precision="none")
 
-from . import (cpu, cuda, cudnn, cusparselt, kleidiai, mha, miopen, mkl, mkldnn, mps, nnpack, openmp, opt_einsum,  # noqa: E402
-               quantized)
+from . import (
+    cpu,
+    cuda,
+    cudnn,
+    cusparselt,
+    kleidiai,
+    mha,
+    miopen,
+    mkl,
+    mkldnn,
+    mps,
+    nnpack,
+    openmp,
+    opt_einsum,  # noqa: E402
+    quantized,
+)

@@ -1,4 +1,5 @@
 """torch.backends.cpu."""
+
 import torch
 
 

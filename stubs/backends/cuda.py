@@ -1,4 +1,5 @@
 """torch.backends.cuda without CUDA: the flags keep their values; which attention kernels may be used is kept here too."""
+
 import types
 from contextlib import contextmanager
 
@@ -15,9 +16,9 @@ def is_built():
 
 class cuBLASModule:
     """Flags of matrix multiplication; allow_tf32 speaks of the same setting as set_float32_matmul_precision."""
+
     def __init__(self):
-        self.__dict__.update(allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True,
-                             allow_fp16_accumulation=False)
+        self.__dict__.update(allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False)
 
     def __getattr__(self, name):
         if name == "allow_tf32":
@@ -40,6 +41,7 @@ matmul = cuBLASModule()
 
 class cuFFTPlanCacheManager:
     """The plan caches of the CUDA devices, of which there are none."""
+
     def __getattr__(self, name):
         raise AssertionError("Torch not compiled with CUDA enabled")
 
@@ -55,6 +57,7 @@ def _switch(kind, setter, getter):
 
     def is_enabled():
         return _sdp[kind]
+
     for name, f, doc in ((setter, enable, "Allow or forbid"), (getter, is_enabled, "Whether scaled_dot_product_attention may use")):
         f.__name__ = f.__qualname__ = name
         f.__doc__ = f"{doc} the {kind} attention."
@@ -76,9 +79,9 @@ is_ck_sdpa_available = is_flash_attention_available
 
 class SDPAParams(types.SimpleNamespace):
     """What scaled_dot_product_attention was called with."""
+
     def __init__(self, query, key, value, attn_mask, dropout, is_causal, enable_gqa=False):
-        super().__init__(query=query, key=key, value=value, attn_mask=attn_mask, dropout=dropout, is_causal=is_causal,
-                         enable_gqa=enable_gqa)
+        super().__init__(query=query, key=key, value=value, attn_mask=attn_mask, dropout=dropout, is_causal=is_causal, enable_gqa=enable_gqa)
 
 
 def can_use_flash_attention(params, debug=False):
@@ -106,6 +109,7 @@ def _preferred(kind):
         if backend is not None:
             _libraries[kind] = backend
         return _libraries[kind]
+
     preferred.__name__ = preferred.__qualname__ = f"preferred_{kind}_library"
     return preferred
 

@@ -1,9 +1,9 @@
 """torch.backends.cudnn without cuDNN: the flags keep their values, nothing uses them."""
+
 from . import Precision, flag_module
 
 conv, rnn = Precision("tf32"), Precision("tf32")
-set_flags, _flags = flag_module(__name__, enabled=True, benchmark=False, benchmark_limit=None, deterministic=False, allow_tf32=True,
-                                fp32_precision="none")
+set_flags, _flags = flag_module(__name__, enabled=True, benchmark=False, benchmark_limit=None, deterministic=False, allow_tf32=True, fp32_precision="none")
 
 
 def is_available():
@@ -23,5 +23,6 @@ def is_acceptable(tensor):
 
 def flags(enabled=False, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True, fp32_precision="none"):
     """Set flags within a block."""
-    return _flags(enabled=enabled, benchmark=benchmark, benchmark_limit=benchmark_limit, deterministic=deterministic,
-                  allow_tf32=allow_tf32, fp32_precision=fp32_precision)
+    return _flags(
+        enabled=enabled, benchmark=benchmark, benchmark_limit=benchmark_limit, deterministic=deterministic, allow_tf32=allow_tf32, fp32_precision=fp32_precision
+    )

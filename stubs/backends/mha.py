@@ -1,4 +1,5 @@
 """torch.backends.mha: whether the fast path of TransformerEncoder may be taken."""
+
 _is_fastpath_enabled = True
 
 

@@ -1,4 +1,5 @@
 """torch.backends.nnpack."""
+
 from . import flag_module
 
 set_flags, _flags = flag_module(__name__, enabled=False)

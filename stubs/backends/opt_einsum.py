@@ -1,4 +1,5 @@
 """torch.backends.opt_einsum: whether einsum looks for a good order of contraction with the package opt_einsum."""
+
 from . import flag_module
 
 try:

@@ -1,14 +1,31 @@
 """torch.compiler and torch.compile as PyTorch has them under TORCHDYNAMO_DISABLE=1: nothing is compiled, everything runs eagerly."""
+
 import numpy as np
 import torch
 
-from .._dynamo import (allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, lookup_backend, reset,
-                       set_stance, substitute_in_graph)
+from .._dynamo import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, lookup_backend, reset, set_stance, substitute_in_graph
 from ..utils._pytree import tree_map_only
 
-__all__ = ["compile", "assume_constant_result", "reset", "allow_in_graph", "substitute_in_graph", "list_backends", "disable",
-           "set_default_backend", "get_default_backend", "set_stance", "cudagraph_mark_step_begin", "wrap_numpy", "is_compiling",
-           "is_dynamo_compiling", "is_exporting", "save_cache_artifacts", "load_cache_artifacts", "nested_compile_region"]
+__all__ = [
+    "compile",
+    "assume_constant_result",
+    "reset",
+    "allow_in_graph",
+    "substitute_in_graph",
+    "list_backends",
+    "disable",
+    "set_default_backend",
+    "get_default_backend",
+    "set_stance",
+    "cudagraph_mark_step_begin",
+    "wrap_numpy",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "save_cache_artifacts",
+    "load_cache_artifacts",
+    "nested_compile_region",
+]
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _default_backend = "inductor"
 
@@ -16,10 +33,12 @@ _default_backend = "inductor"
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
     """The model or function itself, once the arguments are checked; without one, a decorator."""
     if model is None:
+
         def decorator(model):
             if model is None:
                 raise RuntimeError("Model can't be None")
             return compile(model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+
         return decorator
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -47,9 +66,11 @@ def cudagraph_mark_step_begin():
 
 def wrap_numpy(fn):
     """``fn``, which works on NumPy arrays, made to work on tensors."""
+
     def wrapped(*args, **kwargs):
         args, kwargs = tree_map_only(torch.Tensor, lambda t: t.numpy(), (args, kwargs))
         return tree_map_only((np.ndarray, np.generic), torch.as_tensor, fn(*args, **kwargs))
+
     return wrapped
 
 

@@ -1,4 +1,5 @@
 """torch.cpu: the device interface of the CPU, which is always there and always synchronous."""
+
 import contextlib
 import functools
 import platform
@@ -6,8 +7,20 @@ import types
 
 from . import amp
 
-__all__ = ["is_available", "is_initialized", "synchronize", "current_device", "current_stream", "stream", "set_device", "device_count",
-           "Stream", "StreamContext", "Event", "get_capabilities"]
+__all__ = [
+    "is_available",
+    "is_initialized",
+    "synchronize",
+    "current_device",
+    "current_stream",
+    "stream",
+    "set_device",
+    "device_count",
+    "Stream",
+    "StreamContext",
+    "Event",
+    "get_capabilities",
+]
 
 
 @functools.cache
@@ -18,8 +31,18 @@ def get_capabilities():
             flags = set(next((line.split(":", 1)[1] for line in f if line.startswith(("flags", "Features"))), "").split())
     except OSError:
         flags = set()
-    names = {"avx512_vnni": "avx512_vnni", "avx512_bf16": "avx512_bf16", "avx512_fp16": "avx512_fp16", "fma3": "fma", "sse4_1": "sse4_1",
-             "sse4_2": "sse4_2", "amx_bf16": "amx_bf16", "amx_tile": "amx_tile", "amx_int8": "amx_int8", "amx_fp16": "amx_fp16"}
+    names = {
+        "avx512_vnni": "avx512_vnni",
+        "avx512_bf16": "avx512_bf16",
+        "avx512_fp16": "avx512_fp16",
+        "fma3": "fma",
+        "sse4_1": "sse4_1",
+        "sse4_2": "sse4_2",
+        "amx_bf16": "amx_bf16",
+        "amx_tile": "amx_tile",
+        "amx_int8": "amx_int8",
+        "amx_fp16": "amx_fp16",
+    }
     names |= {n: n for n in "sse sse2 sse3 ssse3 avx avx2 avx512f avx512bw avx512dq avx512vl aes bmi1 bmi2 f16c popcnt".split()}
     return types.MappingProxyType({"architecture": platform.machine()} | {k: v in flags for k, v in names.items()})
 
@@ -54,6 +77,7 @@ def set_device(device):
 
 class Stream:
     """The CPU's only stream."""
+
     def __init__(self, priority=-1):
         pass
 
@@ -69,6 +93,7 @@ class Stream:
 
 class Event:
     """A point in the CPU's stream, which is past at once."""
+
     def query(self):
         return True
 
@@ -92,6 +117,7 @@ def current_stream(device=None):
 
 class StreamContext(contextlib.AbstractContextManager):
     """Select a stream within a block."""
+
     def __init__(self, stream):
         self.stream, self.prev_stream = stream, _default_cpu_stream
 

@@ -1,4 +1,5 @@
 """torch.cuda in a build without CUDA."""
+
 from .. import OutOfMemoryError
 from .._absent_device import MEMORY, RANDOM, ZERO, NO_OP, classes, functions, guards, submodules
 
@@ -16,26 +17,49 @@ class DeferredCudaCallError(Exception):
 
 
 functions(
-    globals(), _error,
+    globals(),
+    _error,
     "can_device_access_peer caching_allocator_alloc caching_allocator_delete check_error cudart current_blas_handle current_device "
     "current_stream default_stream get_allocator_backend get_device_capability get_device_name get_device_properties "
     "get_per_process_memory_fraction get_rng_state get_stream_from_external get_sync_debug_mode init _lazy_init initial_seed ipc_collect "
     "mem_get_info memory_snapshot memory_summary reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached "
     "reset_peak_memory_stats set_device set_per_process_memory_fraction set_rng_state set_stream set_sync_debug_mode synchronize "
     "graph_pool_handle is_current_stream_capturing make_graphed_callables change_current_allocator use_mem_pool",
-    zero=ZERO + " memory_cached max_memory_cached", no_op=NO_OP + " set_rng_state_all",
-    get_arch_list=list, get_rng_state_all=list, memory_stats=dict, memory_stats_as_nested_dict=dict, get_gencode_flags=str)
-functions(globals(), ModuleNotFoundError("nvidia-ml-py does not seem to be installed or it can't be imported."),
-          "clock_rate device_memory_used memory_usage power_draw temperature utilization", "", "", "")
+    zero=ZERO + " memory_cached max_memory_cached",
+    no_op=NO_OP + " set_rng_state_all",
+    get_arch_list=list,
+    get_rng_state_all=list,
+    memory_stats=dict,
+    memory_stats_as_nested_dict=dict,
+    get_gencode_flags=str,
+)
+functions(
+    globals(),
+    ModuleNotFoundError("nvidia-ml-py does not seem to be installed or it can't be imported."),
+    "clock_rate device_memory_used memory_usage power_draw temperature utilization",
+    "",
+    "",
+    "",
+)
 guards(globals(), RuntimeError("PyTorch was compiled without CUDA support"))
-classes(globals(), RuntimeError("torch.cuda.{name} requires CUDA support"),
-        "Event Stream ExternalStream CUDAGraph graph MemPool CUDAPluggableAllocator GreenContext _CudaDeviceProperties")
-classes(globals(), TypeError("type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."),
-        " ".join(f"{t}Tensor {t}Storage" for t in _TENSORS.split()) + " ComplexDoubleStorage ComplexFloatStorage")
-submodules(globals(), random=RANDOM, memory=MEMORY + " memory_cached max_memory_cached memory_summary reset_max_memory_allocated "
-           "caching_allocator_alloc caching_allocator_delete CUDAPluggableAllocator MemPool change_current_allocator use_mem_pool",
-           streams="Event Stream ExternalStream", graphs="CUDAGraph graph graph_pool_handle is_current_stream_capturing "
-           "make_graphed_callables")
+classes(
+    globals(),
+    RuntimeError("torch.cuda.{name} requires CUDA support"),
+    "Event Stream ExternalStream CUDAGraph graph MemPool CUDAPluggableAllocator GreenContext _CudaDeviceProperties",
+)
+classes(
+    globals(),
+    TypeError("type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."),
+    " ".join(f"{t}Tensor {t}Storage" for t in _TENSORS.split()) + " ComplexDoubleStorage ComplexFloatStorage",
+)
+submodules(
+    globals(),
+    random=RANDOM,
+    memory=MEMORY + " memory_cached max_memory_cached memory_summary reset_max_memory_allocated "
+    "caching_allocator_alloc caching_allocator_delete CUDAPluggableAllocator MemPool change_current_allocator use_mem_pool",
+    streams="Event Stream ExternalStream",
+    graphs="CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables",
+)
 
 from . import amp, nvtx  # noqa: E402  (they need the names above)
 

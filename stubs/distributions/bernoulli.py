@@ -1,4 +1,5 @@
 """Bernoulli."""
+
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -10,6 +11,7 @@ from .utils import broadcast_all
 
 class Bernoulli(_ProbsOrLogits, ExponentialFamily):
     """0 or 1."""
+
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support, has_enumerate_support, _mean_carrier_measure = constraints.boolean, True, 0
     mean = property(lambda self: self.probs)

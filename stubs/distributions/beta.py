@@ -1,4 +1,5 @@
 """Beta."""
+
 import torch
 
 from . import constraints
@@ -9,6 +10,7 @@ from .utils import broadcast_all
 
 class Beta(ExponentialFamily):
     """The beta distribution: a Dirichlet distribution of two."""
+
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support, has_rsample, _nested = constraints.unit_interval, True, ("_dirichlet",)
     concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])

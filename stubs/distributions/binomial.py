@@ -1,4 +1,5 @@
 """Binomial."""
+
 import torch
 
 from . import constraints
@@ -7,6 +8,7 @@ from .distribution import _WithCount
 
 class Binomial(_WithCount):
     """The number of successes in ``total_count`` trials."""
+
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real}
     has_enumerate_support = True
     mean = property(lambda self: self.total_count * self.probs)
@@ -24,7 +26,7 @@ class Binomial(_WithCount):
 
     def _log_prob(self, value):
         n, x = self.total_count, self.logits
-        positive_part = (x.clamp(min=0) + x - x.clamp(max=0)) / 2   # max(x, 0) with the derivative 1/2 at 0
+        positive_part = (x.clamp(min=0) + x - x.clamp(max=0)) / 2  # max(x, 0) with the derivative 1/2 at 0
         normalizer = n * positive_part + n * torch.log1p(torch.exp(-x.abs())) - torch.lgamma(n + 1)
         return value * x - torch.lgamma(value + 1) - torch.lgamma(n - value + 1) - normalizer
 

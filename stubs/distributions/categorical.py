@@ -1,4 +1,5 @@
 """Categorical."""
+
 import torch
 
 from . import constraints
@@ -7,6 +8,7 @@ from .distribution import Distribution, _ProbsOrLogits
 
 class Categorical(_ProbsOrLogits):
     """One of several, by the last dimension of ``probs`` or ``logits``."""
+
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support, _binary = True, False
     mode = property(lambda self: self.probs.argmax(dim=-1))

@@ -1,4 +1,5 @@
 """Cauchy."""
+
 import math
 
 import torch
@@ -9,6 +10,7 @@ from .distribution import Distribution
 
 class Cauchy(Distribution):
     """The ratio of two normals: no mean."""
+
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support, has_rsample = constraints.real, True
     mean = property(lambda self: self.loc.new_full(self._extended_shape(), torch.nan))

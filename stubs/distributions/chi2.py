@@ -1,10 +1,12 @@
 """Chi2."""
+
 from . import constraints
 from .gamma import Gamma
 
 
 class Chi2(Gamma):
     """The sum of squares of ``df`` standard normals."""
+
     arg_constraints = {"df": constraints.positive}
     df = property(lambda self: self.concentration * 2)
 

@@ -1,4 +1,5 @@
 """Which transform leads from the real numbers into a constraint's region."""
+
 from numbers import Number
 
 from . import constraints, transforms
@@ -8,6 +9,7 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 class ConstraintRegistry:
     """Transforms by type of constraint."""
+
     def __init__(self):
         self._registry = {}
 
@@ -43,8 +45,7 @@ def _to_interval(c):
 
 for _to in (biject_to, transform_to):
     _to.register(constraints.real, lambda c: transforms.identity_transform)
-    _to.register(constraints.independent,
-                 lambda c, _to=_to: transforms.IndependentTransform(_to(c.base_constraint), c.reinterpreted_batch_ndims))
+    _to.register(constraints.independent, lambda c, _to=_to: transforms.IndependentTransform(_to(c.base_constraint), c.reinterpreted_batch_ndims))
     _to.register(constraints.cat, lambda c, _to=_to: transforms.CatTransform([_to(p) for p in c.cseq], c.dim, c.lengths))
     _to.register(constraints.stack, lambda c, _to=_to: transforms.StackTransform([_to(p) for p in c.cseq], c.dim))
     for _c in (constraints.greater_than, constraints.greater_than_eq):

@@ -1,15 +1,46 @@
 """Constraints: regions that parameters and samples lie in."""
+
 import torch
 
-__all__ = ["Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than", "greater_than_eq",
-           "independent", "integer_interval", "interval", "half_open_interval", "is_dependent", "less_than", "lower_cholesky",
-           "lower_triangular", "MixtureSameFamilyConstraint", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive",
-           "positive_semidefinite", "positive_definite", "positive_integer", "real", "real_vector", "simplex", "square", "stack",
-           "symmetric", "unit_interval"]
+__all__ = [
+    "Constraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "independent",
+    "integer_interval",
+    "interval",
+    "half_open_interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "MixtureSameFamilyConstraint",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_semidefinite",
+    "positive_definite",
+    "positive_integer",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]
 
 
 class Constraint:
     """A region; ``check`` says for each event whether it lies in it."""
+
     is_discrete = False
     event_dim = 0
 
@@ -22,6 +53,7 @@ class Constraint:
 
 class _Dependent(Constraint):
     """A region that depends on other parameters."""
+
     def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
@@ -38,8 +70,10 @@ class _Dependent(Constraint):
         return self._event_dim
 
     def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
-        return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
-                          event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
+        )
 
     def check(self, x):
         raise ValueError("Cannot determine validity of dependent constraint")
@@ -51,6 +85,7 @@ def is_dependent(constraint):
 
 class _DependentProperty(property, _Dependent):
     """A property that gives a constraint; on the class, a dependent one."""
+
     def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
@@ -67,6 +102,7 @@ def _check_constraint(c):
 
 class _IndependentConstraint(Constraint):
     """A constraint whose last batch dimensions are part of the event."""
+
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         self.base_constraint, self.reinterpreted_batch_ndims = _check_constraint(base_constraint), reinterpreted_batch_ndims
 
@@ -77,7 +113,7 @@ class _IndependentConstraint(Constraint):
         result, n = self.base_constraint.check(value), self.reinterpreted_batch_ndims
         if result.dim() < n:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
-        return result.reshape(result.shape[:result.dim() - n] + (-1,)).all(-1)
+        return result.reshape(result.shape[: result.dim() - n] + (-1,)).all(-1)
 
     def __repr__(self):
         return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
@@ -85,6 +121,7 @@ class _IndependentConstraint(Constraint):
 
 class MixtureSameFamilyConstraint(Constraint):
     """The constraint of the components, for values of the mixture."""
+
     def __init__(self, base_constraint):
         self.base_constraint = _check_constraint(base_constraint)
 
@@ -95,7 +132,7 @@ class MixtureSameFamilyConstraint(Constraint):
         if value.dim() < self.event_dim:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
         result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
-        return result.reshape(result.shape[:value.dim() - self.event_dim] + (-1,)).all(-1)
+        return result.reshape(result.shape[: value.dim() - self.event_dim] + (-1,)).all(-1)
 
     def __repr__(self):
         return f"{type(self).__name__}({self.base_constraint!r})"
@@ -107,6 +144,7 @@ def _is_integer(v):
 
 def _constraint(name, check, *bounds, is_discrete=False, event_dim=0, base=Constraint):
     """A class of constraints from the function that checks; ``bounds`` are the names of its parameters."""
+
     def __init__(self, *args, **kwargs):
         values = dict(zip(bounds, args)) | kwargs
         if len(args) > len(bounds) or values.keys() != set(bounds):
@@ -115,8 +153,19 @@ def _constraint(name, check, *bounds, is_discrete=False, event_dim=0, base=Const
 
     def __repr__(self):
         return f"{name}(" + ", ".join(f"{b}={getattr(self, b)}" for b in bounds) + ")"
-    cls = type("_" + name, (base,), {"__module__": __name__, "__init__": __init__, "check": check, "is_discrete": is_discrete,
-                                     "event_dim": event_dim, **({"__repr__": __repr__} if bounds else {})})
+
+    cls = type(
+        "_" + name,
+        (base,),
+        {
+            "__module__": __name__,
+            "__init__": __init__,
+            "check": check,
+            "is_discrete": is_discrete,
+            "event_dim": event_dim,
+            **({"__repr__": __repr__} if bounds else {}),
+        },
+    )
     globals()["_" + name] = cls
     return cls
 
@@ -155,6 +204,7 @@ def _positive_definite(self, v):
 
 class _Cat(Constraint):
     """Constraints on consecutive parts of one dimension."""
+
     def __init__(self, cseq, dim=0, lengths=None):
         self.cseq, self.dim = [_check_constraint(c) for c in cseq], dim
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
@@ -170,6 +220,7 @@ class _Cat(Constraint):
 
 class _Stack(Constraint):
     """Constraints on the slices of one dimension."""
+
     def __init__(self, cseq, dim=0):
         self.cseq, self.dim = [_check_constraint(c) for c in cseq], dim
 
@@ -190,8 +241,9 @@ one_hot = _constraint("OneHot", lambda self, v: ((v == 0) | (v == 1)).all(-1) & 
 _constraint("IntegerGreaterThan", lambda self, v: _is_integer(v) & (v >= self.lower_bound), "lower_bound", is_discrete=True)
 _constraint("IntegerLessThan", lambda self, v: _is_integer(v) & (v <= self.upper_bound), "upper_bound", is_discrete=True)
 nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)  # noqa: F821  (made by _constraint)
-integer_interval = _constraint("IntegerInterval", lambda self, v: _is_integer(v) & (self.lower_bound <= v) & (v <= self.upper_bound),
-                               "lower_bound", "upper_bound", is_discrete=True)
+integer_interval = _constraint(
+    "IntegerInterval", lambda self, v: _is_integer(v) & (self.lower_bound <= v) & (v <= self.upper_bound), "lower_bound", "upper_bound", is_discrete=True
+)
 real = _constraint("Real", lambda self, v: v == v)()
 real_vector = independent(real, 1)
 greater_than = _constraint("GreaterThan", lambda self, v: self.lower_bound < v, "lower_bound")
@@ -199,11 +251,9 @@ greater_than_eq = _constraint("GreaterThanEq", lambda self, v: self.lower_bound 
 less_than = _constraint("LessThan", lambda self, v: v < self.upper_bound, "upper_bound")
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
 interval = _constraint("Interval", lambda self, v: (self.lower_bound <= v) & (v <= self.upper_bound), "lower_bound", "upper_bound")
-half_open_interval = _constraint("HalfOpenInterval", lambda self, v: (self.lower_bound <= v) & (v < self.upper_bound),
-                                 "lower_bound", "upper_bound")
+half_open_interval = _constraint("HalfOpenInterval", lambda self, v: (self.lower_bound <= v) & (v < self.upper_bound), "lower_bound", "upper_bound")
 unit_interval = interval(0.0, 1.0)
-multinomial = _constraint("Multinomial", lambda self, v: (v >= 0).all(-1) & (v.sum(-1) <= self.upper_bound), "upper_bound",
-                          is_discrete=True, event_dim=1)
+multinomial = _constraint("Multinomial", lambda self, v: (v >= 0).all(-1) & (v.sum(-1) <= self.upper_bound), "upper_bound", is_discrete=True, event_dim=1)
 simplex = _constraint("Simplex", lambda self, v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), event_dim=1)()
 lower_triangular = _constraint("LowerTriangular", _lower_triangular, event_dim=2)()
 lower_cholesky = _constraint("LowerCholesky", _lower_cholesky, event_dim=2)()

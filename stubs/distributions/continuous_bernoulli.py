@@ -1,4 +1,5 @@
 """ContinuousBernoulli."""
+
 import math
 
 import torch
@@ -12,6 +13,7 @@ from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 class ContinuousBernoulli(_ProbsOrLogits, ExponentialFamily):
     """The exponential family on [0, 1] that Bernoulli's likelihood leads to. Near probs 1/2 Taylor series stand in."""
+
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support, has_rsample, _mean_carrier_measure = constraints.unit_interval, True, 0
 

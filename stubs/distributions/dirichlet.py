@@ -1,4 +1,5 @@
 """Dirichlet."""
+
 import torch
 from torch.nn.functional import one_hot
 
@@ -8,6 +9,7 @@ from .exp_family import ExponentialFamily
 
 class _Dirichlet(torch.autograd.Function):
     """Samples, with the gradient by the concentration."""
+
     @staticmethod
     def forward(ctx, concentration):
         x = torch._sample_dirichlet(concentration)
@@ -23,6 +25,7 @@ class _Dirichlet(torch.autograd.Function):
 
 class Dirichlet(ExponentialFamily):
     """A distribution over the simplex."""
+
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support, has_rsample = constraints.simplex, True
     mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
@@ -55,8 +58,7 @@ class Dirichlet(ExponentialFamily):
     def entropy(self):
         c = self.concentration
         total = c.sum(-1)
-        return (torch.lgamma(c).sum(-1) - torch.lgamma(total) - (c.size(-1) - total) * torch.digamma(total)
-                - ((c - 1) * torch.digamma(c)).sum(-1))
+        return torch.lgamma(c).sum(-1) - torch.lgamma(total) - (c.size(-1) - total) * torch.digamma(total) - ((c - 1) * torch.digamma(c)).sum(-1)
 
     _natural_params = property(lambda self: (self.concentration,))
 

@@ -1,4 +1,5 @@
 """The base of all distributions."""
+
 import warnings
 
 import torch
@@ -16,6 +17,7 @@ class Distribution:
     Own subclasses write ``_log_prob`` and ``_cdf``, which get a validated value; their ``expand`` follows from ``arg_constraints``
     and ``_nested``, the names of attributes that are distributions of the same batch shape.
     """
+
     has_rsample = False
     has_enumerate_support = False
     _validate_args = __debug__
@@ -44,8 +46,11 @@ class Distribution:
         try:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
-                          "distribution with `validate_args=False` to turn off validation.", stacklevel=4)
+            warnings.warn(
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=4,
+            )
             return
         for name, constraint in arg_constraints.items():
             if constraints.is_dependent(constraint):
@@ -54,23 +59,23 @@ class Distribution:
                 continue
             value = getattr(self, name)
             if not constraint.check(value).all():
-                raise ValueError(f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                                 f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}")
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                )
 
     def expand(self, batch_shape, _instance=None):
         """The distribution with its batch shape expanded."""
         if type(self).__init__.__module__.rpartition(".")[0] != __package__ and _instance is None:
-            raise NotImplementedError(f"Subclass {type(self).__name__} that defines a custom __init__ method must also define a custom "
-                                      ".expand() method.")
+            raise NotImplementedError(f"Subclass {type(self).__name__} that defines a custom __init__ method must also define a custom .expand() method.")
         new = type(self).__new__(type(self)) if _instance is None else _instance
         batch_shape = torch.Size(batch_shape)
-        kept = {k: v for k, v in self.__dict__.items()
-                if k in self.arg_constraints or not isinstance(getattr(type(self), k, None), lazy_property)}
+        kept = {k: v for k, v in self.__dict__.items() if k in self.arg_constraints or not isinstance(getattr(type(self), k, None), lazy_property)}
         new.__dict__.update({k: v for k, v in kept.items() if k not in new.__dict__})
         for name, constraint in self.arg_constraints.items():
             if name in kept:
                 value = kept[name]
-                new.__dict__[name] = value.expand(batch_shape + value.shape[value.dim() - constraint.event_dim:])
+                new.__dict__[name] = value.expand(batch_shape + value.shape[value.dim() - constraint.event_dim :])
         for name in self._nested:
             new.__dict__[name] = kept[name].expand(self._nested_shape(name, batch_shape))
         new._batch_shape = batch_shape
@@ -81,8 +86,9 @@ class Distribution:
 
     def _get_checked_instance(self, cls, _instance=None):
         if _instance is None and type(self).__init__ != cls.__init__:
-            raise NotImplementedError(f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must "
-                                      "also define a custom .expand() method.")
+            raise NotImplementedError(
+                f"Subclass {self.__class__.__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom .expand() method."
+            )
         return self.__new__(type(self)) if _instance is None else _instance
 
     batch_shape = property(lambda self: self._batch_shape, doc="The shape over which parameters are batched.")
@@ -170,7 +176,7 @@ class Distribution:
     def _validate_sample(self, value):
         if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        if value.shape[value.dim() - len(self._event_shape):] != self._event_shape:
+        if value.shape[value.dim() - len(self._event_shape) :] != self._event_shape:
             raise ValueError(f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}.")
         expected = self._batch_shape + self._event_shape
         if any(i != 1 and j != 1 and i != j for i, j in zip(reversed(value.shape), reversed(expected))):
@@ -178,12 +184,17 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(f"{self.__class__} does not define `support` to enable sample validation. Please initialize the distribution "
-                          "with `validate_args=False` to turn off validation.", stacklevel=3)
+            warnings.warn(
+                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the distribution "
+                "with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
             return
         if not support.check(value).all():
-            raise ValueError(f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                             f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
 
     def __repr__(self):
         params = {k: self.__dict__[k] for k in self.arg_constraints if k in self.__dict__}
@@ -192,6 +203,7 @@ class Distribution:
 
 class _ProbsOrLogits(Distribution):
     """A distribution with either ``probs`` or ``logits``, the other computed when asked for."""
+
     _binary = True
 
     def _set_param(self, probs, logits):
@@ -220,6 +232,7 @@ class _ProbsOrLogits(Distribution):
 
 class _WithCount(_ProbsOrLogits):
     """A distribution with a ``total_count`` besides."""
+
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         name, value = self._set_param(probs, logits)
         self.total_count, value = broadcast_all(total_count, value)

@@ -1,4 +1,5 @@
 """Exponential families: entropy by the gradient of the log normaliser."""
+
 import torch
 
 from .distribution import Distribution
@@ -8,6 +9,7 @@ __all__ = ["ExponentialFamily"]
 
 class ExponentialFamily(Distribution):
     """A density exp(<t(x), natural parameters> - log normaliser + k(x))."""
+
     @property
     def _natural_params(self):
         raise NotImplementedError

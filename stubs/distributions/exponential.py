@@ -1,4 +1,5 @@
 """Exponential."""
+
 import torch
 
 from . import constraints
@@ -7,6 +8,7 @@ from .exp_family import ExponentialFamily
 
 class Exponential(ExponentialFamily):
     """The time to an event that comes at a rate."""
+
     arg_constraints = {"rate": constraints.positive}
     support, has_rsample, _mean_carrier_measure = constraints.nonnegative, True, 0
     mean = stddev = property(lambda self: self.rate.reciprocal())

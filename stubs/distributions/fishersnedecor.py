@@ -1,4 +1,5 @@
 """FisherSnedecor."""
+
 import torch
 
 from . import constraints
@@ -8,6 +9,7 @@ from .gamma import Gamma
 
 class FisherSnedecor(Distribution):
     """The ratio of two independent chi-squared values, each by its degrees of freedom."""
+
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support, has_rsample, _nested = constraints.positive, True, ("_gamma1", "_gamma2")
 

@@ -1,4 +1,5 @@
 """Gamma."""
+
 import torch
 
 from . import constraints
@@ -7,6 +8,7 @@ from .exp_family import ExponentialFamily
 
 class Gamma(ExponentialFamily):
     """The gamma distribution."""
+
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support, has_rsample, _mean_carrier_measure = constraints.nonnegative, True, 0
     mean = property(lambda self: self.concentration / self.rate)
@@ -19,7 +21,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape=torch.Size()):
         shape = self._extended_shape(sample_shape)
         value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)   # no part of the graph
+        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # no part of the graph
         return value
 
     def log_prob(self, value):

@@ -1,4 +1,5 @@
 """GeneralizedPareto."""
+
 import torch
 
 from . import constraints
@@ -7,6 +8,7 @@ from .distribution import Distribution
 
 class GeneralizedPareto(Distribution):
     """The distribution of exceedances over a threshold."""
+
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
     mode = property(lambda self: self.loc)

@@ -1,4 +1,5 @@
 """Geometric."""
+
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
@@ -9,6 +10,7 @@ from .utils import broadcast_all
 
 class Geometric(_ProbsOrLogits):
     """The number of failures before the first success."""
+
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
     mean = property(lambda self: 1 / self.probs - 1)
@@ -19,8 +21,10 @@ class Geometric(_ProbsOrLogits):
         name, value = self._set_param(probs, logits)
         self._setup(validate_args, **{name: value})
         if self._validate_args and probs is not None and not (self.probs > 0).all():
-            raise ValueError(f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution "
-                             f"{self!r} to be positive but found invalid values:\n{self.probs.detach()[~(self.probs > 0)]}")
+            raise ValueError(
+                f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution "
+                f"{self!r} to be positive but found invalid values:\n{self.probs.detach()[~(self.probs > 0)]}"
+            )
 
     def sample(self, sample_shape=torch.Size()):
         with torch.no_grad():

@@ -1,4 +1,5 @@
 """Gumbel."""
+
 import math
 
 import torch
@@ -12,6 +13,7 @@ from .utils import broadcast_all, euler_constant
 
 class Gumbel(TransformedDistribution):
     """The distribution of maxima."""
+
     arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.real
     mean = property(lambda self: self.loc + self.scale * euler_constant)
     mode = property(lambda self: self.loc)
@@ -22,8 +24,11 @@ class Gumbel(TransformedDistribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         info = torch.finfo(self.loc.dtype)
         base = Uniform(torch.full_like(self.loc, info.tiny), torch.full_like(self.loc, 1 - info.eps), validate_args=validate_args)
-        super().__init__(base, [ExpTransform().inv, AffineTransform(0, -torch.ones_like(self.scale)), ExpTransform().inv,
-                                AffineTransform(loc, -self.scale)], validate_args=validate_args)
+        super().__init__(
+            base,
+            [ExpTransform().inv, AffineTransform(0, -torch.ones_like(self.scale)), ExpTransform().inv, AffineTransform(loc, -self.scale)],
+            validate_args=validate_args,
+        )
 
     def _log_prob(self, value):
         y = (self.loc - value) / self.scale

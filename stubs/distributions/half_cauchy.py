@@ -1,4 +1,5 @@
 """HalfCauchy."""
+
 import torch
 
 from .cauchy import Cauchy
@@ -7,6 +8,7 @@ from .half_normal import _Half
 
 class HalfCauchy(_Half):
     """The absolute value of a Cauchy variable around 0."""
+
     _base = Cauchy
     mean = property(lambda self: self.scale.new_full(self._extended_shape(), torch.inf))
     variance = property(lambda self: self.base_dist.variance)

@@ -1,4 +1,5 @@
 """HalfNormal."""
+
 import math
 
 import torch
@@ -11,6 +12,7 @@ from .transforms import AbsTransform
 
 class _Half(TransformedDistribution):
     """The absolute value of a distribution around 0."""
+
     arg_constraints, support = {"scale": constraints.positive}, constraints.nonnegative
     scale = property(lambda self: self.base_dist.scale)
     mode = property(lambda self: torch.zeros_like(self.scale))
@@ -35,6 +37,7 @@ class _Half(TransformedDistribution):
 
 class HalfNormal(_Half):
     """The absolute value of a normal around 0."""
+
     _base = Normal
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
     variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))

@@ -1,4 +1,5 @@
 """Independent."""
+
 import torch
 
 from . import constraints
@@ -8,13 +9,16 @@ from .utils import _sum_rightmost
 
 class Independent(Distribution):
     """A distribution whose last batch dimensions are part of the event."""
+
     arg_constraints, _nested = {}, ("base_dist",)
 
     def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
         n = len(base_distribution.batch_shape) - reinterpreted_batch_ndims
         if n < 0:
-            raise ValueError("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
-                             f"{reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}")
+            raise ValueError(
+                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
+                f"{reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}"
+            )
         shape = base_distribution.batch_shape + base_distribution.event_shape
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         super().__init__(shape[:n], shape[n:], validate_args=validate_args)
@@ -23,7 +27,7 @@ class Independent(Distribution):
         return cls
 
     def _nested_shape(self, name, batch_shape):
-        return batch_shape + self.event_shape[:self.reinterpreted_batch_ndims]
+        return batch_shape + self.event_shape[: self.reinterpreted_batch_ndims]
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
     has_enumerate_support = property(lambda self: self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support)

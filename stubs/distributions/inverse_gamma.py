@@ -1,4 +1,5 @@
 """InverseGamma."""
+
 import torch
 
 from . import constraints
@@ -9,6 +10,7 @@ from .transforms import PowerTransform
 
 class InverseGamma(TransformedDistribution):
     """The reciprocal of a gamma variable."""
+
     arg_constraints, support = {"concentration": constraints.positive, "rate": constraints.positive}, constraints.positive
     concentration = property(lambda self: self.base_dist.concentration)
     rate = property(lambda self: self.base_dist.rate)

@@ -1,4 +1,5 @@
 """The Kullback-Leibler divergence, by pairs of families."""
+
 import math
 import warnings
 
@@ -46,6 +47,7 @@ def register_kl(type_p, type_q):
         _KL_REGISTRY[type_p, type_q] = fun
         _KL_MEMOIZE.clear()
         return fun
+
     return decorator
 
 
@@ -57,10 +59,14 @@ def _dispatch_kl(type_p, type_q):
 
     def distance(pair):
         return type_p.__mro__.index(pair[0]), type_q.__mro__.index(pair[1])
+
     left, right = min(matches, key=distance), min(matches, key=lambda m: distance(m)[::-1])
     if _KL_REGISTRY[left] is not _KL_REGISTRY[right]:
-        warnings.warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, "
-                      f"{right[1].__name__})", RuntimeWarning, stacklevel=3)
+        warnings.warn(
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, {right[1].__name__})",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     return _KL_REGISTRY[left]
 
 
@@ -115,8 +121,7 @@ def _kl_dirichlet(p, q):
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _kl_expfamily(p, q):
     if type(p) is not type(q):
-        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman "
-                                  "divergences")
+        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman divergences")
     params = [x.detach().requires_grad_() for x in p._natural_params]
     log_normalizer = p._log_normalizer(*params)
     gradients = torch.autograd.grad(log_normalizer.sum(), params, create_graph=True)
@@ -231,8 +236,15 @@ def _kl_normal_laplace(p, q):
 @register_kl(Pareto, Gamma)
 def _kl_pareto_gamma(p, q):
     common = p.scale.log() + p.alpha.reciprocal()
-    result = (p.alpha.log() - common + lgamma(q.concentration) - q.concentration * q.rate.log() + (1 - q.concentration) * common
-              + q.rate * p.alpha * p.scale / (p.alpha - 1) - 1)
+    result = (
+        p.alpha.log()
+        - common
+        + lgamma(q.concentration)
+        - q.concentration * q.rate.log()
+        + (1 - q.concentration) * common
+        + q.rate * p.alpha * p.scale / (p.alpha - 1)
+        - 1
+    )
     return torch.where(p.alpha <= 1, inf, result)
 
 
@@ -271,11 +283,16 @@ def _second(p):
 _FORMULAS = {
     (Beta, Beta): lambda p, q: _kl_dirichlet(p._dirichlet, q._dirichlet),
     (ContinuousBernoulli, ContinuousBernoulli): lambda p, q: (
-        p.mean * (p.logits - q.logits) + p._cont_bern_log_norm() + (-p.probs).log1p() - q._cont_bern_log_norm() - (-q.probs).log1p()),
+        p.mean * (p.logits - q.logits) + p._cont_bern_log_norm() + (-p.probs).log1p() - q._cont_bern_log_norm() - (-q.probs).log1p()
+    ),
     (Exponential, Exponential): lambda p, q: q.rate / p.rate - (q.rate / p.rate).log() - 1,
     (Gamma, Gamma): lambda p, q: (
-        q.concentration * (p.rate / q.rate).log() + lgamma(q.concentration) - lgamma(p.concentration)
-        + (p.concentration - q.concentration) * digamma(p.concentration) + (q.rate - p.rate) * (p.concentration / p.rate)),
+        q.concentration * (p.rate / q.rate).log()
+        + lgamma(q.concentration)
+        - lgamma(p.concentration)
+        + (p.concentration - q.concentration) * digamma(p.concentration)
+        + (q.rate - p.rate) * (p.concentration / p.rate)
+    ),
     (Geometric, Geometric): lambda p, q: -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits,
     (HalfNormal, HalfNormal): lambda p, q: _kl_normal(p.base_dist, q.base_dist),
     (OneHotCategorical, OneHotCategorical): lambda p, q: _kl_categorical(p._categorical, q._categorical),
@@ -285,8 +302,7 @@ _FORMULAS = {
     (Bernoulli, Poisson): lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate),
     (Beta, ContinuousBernoulli): lambda p, q: -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._cont_bern_log_norm(),
     (Beta, Exponential): lambda p, q: -p.entropy() - q.rate.log() + q.rate * p.mean,
-    (Beta, Gamma): lambda p, q: -p.entropy() + _gamma_cross(
-        q, p.mean, digamma(p.concentration1) - digamma(p.concentration1 + p.concentration0)),
+    (Beta, Gamma): lambda p, q: -p.entropy() + _gamma_cross(q, p.mean, digamma(p.concentration1) - digamma(p.concentration1 + p.concentration0)),
     (Beta, Uniform): lambda p, q: torch.where((q.low > 0) | (q.high < 1), inf, -p.entropy() + (q.high - q.low).log()),
     (ContinuousBernoulli, Exponential): lambda p, q: -p.entropy() - q.rate.log() + q.rate * p.mean,
     (ContinuousBernoulli, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
@@ -299,27 +315,34 @@ _FORMULAS = {
     (Gamma, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
     (Gumbel, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
     (Laplace, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
-    (Normal, Gumbel): lambda p, q: -p.entropy() + _gumbel_cross(
-        q, p.mean, torch.exp(-p.loc / q.scale + 0.5 * (p.scale / q.scale).pow(2))),
-    (Pareto, Exponential): lambda p, q: torch.where(p.alpha <= 1, inf, (p.alpha / (p.scale * q.rate)).log() - p.alpha.reciprocal()
-                                                    + p.alpha * p.scale * q.rate / (p.alpha - 1) - 1),
+    (Normal, Gumbel): lambda p, q: -p.entropy() + _gumbel_cross(q, p.mean, torch.exp(-p.loc / q.scale + 0.5 * (p.scale / q.scale).pow(2))),
+    (Pareto, Exponential): lambda p, q: torch.where(
+        p.alpha <= 1, inf, (p.alpha / (p.scale * q.rate)).log() - p.alpha.reciprocal() + p.alpha * p.scale * q.rate / (p.alpha - 1) - 1
+    ),
     (Uniform, ContinuousBernoulli): lambda p, q: torch.where(
-        (p.high >= 1) | (p.low <= 0), inf, -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._cont_bern_log_norm()),
+        (p.high >= 1) | (p.low <= 0), inf, -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._cont_bern_log_norm()
+    ),
     (Uniform, Exponential): lambda p, q: torch.where(p.low < 0, inf, -p.entropy() - q.rate.log() + q.rate * p.mean),
     (Uniform, Gamma): lambda p, q: torch.where(p.low < 0, inf, -p.entropy() + _gamma_cross(q, p.mean, _mean_log(p))),
-    (Uniform, Gumbel): lambda p, q: -p.entropy() + _gumbel_cross(
-        q, p.mean, q.scale / (p.high - p.low) * (torch.exp(-p.low / q.scale) - torch.exp(-p.high / q.scale))),
+    (Uniform, Gumbel): lambda p, q: (
+        -p.entropy() + _gumbel_cross(q, p.mean, q.scale / (p.high - p.low) * (torch.exp(-p.low / q.scale) - torch.exp(-p.high / q.scale)))
+    ),
     (Uniform, Normal): lambda p, q: -p.entropy() + _normal_cross(q, p.mean, _second(p)),
-    (Uniform, Pareto): lambda p, q: torch.where(
-        p.low < q.scale, inf, -p.entropy() - (q.alpha * q.scale.pow(q.alpha)).log() + (q.alpha + 1) * _mean_log(p)),
+    (Uniform, Pareto): lambda p, q: torch.where(p.low < q.scale, inf, -p.entropy() - (q.alpha * q.scale.pow(q.alpha)).log() + (q.alpha + 1) * _mean_log(p)),
 }
 _KL_REGISTRY.update(_FORMULAS)
 # p has mass where q has none
-_INFINITE = {Beta: (Pareto,), ContinuousBernoulli: (Pareto,), Exponential: (Beta, ContinuousBernoulli, Pareto, Uniform),
-             Gamma: (Beta, ContinuousBernoulli, Pareto, Uniform), Gumbel: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
-             Laplace: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
-             Normal: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform), Pareto: (Beta, ContinuousBernoulli, Uniform),
-             Poisson: (Bernoulli, Binomial)}
+_INFINITE = {
+    Beta: (Pareto,),
+    ContinuousBernoulli: (Pareto,),
+    Exponential: (Beta, ContinuousBernoulli, Pareto, Uniform),
+    Gamma: (Beta, ContinuousBernoulli, Pareto, Uniform),
+    Gumbel: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Laplace: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Normal: (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform),
+    Pareto: (Beta, ContinuousBernoulli, Uniform),
+    Poisson: (Bernoulli, Binomial),
+}
 for _p, _qs in _INFINITE.items():
     for _q in _qs:
         _KL_REGISTRY[_p, _q] = lambda p, q: torch.full_like(getattr(p, next(iter(p.arg_constraints))), inf)

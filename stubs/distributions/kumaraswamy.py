@@ -1,4 +1,5 @@
 """Kumaraswamy."""
+
 import torch
 
 from . import constraints
@@ -10,6 +11,7 @@ from .utils import broadcast_all, euler_constant
 
 class Kumaraswamy(TransformedDistribution):
     """A distribution on [0, 1] much like the beta distribution, with a simple inverse."""
+
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     mean = property(lambda self: self._moment(1))
@@ -18,8 +20,11 @@ class Kumaraswamy(TransformedDistribution):
     def __init__(self, concentration1, concentration0, validate_args=None):
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         base = Uniform(torch.full_like(self.concentration0, 0), torch.full_like(self.concentration0, 1), validate_args=validate_args)
-        super().__init__(base, [PowerTransform(self.concentration0.reciprocal()), AffineTransform(1.0, -1.0),
-                                PowerTransform(self.concentration1.reciprocal())], validate_args=validate_args)
+        super().__init__(
+            base,
+            [PowerTransform(self.concentration0.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(self.concentration1.reciprocal())],
+            validate_args=validate_args,
+        )
 
     def _moment(self, n):
         b, a = self.concentration0, 1 + n / self.concentration1

@@ -1,4 +1,5 @@
 """Laplace."""
+
 import torch
 
 from . import constraints
@@ -7,6 +8,7 @@ from .distribution import Distribution
 
 class Laplace(Distribution):
     """The two-sided exponential distribution."""
+
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support, has_rsample = constraints.real, True
     mean = mode = property(lambda self: self.loc)

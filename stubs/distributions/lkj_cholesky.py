@@ -1,4 +1,5 @@
 """LKJCholesky."""
+
 import math
 
 import torch
@@ -11,6 +12,7 @@ from .utils import broadcast_all
 
 class LKJCholesky(Distribution):
     """Cholesky factors of random correlation matrices (Lewandowski, Kurowicka and Joe's onion method)."""
+
     arg_constraints, support, _nested = {"concentration": constraints.positive}, constraints.corr_cholesky, ("_beta",)
 
     def __init__(self, dim, concentration=1.0, validate_args=None):

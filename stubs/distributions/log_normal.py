@@ -1,4 +1,5 @@
 """LogNormal."""
+
 from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
@@ -7,6 +8,7 @@ from .transforms import ExpTransform
 
 class LogNormal(TransformedDistribution):
     """The exponential of a normal."""
+
     arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.positive
     loc = property(lambda self: self.base_dist.loc)
     scale = property(lambda self: self.base_dist.scale)

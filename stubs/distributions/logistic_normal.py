@@ -1,4 +1,5 @@
 """LogisticNormal."""
+
 from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
@@ -7,6 +8,7 @@ from .transforms import StickBreakingTransform
 
 class LogisticNormal(TransformedDistribution):
     """A normal vector brought to the simplex."""
+
     arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.simplex
     loc = property(lambda self: self.base_dist.base_dist.loc)
     scale = property(lambda self: self.base_dist.base_dist.scale)

@@ -1,4 +1,5 @@
 """LowRankMultivariateNormal."""
+
 import math
 
 import torch
@@ -24,8 +25,12 @@ def _batch_lowrank_mahalanobis(W, D, x, capacitance_tril):
 
 class LowRankMultivariateNormal(Distribution):
     """Normal vectors with the covariance cov_factor cov_factor' + diag(cov_diag)."""
-    arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
-                       "cov_diag": constraints.independent(constraints.positive, 1)}
+
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
     support, has_rsample = constraints.real_vector, True
     mean = mode = property(lambda self: self.loc)
 

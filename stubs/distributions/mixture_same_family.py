@@ -1,4 +1,5 @@
 """MixtureSameFamily."""
+
 import torch
 
 from . import constraints
@@ -8,6 +9,7 @@ from .distribution import Distribution
 
 class MixtureSameFamily(Distribution):
     """A mixture of the distributions along the last batch dimension of ``component_distribution``."""
+
     arg_constraints, _nested = {}, ("_mixture_distribution", "_component_distribution")
     mixture_distribution = property(lambda self: self._mixture_distribution)
     component_distribution = property(lambda self: self._component_distribution)
@@ -20,12 +22,10 @@ class MixtureSameFamily(Distribution):
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
         mixed, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
         if any(a != 1 and b != 1 and a != b for a, b in zip(reversed(mixed), reversed(batch))):
-            raise ValueError(f"`mixture_distribution.batch_shape` ({mixed}) is not compatible with `component_distribution.batch_shape`"
-                             f"({batch})")
+            raise ValueError(f"`mixture_distribution.batch_shape` ({mixed}) is not compatible with `component_distribution.batch_shape`({batch})")
         self._num_component, found = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if self._num_component != found:
-            raise ValueError(f"`mixture_distribution component` ({self._num_component}) does not equal "
-                             f"`component_distribution.batch_shape[-1]` ({found})")
+            raise ValueError(f"`mixture_distribution component` ({self._num_component}) does not equal `component_distribution.batch_shape[-1]` ({found})")
         self._event_ndims = len(component_distribution.event_shape)
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 
@@ -69,7 +69,7 @@ class MixtureSameFamily(Distribution):
             which = self._mixture_distribution.sample(sample_shape)
             values = self._component_distribution.sample(sample_shape)
             which = which.reshape(which.shape + (1,) * (self._event_ndims + 1))
-            which = which.repeat((1,) * len(which.shape[:dim + 1]) + tuple(self.event_shape))
+            which = which.repeat((1,) * len(which.shape[: dim + 1]) + tuple(self.event_shape))
             return values.gather(dim, which).squeeze(dim)
 
     def __repr__(self):

@@ -1,4 +1,5 @@
 """Multinomial."""
+
 import torch
 
 from . import constraints
@@ -9,6 +10,7 @@ from .utils import broadcast_all
 
 class Multinomial(_OfCategorical):
     """How often each category comes in ``total_count`` draws."""
+
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 

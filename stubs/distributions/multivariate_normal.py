@@ -1,4 +1,5 @@
 """MultivariateNormal."""
+
 import math
 
 import torch
@@ -29,6 +30,7 @@ def _precision_to_scale_tril(P):
 
 class _ByMatrix(Distribution):
     """A distribution given by one of three matrices, which keeps the Cholesky factor of the covariance unexpanded."""
+
     def _set_matrix(self, batch_shape, covariance_matrix, precision_matrix, scale_tril):
         for name, matrix in (("scale_tril", scale_tril), ("covariance_matrix", covariance_matrix), ("precision_matrix", precision_matrix)):
             if matrix is not None:
@@ -60,8 +62,13 @@ class _ByMatrix(Distribution):
 
 class MultivariateNormal(_ByMatrix):
     """Normal vectors, by the covariance, its inverse or its Cholesky factor."""
-    arg_constraints = {"loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
-                       "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
+
+    arg_constraints = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
     support, has_rsample = constraints.real_vector, True
     mean = mode = property(lambda self: self.loc)
 
@@ -72,10 +79,9 @@ class MultivariateNormal(_ByMatrix):
         given = {k: v for k, v in given.items() if v is not None}
         if len(given) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        (name, matrix), = given.items()
+        ((name, matrix),) = given.items()
         if matrix.dim() < 2:
-            raise ValueError(f"{name} {'matrix ' * (name == 'scale_tril')}must be at least two-dimensional, with optional leading batch "
-                             "dimensions")
+            raise ValueError(f"{name} {'matrix ' * (name == 'scale_tril')}must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self._set_matrix(batch_shape, covariance_matrix, precision_matrix, scale_tril)
         self.loc = loc.expand(batch_shape + (-1,))

@@ -1,4 +1,5 @@
 """NegativeBinomial."""
+
 import torch
 import torch.nn.functional as F
 
@@ -9,8 +10,8 @@ from .gamma import Gamma
 
 class NegativeBinomial(_WithCount):
     """The number of successes before ``total_count`` failures."""
-    arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
-                       "logits": constraints.real}
+
+    arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}
     support = constraints.nonnegative_integer
     mean = property(lambda self: self.total_count * torch.exp(self.logits))
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))

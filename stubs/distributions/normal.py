@@ -1,4 +1,5 @@
 """Normal."""
+
 import math
 
 import torch
@@ -10,6 +11,7 @@ from .utils import _standard_normal
 
 class Normal(ExponentialFamily):
     """The normal distribution."""
+
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support, has_rsample, _mean_carrier_measure = constraints.real, True, 0
     mean = mode = property(lambda self: self.loc)
@@ -28,7 +30,7 @@ class Normal(ExponentialFamily):
         return self.loc + _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device) * self.scale
 
     def _log_prob(self, value):
-        return -(value - self.loc) ** 2 / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def _cdf(self, value):
         return 0.5 * (1 + torch.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))

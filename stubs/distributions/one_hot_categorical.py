@@ -1,4 +1,5 @@
 """OneHotCategorical."""
+
 import torch
 from torch.nn.functional import one_hot
 
@@ -9,6 +10,7 @@ from .distribution import Distribution
 
 class _OfCategorical(Distribution):
     """A distribution whose event is a vector for the categories."""
+
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     _nested = ("_categorical",)
     _param = property(lambda self: self._categorical._param)
@@ -26,6 +28,7 @@ class _OfCategorical(Distribution):
 
 class OneHotCategorical(_OfCategorical):
     """One of several, as a vector with a single 1."""
+
     support, has_enumerate_support = constraints.one_hot, True
     mean = property(lambda self: self.probs)
     mode = property(lambda self: one_hot(self.probs.argmax(dim=-1), self.event_shape[0]).to(self.probs))
@@ -51,6 +54,7 @@ class OneHotCategorical(_OfCategorical):
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """OneHotCategorical whose samples pass gradients to the probabilities as if they were these."""
+
     has_rsample = True
 
     def rsample(self, sample_shape=torch.Size()):

@@ -1,4 +1,5 @@
 """Poisson."""
+
 import torch
 
 from . import constraints
@@ -8,6 +9,7 @@ from .utils import broadcast_all
 
 class Poisson(ExponentialFamily):
     """Counts of events that come at a rate."""
+
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
     mean = variance = property(lambda self: self.rate)

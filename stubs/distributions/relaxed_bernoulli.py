@@ -1,4 +1,5 @@
 """LogitRelaxedBernoulli."""
+
 import torch
 
 from . import constraints
@@ -10,6 +11,7 @@ from .utils import broadcast_all, clamp_probs
 
 class LogitRelaxedBernoulli(_ProbsOrLogits):
     """The logit of RelaxedBernoulli."""
+
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
 
@@ -38,6 +40,7 @@ class _Relaxed(TransformedDistribution):
 
 class RelaxedBernoulli(_Relaxed):
     """A Bernoulli variable made continuous: the nearer to 0 or 1, the lower the temperature."""
+
     arg_constraints, support, has_rsample = LogitRelaxedBernoulli.arg_constraints, constraints.unit_interval, True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):

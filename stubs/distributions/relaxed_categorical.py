@@ -1,4 +1,5 @@
 """ExpRelaxedCategorical."""
+
 import torch
 
 from . import constraints
@@ -10,6 +11,7 @@ from .utils import broadcast_all, clamp_probs
 
 class ExpRelaxedCategorical(_OfCategorical):
     """The logarithm of RelaxedOneHotCategorical."""
+
     support, has_rsample = constraints.real_vector, True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
@@ -30,8 +32,8 @@ class ExpRelaxedCategorical(_OfCategorical):
 
 class RelaxedOneHotCategorical(_Relaxed):
     """A one-hot vector made continuous."""
+
     arg_constraints, support, has_rsample = ExpRelaxedCategorical.arg_constraints, constraints.simplex, True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args), ExpTransform(),
-                         validate_args=validate_args)
+        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args), ExpTransform(), validate_args=validate_args)

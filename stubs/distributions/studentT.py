@@ -1,4 +1,5 @@
 """StudentT."""
+
 import math
 
 import torch
@@ -11,6 +12,7 @@ from .utils import _standard_normal
 
 class StudentT(Distribution):
     """Student's t distribution."""
+
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support, has_rsample, _nested = constraints.real, True, ("_chi2",)
     mean = property(lambda self: torch.where(self.df <= 1, torch.nan, self.loc))
@@ -31,7 +33,7 @@ class StudentT(Distribution):
 
     def _log_prob(self, value):
         df, y = self.df, (value - self.loc) / self.scale
-        z = (self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi) + torch.lgamma(0.5 * df) - torch.lgamma(0.5 * (df + 1.0)))
+        z = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi) + torch.lgamma(0.5 * df) - torch.lgamma(0.5 * (df + 1.0))
         return -0.5 * (df + 1.0) * torch.log1p(y**2.0 / df) - z
 
     def entropy(self):

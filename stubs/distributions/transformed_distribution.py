@@ -1,4 +1,5 @@
 """TransformedDistribution."""
+
 import torch
 
 from . import constraints
@@ -10,6 +11,7 @@ from .utils import _sum_rightmost
 
 class TransformedDistribution(Distribution):
     """What a distribution's samples become under transforms."""
+
     arg_constraints, _nested = {}, ("base_dist",)
     has_rsample = property(lambda self: self.base_dist.has_rsample)
 
@@ -28,7 +30,7 @@ class TransformedDistribution(Distribution):
         shape = chain.forward_shape(base_shape)
         expanded = chain.inverse_shape(shape)
         if expanded != base_shape:
-            base_distribution = base_distribution.expand(expanded[:len(expanded) - base_dim])
+            base_distribution = base_distribution.expand(expanded[: len(expanded) - base_dim])
         if domain_dim > base_dim:
             base_distribution = Independent(base_distribution, domain_dim - base_dim)
         self.base_dist = base_distribution
@@ -37,7 +39,7 @@ class TransformedDistribution(Distribution):
 
     def _nested_shape(self, name, batch_shape):
         shape = ComposeTransform(self.transforms).inverse_shape(batch_shape + self.event_shape)
-        return shape[:len(shape) - len(self.base_dist.event_shape)]
+        return shape[: len(shape) - len(self.base_dist.event_shape)]
 
     @constraints.dependent_property(is_discrete=False)
     def support(self):

@@ -1,4 +1,5 @@
 """Transforms: maps between spaces, with the determinants of their derivatives."""
+
 import math
 from numbers import Number
 
@@ -8,17 +9,36 @@ import torch.nn.functional as F
 from . import constraints
 from .utils import _sum_rightmost, broadcast_all, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
 
-__all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
-           "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
-           "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftplusTransform", "TanhTransform",
-           "SoftmaxTransform", "StackTransform", "StickBreakingTransform", "Transform", "identity_transform"]
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "CatTransform",
+    "ComposeTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftplusTransform",
+    "TanhTransform",
+    "SoftmaxTransform",
+    "StackTransform",
+    "StickBreakingTransform",
+    "Transform",
+    "identity_transform",
+]
 
 
 class Transform:
     """A map with ``_call``, ``_inverse`` and ``log_abs_det_jacobian``; ``cache_size=1`` remembers the last pair."""
+
     bijective = False
     domain = codomain = None
-    _args = ()   # names of the constructor's arguments, which make a copy with another cache
+    _args = ()  # names of the constructor's arguments, which make a copy with another cache
 
     def __init__(self, cache_size=0):
         if cache_size not in (0, 1):
@@ -134,6 +154,7 @@ class _InverseTransform(Transform):
 
 class ComposeTransform(Transform):
     """Transforms one after the other."""
+
     _args = ("parts",)
 
     def __init__(self, parts, cache_size=0):
@@ -210,16 +231,17 @@ identity_transform = ComposeTransform([])
 
 class IndependentTransform(Transform):
     """A transform whose last batch dimensions count as the event's."""
+
     _args = ("base_transform", "reinterpreted_batch_ndims")
 
     def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
         super().__init__(cache_size=cache_size)
         self.base_transform, self.reinterpreted_batch_ndims = base_transform.with_cache(cache_size), reinterpreted_batch_ndims
 
-    domain = constraints.dependent_property(
-        lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims), is_discrete=False)
+    domain = constraints.dependent_property(lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims), is_discrete=False)
     codomain = constraints.dependent_property(
-        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims), is_discrete=False)
+        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims), is_discrete=False
+    )
     bijective = property(lambda self: self.base_transform.bijective)
     sign = property(lambda self: self.base_transform.sign)
 
@@ -249,6 +271,7 @@ class IndependentTransform(Transform):
 
 class ReshapeTransform(Transform):
     """Another shape for the event."""
+
     bijective = True
     _args = ("in_shape", "out_shape")
 
@@ -268,7 +291,7 @@ class ReshapeTransform(Transform):
         return y.reshape(self.inverse_shape(y.shape))
 
     def log_abs_det_jacobian(self, x, y):
-        return x.new_zeros(x.shape[:x.dim() - len(self.in_shape)])
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     def _replace(self, shape, old, new):
         if len(shape) < len(old):
@@ -295,8 +318,14 @@ _STATELESS = set()
 
 def _pointwise(name, doc, call, inverse, jacobian=None, codomain=constraints.positive):
     """A transform of the real line without parameters."""
-    members = {"__module__": __name__, "__doc__": doc, "domain": constraints.real, "codomain": codomain,
-               "_call": lambda self, x: call(x), "_inverse": lambda self, y: inverse(y)}
+    members = {
+        "__module__": __name__,
+        "__doc__": doc,
+        "domain": constraints.real,
+        "codomain": codomain,
+        "_call": lambda self, x: call(x),
+        "_inverse": lambda self, y: inverse(y),
+    }
     if jacobian is not None:
         members |= {"bijective": True, "sign": 1, "log_abs_det_jacobian": lambda self, x, y: jacobian(x)}
     cls = type(name, (Transform,), members)
@@ -311,17 +340,17 @@ def _logit(y):
 
 
 ExpTransform = _pointwise("ExpTransform", "exp(x)", lambda x: x.exp(), lambda y: y.log(), lambda x: x)
-SigmoidTransform = _pointwise("SigmoidTransform", "sigmoid(x)", _clipped_sigmoid, _logit, lambda x: -F.softplus(-x) - F.softplus(x),
-                              constraints.unit_interval)
-SoftplusTransform = _pointwise("SoftplusTransform", "log(1 + exp(x))", F.softplus, lambda y: (-y).expm1().neg().log() + y,
-                               lambda x: -F.softplus(-x))
-TanhTransform = _pointwise("TanhTransform", "tanh(x)", torch.tanh, torch.atanh, lambda x: 2 * (math.log(2) - x - F.softplus(-2 * x)),
-                           constraints.interval(-1.0, 1.0))
+SigmoidTransform = _pointwise("SigmoidTransform", "sigmoid(x)", _clipped_sigmoid, _logit, lambda x: -F.softplus(-x) - F.softplus(x), constraints.unit_interval)
+SoftplusTransform = _pointwise("SoftplusTransform", "log(1 + exp(x))", F.softplus, lambda y: (-y).expm1().neg().log() + y, lambda x: -F.softplus(-x))
+TanhTransform = _pointwise(
+    "TanhTransform", "tanh(x)", torch.tanh, torch.atanh, lambda x: 2 * (math.log(2) - x - F.softplus(-2 * x)), constraints.interval(-1.0, 1.0)
+)
 AbsTransform = _pointwise("AbsTransform", "|x|, which has no inverse", torch.abs, lambda y: y)
 
 
 class PowerTransform(Transform):
     """x ** exponent, for positive x."""
+
     domain = codomain = constraints.positive
     bijective = True
     _args = ("exponent",)
@@ -356,6 +385,7 @@ class PowerTransform(Transform):
 
 class AffineTransform(Transform):
     """loc + scale * x."""
+
     bijective = True
     _args = ("loc", "scale", "event_dim")
 
@@ -374,6 +404,7 @@ class AffineTransform(Transform):
     def __eq__(self, other):
         def same(a, b):
             return bool(torch.as_tensor(a == b).all())
+
         return isinstance(other, AffineTransform) and same(self.loc, other.loc) and same(self.scale, other.scale)
 
     __hash__ = object.__hash__
@@ -391,7 +422,7 @@ class AffineTransform(Transform):
     def log_abs_det_jacobian(self, x, y):
         scale = self.scale
         result = torch.full_like(x, math.log(abs(scale))) if isinstance(scale, Number) else scale.abs().log()
-        return _sum_rightmost(result, self.event_dim).expand(x.shape[:x.dim() - self.event_dim])
+        return _sum_rightmost(result, self.event_dim).expand(x.shape[: x.dim() - self.event_dim])
 
     def forward_shape(self, shape):
         return torch.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
@@ -407,6 +438,7 @@ def _at_least(shape, n):
 
 class CorrCholeskyTransform(Transform):
     """Vectors to Cholesky factors of correlation matrices."""
+
     domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
 
     def _call(self, x):
@@ -440,6 +472,7 @@ class CorrCholeskyTransform(Transform):
 
 class SoftmaxTransform(Transform):
     """Vectors to the simplex by exp and normalisation: not bijective."""
+
     domain, codomain = constraints.real_vector, constraints.simplex
 
     def _call(self, x):
@@ -456,6 +489,7 @@ class SoftmaxTransform(Transform):
 
 class StickBreakingTransform(Transform):
     """Vectors to the simplex with one more entry: each breaks off a part of what is left."""
+
     domain, codomain, bijective = constraints.real_vector, constraints.simplex, True
 
     def _offset(self, x):
@@ -483,6 +517,7 @@ class StickBreakingTransform(Transform):
 
 class LowerCholeskyTransform(Transform):
     """Matrices to lower triangular ones with a positive diagonal."""
+
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
 
     def _call(self, x):
@@ -494,6 +529,7 @@ class LowerCholeskyTransform(Transform):
 
 class PositiveDefiniteTransform(Transform):
     """Matrices to positive definite ones."""
+
     domain, codomain = constraints.independent(constraints.real, 2), constraints.positive_definite
 
     def _call(self, x):
@@ -509,6 +545,7 @@ _STATELESS.update((SoftmaxTransform, StickBreakingTransform, LowerCholeskyTransf
 
 class _Several(Transform):
     """Transforms of the parts of one dimension."""
+
     def __init__(self, tseq, dim, cache_size):
         if not all(isinstance(t, Transform) for t in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
@@ -526,6 +563,7 @@ class _Several(Transform):
 
 class CatTransform(_Several):
     """Transforms of consecutive parts of one dimension."""
+
     _args = ("transforms", "dim", "lengths")
 
     def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
@@ -551,8 +589,7 @@ class CatTransform(_Several):
         return torch.cat(parts, dim=self.dim)
 
     def log_abs_det_jacobian(self, x, y):
-        terms = [_sum_rightmost(t.log_abs_det_jacobian(a, b), self.event_dim - t.event_dim)
-                 for t, a, b in zip(self.transforms, self._parts(x), self._parts(y))]
+        terms = [_sum_rightmost(t.log_abs_det_jacobian(a, b), self.event_dim - t.event_dim) for t, a, b in zip(self.transforms, self._parts(x), self._parts(y))]
         dim = self.dim - (x.dim() if self.dim >= 0 else 0) + self.event_dim
         return torch.cat(terms, dim=dim) if dim < 0 else sum(terms)
 
@@ -562,6 +599,7 @@ class CatTransform(_Several):
 
 class StackTransform(_Several):
     """Transforms of the slices of one dimension."""
+
     _args = ("transforms", "dim")
 
     def __init__(self, tseq, dim=0, cache_size=0):
@@ -584,6 +622,7 @@ class StackTransform(_Several):
 
 class CumulativeDistributionTransform(Transform):
     """The cumulative distribution function of a distribution."""
+
     bijective, codomain, sign = True, constraints.unit_interval, 1
     _args = ("distribution",)
 

@@ -1,4 +1,5 @@
 """Uniform."""
+
 import torch
 
 from . import constraints
@@ -7,6 +8,7 @@ from .distribution import Distribution
 
 class Uniform(Distribution):
     """Uniform on [low, high)."""
+
     has_rsample = True
     arg_constraints = property(lambda self: {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)})
     support = constraints.dependent_property(lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0)

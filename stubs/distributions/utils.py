@@ -1,12 +1,12 @@
 """Small tools of the distributions."""
+
 import functools
 from numbers import Number
 
 import torch
 from torch.overrides import is_tensor_like
 
-__all__ = ["broadcast_all", "logits_to_probs", "clamp_probs", "probs_to_logits", "lazy_property", "tril_matrix_to_vec",
-           "vec_to_tril_matrix"]
+__all__ = ["broadcast_all", "logits_to_probs", "clamp_probs", "probs_to_logits", "lazy_property", "tril_matrix_to_vec", "vec_to_tril_matrix"]
 euler_constant = 0.57721566490153286060
 
 
@@ -45,6 +45,7 @@ def probs_to_logits(probs, is_binary=False):
 
 class lazy_property:
     """A property that is computed once; on the class, an ordinary property for documentation."""
+
     def __init__(self, wrapped):
         self.wrapped = wrapped
         functools.update_wrapper(self, wrapped)
@@ -80,8 +81,7 @@ def vec_to_tril_matrix(vec, diag=0):
     """Lower triangular matrices from their entries, row by row."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > torch.finfo(vec.dtype).eps:
-        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a "
-                         "square D x D matrix.")
+        raise ValueError(f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of a square D x D matrix.")
     n = round(n)
     mat = vec.new_zeros(vec.shape[:-1] + (n, n))
     mat[..., _tril_mask(n, diag, vec.device)] = vec

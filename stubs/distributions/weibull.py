@@ -1,4 +1,5 @@
 """Weibull."""
+
 import torch
 
 from . import constraints
@@ -10,14 +11,18 @@ from .utils import broadcast_all, euler_constant
 
 class Weibull(TransformedDistribution):
     """The time to a failure whose rate is a power of the time."""
+
     arg_constraints, support = {"scale": constraints.positive, "concentration": constraints.positive}, constraints.positive
     concentration_reciprocal = property(lambda self: self.concentration.reciprocal())
     mode = property(lambda self: self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal)
 
     def __init__(self, scale, concentration, validate_args=None):
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        super().__init__(Exponential(torch.ones_like(self.scale), validate_args=validate_args),
-                         [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)], validate_args=validate_args)
+        super().__init__(
+            Exponential(torch.ones_like(self.scale), validate_args=validate_args),
+            [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)],
+            validate_args=validate_args,
+        )
 
     def _log_moment(self, n):
         return torch.lgamma(1 + n * self.concentration_reciprocal)

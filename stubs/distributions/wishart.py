@@ -1,4 +1,5 @@
 """Wishart."""
+
 import math
 import warnings
 
@@ -13,10 +14,16 @@ from .utils import lazy_property
 
 class Wishart(_ByMatrix, ExponentialFamily):
     """The distribution of scatter matrices of normal vectors."""
+
     support, has_rsample, _mean_carrier_measure = constraints.positive_definite, True, 0
-    arg_constraints = property(lambda self: {
-        "covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky, "df": constraints.greater_than(self.event_shape[-1] - 1)})
+    arg_constraints = property(
+        lambda self: {
+            "covariance_matrix": constraints.positive_definite,
+            "precision_matrix": constraints.positive_definite,
+            "scale_tril": constraints.lower_cholesky,
+            "df": constraints.greater_than(self.event_shape[-1] - 1),
+        }
+    )
 
     def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
         given = [m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None]
@@ -63,8 +70,7 @@ class Wishart(_ByMatrix, ExponentialFamily):
         root = self._dist_chi2.rsample(sample_shape).sqrt()
         noise = root.clamp(min=torch.finfo(root.dtype).eps).diag_embed()
         i, j = torch.tril_indices(p, p, offset=-1)
-        noise[..., i, j] = torch.randn(torch.Size(sample_shape) + self._batch_shape + (p * (p - 1) // 2,), dtype=noise.dtype,
-                                       device=noise.device)
+        noise[..., i, j] = torch.randn(torch.Size(sample_shape) + self._batch_shape + (p * (p - 1) // 2,), dtype=noise.dtype, device=noise.device)
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
@@ -83,14 +89,22 @@ class Wishart(_ByMatrix, ExponentialFamily):
     def _log_prob(self, value):
         nu, p = self.df, self._event_shape[-1]
         inverse = torch.cholesky_solve(value, self._unbroadcasted_scale_tril)
-        return (-nu * (p * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril)) - torch.mvlgamma(nu / 2, p=p)
-                + (nu - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet - inverse.diagonal(dim1=-2, dim2=-1).sum(-1) / 2)
+        return (
+            -nu * (p * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril))
+            - torch.mvlgamma(nu / 2, p=p)
+            + (nu - p - 1) / 2 * torch.linalg.slogdet(value).logabsdet
+            - inverse.diagonal(dim1=-2, dim2=-1).sum(-1) / 2
+        )
 
     def entropy(self):
         nu, p = self.df, self._event_shape[-1]
         mvdigamma = torch.digamma((nu / 2).unsqueeze(-1) - torch.arange(p, dtype=nu.dtype, device=nu.device) / 2).sum(-1)
-        return ((p + 1) * (p * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril)) + torch.mvlgamma(nu / 2, p=p)
-                - (nu - p - 1) / 2 * mvdigamma + nu * p / 2)
+        return (
+            (p + 1) * (p * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril))
+            + torch.mvlgamma(nu / 2, p=p)
+            - (nu - p - 1) / 2 * mvdigamma
+            + nu * p / 2
+        )
 
     @property
     def _natural_params(self):

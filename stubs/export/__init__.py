@@ -1,4 +1,5 @@
 """torch.export: programs cannot be exported; the types exist for annotations and for describing dynamic shapes."""
+
 import enum
 import sys
 
@@ -13,6 +14,7 @@ class _DimHint(enum.Enum):
 
 class Dim:
     """A named size with bounds."""
+
     AUTO, STATIC, DYNAMIC = _DimHint.AUTO, _DimHint.STATIC, _DimHint.DYNAMIC
 
     def __init__(self, name, *, min=None, max=None):
@@ -34,6 +36,7 @@ class ExportedProgram:
 def _unsupported(name):
     def f(*args, **kwargs):
         raise NotImplementedError(f"torch.export.{name}: there is no export of programs")
+
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "Raises: programs cannot be exported."
     return f
@@ -45,4 +48,5 @@ export, load, save = map(_unsupported, ("export", "load", "save"))
 def register_dataclass(cls, *, serialized_type_name=None):
     """Make a dataclass a pytree container."""
     from ..utils._pytree import register_dataclass
+
     register_dataclass(cls, serialized_type_name=serialized_type_name)

@@ -1,4 +1,5 @@
 """torch.fx: record what a module does with symbolic values as a graph of calls, and turn graphs into modules."""
+
 from . import _pytree, graph, graph_module, immutable_collections, interpreter, node, proxy  # noqa: F401
 from ._symbolic_trace import Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
@@ -7,5 +8,4 @@ from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
 
-__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg",
-           "symbolic_trace", "wrap"]
+__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg", "symbolic_trace", "wrap"]

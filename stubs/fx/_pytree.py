@@ -1,4 +1,5 @@
 """Flattening by a spec that is known, for types that torch.fx knows."""
+
 from collections import namedtuple
 
 SUPPORTED_NODES, SUPPORTED_NODES_EXACT_MATCH = {}, {}
@@ -14,8 +15,9 @@ def tree_flatten_spec(pytree, spec):
     if spec.is_leaf():
         return [pytree]
     if spec.type not in SUPPORTED_NODES:
-        raise RuntimeError(f"{type(pytree)} does not have a flatten_fn_spec associated with it. Please register one with "
-                           "torch.fx._pytree.register_pytree_flatten_spec.")
+        raise RuntimeError(
+            f"{type(pytree)} does not have a flatten_fn_spec associated with it. Please register one with torch.fx._pytree.register_pytree_flatten_spec."
+        )
     children = SUPPORTED_NODES[spec.type](pytree, spec)
     return [leaf for child, s in zip(children, spec.children()) for leaf in tree_flatten_spec(child, s)]
 

@@ -1,4 +1,5 @@
 """The tracer: runs a module with symbolic inputs while calls of modules, and attributes of modules, are intercepted."""
+
 import builtins
 import contextlib
 import functools
@@ -14,7 +15,7 @@ from .node import map_aggregate
 from .proxy import ParameterProxy, Proxy, TracerBase
 
 _is_fx_tracing_flag = False
-_wrapped = {}   # (id of a module's globals, name): those globals
+_wrapped = {}  # (id of a module's globals, name): those globals
 
 
 def is_fx_tracing():
@@ -39,11 +40,13 @@ def wrap(fn_or_name):
 
 def _recording(function):
     """``function``, which becomes a node where it is called with a proxy."""
+
     @functools.wraps(function)
     def wrapped(*args, **kwargs):
         found = []
         map_aggregate((args, kwargs), lambda a: found.append(a) if isinstance(a, Proxy) else None)
         return found[0].tracer.create_proxy("call_function", function, args, kwargs) if found else function(*args, **kwargs)
+
     return wrapped
 
 
@@ -67,6 +70,7 @@ def _assert_is_none(value, msg):
 
 class Tracer(TracerBase):
     """Traces modules and functions. Modules of torch.nn stay one node; others are traced through."""
+
     def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
         self._autowrap_modules = list(autowrap_modules)
         self._autowrap_ids = {id(f) for m in autowrap_modules for n, f in vars(m).items() if not n.startswith("_") and callable(f)}
@@ -93,6 +97,7 @@ class Tracer(TracerBase):
 
     def getattr(self, attr, attr_val, parameter_proxy_cache):
         """What a module's attribute gives while tracing: a proxy for parameters (and buffers, if asked for)."""
+
         def proxy_for(named):
             for name, tensor in named:
                 if tensor is attr_val:
@@ -101,6 +106,7 @@ class Tracer(TracerBase):
                         parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=factory)
                     return parameter_proxy_cache[name]
             return None
+
         found = None
         if isinstance(attr_val, torch.nn.Parameter):
             found = proxy_for(self.root.named_parameters())
@@ -154,9 +160,12 @@ class Tracer(TracerBase):
                 message = f"{name} has been specialized to have value {value} but got another value"
                 self.create_proxy("call_function", torch._assert, (proxy == value, message), {})
             else:
-                warnings.warn(f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the "
-                              "user to make sure that your inputs match the inputs you specialized the function with.")
+                warnings.warn(
+                    f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the "
+                    "user to make sure that your inputs match the inputs you specialized the function with."
+                )
             return value
+
         positional = code.co_argcount - is_module
         args += [symbolic(n) for n in names[:positional]]
         kwargs = {n: symbolic(n) for n in names[positional:]}
@@ -189,6 +198,7 @@ class Tracer(TracerBase):
         @functools.wraps(original_call)
         def module_call(mod, *args, **kwargs):
             return self.call_module(mod, lambda *a, **k: original_call(mod, *a, **k), args, kwargs)
+
         before, _is_fx_tracing_flag = _is_fx_tracing_flag, True
         try:
             with _Patches() as patches:
@@ -222,6 +232,7 @@ _proxyable_classes = {}
 
 class _Star:
     """The symbolic value of ``*args``."""
+
     def __init__(self, proxy):
         self.proxy = proxy
 
@@ -235,8 +246,14 @@ def _call(fn, args, kwargs):
     real = inspect.unwrap(fn)
     code = real.__code__
     extra = (star is not None) + (double is not None)
-    plain = _with_code(real, code.replace(co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
-                                              co_argcount=code.co_argcount + code.co_kwonlyargcount + extra, co_kwonlyargcount=0))
+    plain = _with_code(
+        real,
+        code.replace(
+            co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
+            co_argcount=code.co_argcount + code.co_kwonlyargcount + extra,
+            co_kwonlyargcount=0,
+        ),
+    )
     values = [a for a in args if not isinstance(a, _Star)] + [v for k, v in kwargs.items() if k != double]
     return plain(*values, *([star.proxy] if star else []), *([kwargs[double]] if double else []))
 

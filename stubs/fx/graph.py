@@ -1,4 +1,5 @@
 """Graphs of calls, and the Python code that they stand for."""
+
 import builtins
 import contextlib
 import enum
@@ -12,8 +13,27 @@ import torch
 from .node import Node, _qualified_name, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
-_BINARY = {"eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "add": "+", "sub": "-", "mul": "*", "floordiv": "//",
-           "truediv": "/", "mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^", "matmul": "@"}
+_BINARY = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "gt": ">",
+    "le": "<=",
+    "ge": ">=",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "floordiv": "//",
+    "truediv": "/",
+    "mod": "%",
+    "pow": "**",
+    "lshift": "<<",
+    "rshift": ">>",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+    "matmul": "@",
+}
 _UNARY = {"pos": "+", "neg": "-", "invert": "~"}
 _INPLACE = {"i" + k.rstrip("_"): v + "=" for k, v in _BINARY.items() if k not in ("eq", "ne", "lt", "gt", "le", "ge")}
 
@@ -21,12 +41,14 @@ _INPLACE = {"i" + k.rstrip("_"): v + "=" for k, v in _BINARY.items() if k not in
 @dataclass
 class PythonCode:
     """Source text and the objects that it names."""
+
     src: str
     globals: dict
 
 
 class CodeGen:
     """How a graph becomes a function."""
+
     def __init__(self):
         self._body_transformer = None
 
@@ -37,6 +59,7 @@ def _snake_case(s):
 
 class _Namespace:
     """Names that are not taken yet."""
+
     def __init__(self):
         self.used, self.counts = set(), {}
 
@@ -57,11 +80,12 @@ class _Namespace:
 
 class Graph:
     """Nodes in order."""
+
     def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
         self._order, self._namespace, self._codegen = [], _Namespace(), CodeGen()
         self.owning_module, self._tracer_cls = owning_module, tracer_cls
         self._root = Node(self, "", "root", "", (), {})
-        self._insert_at = None   # before this node; at the end if None
+        self._insert_at = None  # before this node; at the end if None
 
     nodes = property(lambda self: _Nodes(self))
 
@@ -101,8 +125,7 @@ class Graph:
     def erase_node(self, to_erase):
         """Remove a node that nothing uses."""
         if to_erase.users:
-            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: "
-                               f"{to_erase.users}!")
+            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!")
         if not to_erase._erased:
             self._order.remove(to_erase)
             to_erase._erased = True
@@ -173,8 +196,9 @@ class Graph:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
             for n in node._input_nodes:
                 if n not in seen:
-                    raise RuntimeError(f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in "
-                                       "the graph are topologically ordered")
+                    raise RuntimeError(
+                        f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in the graph are topologically ordered"
+                    )
             if node.name in names:
                 raise RuntimeError(f"Node redefined name {node.name}!")
             seen.add(node)
@@ -285,6 +309,7 @@ class Graph:
 
 class _Nodes:
     """The nodes of a graph, to iterate over while it changes."""
+
     def __init__(self, graph):
         self.graph = graph
 

@@ -1,4 +1,5 @@
 """Modules made from graphs."""
+
 import copy
 import linecache
 
@@ -29,6 +30,7 @@ def _copy_attribute(source, target, name):
 
 class GraphModule(torch.nn.Module):
     """A module whose forward is a graph's code; it holds what the graph names of ``root`` (a module, or a dict by name)."""
+
     _count = 0
 
     def __new__(cls, *args, **kwargs):
@@ -142,6 +144,7 @@ class _Index(int):
 def reduce_graph_module(state, nodes, class_name):
     """The GraphModule that was pickled."""
     from .node import map_aggregate
+
     graph, made = Graph(), []
     for op, target, args, kwargs, name, type_expr in nodes:
         args, kwargs = map_aggregate((args, kwargs), lambda a: made[a] if isinstance(a, _Index) else a)

@@ -1,4 +1,5 @@
 """Running graphs node by node."""
+
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import map_arg
@@ -9,6 +10,7 @@ __all__ = ["Interpreter", "Transformer"]
 
 class Interpreter:
     """Runs a graph; methods named as the kinds of nodes can be overridden."""
+
     def __init__(self, module, garbage_collect_values=True, graph=None):
         self.module, self.graph, self.env = module, graph if graph is not None else module.graph, {}
         self.garbage_collect_values, self.submodules = garbage_collect_values, dict(module.named_modules())
@@ -49,7 +51,7 @@ class Interpreter:
         value = self.module
         for i, atom in enumerate(target.split(".")):
             if not hasattr(value, atom):
-                raise RuntimeError(f"Node referenced nonexistent target {'.'.join(target.split('.')[:i + 1])}")
+                raise RuntimeError(f"Node referenced nonexistent target {'.'.join(target.split('.')[: i + 1])}")
             value = getattr(value, atom)
         return value
 
@@ -81,8 +83,10 @@ class Interpreter:
 
 class Transformer(Interpreter):
     """Makes a new GraphModule from a graph; what methods return for a node takes its place."""
+
     def __init__(self, module):
         from ._symbolic_trace import Tracer
+
         super().__init__(module)
         self.new_graph, self.tracer = Graph(), Tracer()
         self.tracer.graph, self.tracer.root, self.tracer.tensor_attrs = self.new_graph, module, {}
@@ -110,4 +114,5 @@ class Transformer(Interpreter):
 def map_proxies(a):
     """The nodes in the place of their proxies."""
     from .node import map_aggregate
+
     return map_aggregate(a, lambda x: x.node if isinstance(x, Proxy) else x)

@@ -1,4 +1,5 @@
 """A node of a graph: one call, input or output."""
+
 import builtins
 import operator
 
@@ -42,7 +43,7 @@ def _qualified_name(func):
     module = {"_operator": "operator"}.get(module, module)
     if isinstance(func, type(torch.Tensor.add)) and getattr(torch.Tensor, name, None) is func:
         return f"torch.Tensor.{name}"
-    for home in (module, "torch", "torch.nn.functional", "operator"):   # the first that has it
+    for home in (module, "torch", "torch.nn.functional", "operator"):  # the first that has it
         owner = torch if home == "torch" else __import__("sys").modules.get(home)
         if getattr(owner, name, None) is func:
             return f"{home}.{name}"
@@ -51,6 +52,7 @@ def _qualified_name(func):
 
 class Node:
     """``op`` says what it does: placeholder, get_attr, call_function, call_method, call_module or output."""
+
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
         if op not in _OPS:
             raise AssertionError(f"op '{op}' is not a legal op")
@@ -86,7 +88,7 @@ class Node:
         return self.name
 
     def update_arg(self, idx, arg):
-        self.args = (*self._args[:idx], arg, *self._args[idx + 1:])
+        self.args = (*self._args[:idx], arg, *self._args[idx + 1 :])
 
     def update_kwarg(self, key, arg):
         self.kwargs = self._kwargs | {key: arg}

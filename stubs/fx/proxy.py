@@ -1,4 +1,5 @@
 """Symbolic values: what is done with them becomes nodes."""
+
 import dis
 import operator
 import sys
@@ -8,8 +9,7 @@ import torch
 from .node import Node, map_aggregate
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
-base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, type(None),
-              type(...))
+base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, type(None), type(...))
 
 
 class TraceError(ValueError):
@@ -18,6 +18,7 @@ class TraceError(ValueError):
 
 class TracerBase:
     """Makes nodes and proxies."""
+
     record_stack_traces = False
     check_mutable_operations = False
     trace_asserts = False
@@ -48,9 +49,11 @@ class TracerBase:
         if isinstance(a, list):
             return [self.create_arg(x) for x in a]
         if isinstance(a, dict):
+
             def no_node(k):
                 if isinstance(k, Node):
                     raise RuntimeError("Keys for dictionaries used as an argument cannot contain a Node. Got key: {k}")
+
             result = {}
             for k, v in a.items():
                 key = self.create_arg(k)
@@ -74,10 +77,12 @@ class TracerBase:
         instruction = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
         if instruction is not None and instruction.opname == "UNPACK_SEQUENCE":
             return (obj[i] for i in range(instruction.argval))
-        raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
-                         "**kwargs "
-                         "function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types of control "
-                         "flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors")
+        raise TraceError(
+            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
+            "**kwargs "
+            "function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what types of control "
+            "flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy iteration errors"
+        )
 
     def keys(self, obj):
         return Attribute(obj, "keys")()
@@ -85,12 +90,14 @@ class TracerBase:
 
 class GraphAppendingTracer(TracerBase):
     """Adds to a graph what is done with its nodes' proxies."""
+
     def __init__(self, graph):
         self.graph = graph
 
 
 class Proxy:
     """A symbolic value: calls, methods, operators and torch functions on it are recorded."""
+
     def __init__(self, node, tracer=None):
         self.tracer = tracer if tracer is not None else GraphAppendingTracer(node.graph)
         self.node = node
@@ -119,8 +126,9 @@ class Proxy:
         return self.tracer.keys(self)
 
     def __len__(self):
-        raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please call "
-                           "torch.fx.wrap('len') at module scope")
+        raise RuntimeError(
+            "'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please call torch.fx.wrap('len') at module scope"
+        )
 
     def __deepcopy__(self, memo):
         return Proxy(self.node, self.tracer)
@@ -143,6 +151,7 @@ class Proxy:
 
 class Attribute(Proxy):
     """An attribute of a symbolic value: its node is made when it is used as a value, a call of it is a method call."""
+
     def __init__(self, root, attr):
         self.root, self.attr, self.tracer, self._node = root, attr, root.tracer, None
 
@@ -158,6 +167,7 @@ class Attribute(Proxy):
 
 class ParameterProxy(Proxy):
     """A parameter, whose shape and dtype are known."""
+
     def __init__(self, tracer, node, name, param):
         super().__init__(node, tracer)
         self.param, self.name = param, name
@@ -190,6 +200,7 @@ def _magic(method, reflected):
 
     def forward(self, *args):
         return self.tracer.create_proxy("call_function", target, (args[0], self) if reflected else (self, *args), {})
+
     name = f"__{'r' * reflected}{method}__"
     forward.__name__ = name
     setattr(Proxy, name, forward)

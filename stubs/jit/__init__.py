@@ -1,18 +1,53 @@
 """torch.jit as PyTorch has it under PYTORCH_JIT=0: ``script`` and ``trace`` return what they are given, and it runs as Python."""
+
 import functools
 from contextlib import contextmanager
 
 import torch
 
-from .._jit_internal import (Final, _drop, _isinstance, _overload, _overload_method, export, ignore, is_scripting,  # noqa: F401
-                             unused)
+from .._jit_internal import (
+    Final,
+    _drop,
+    _isinstance,
+    _overload,
+    _overload_method,
+    export,
+    ignore,
+    is_scripting,  # noqa: F401
+    unused,
+)
 from ..futures import Future
 from . import _recursive, _state, annotations  # noqa: F401
 
-__all__ = ["Attribute", "CompilationUnit", "Error", "Future", "ScriptFunction", "ScriptModule", "annotate", "enable_onednn_fusion",
-           "export", "export_opnames", "fork", "freeze", "interface", "ignore", "isinstance", "load", "onednn_fusion_enabled",
-           "optimize_for_inference", "save", "script", "script_if_tracing", "set_fusion_strategy", "strict_fusion", "trace",
-           "trace_module", "unused", "wait"]
+__all__ = [
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Future",
+    "ScriptFunction",
+    "ScriptModule",
+    "annotate",
+    "enable_onednn_fusion",
+    "export",
+    "export_opnames",
+    "fork",
+    "freeze",
+    "interface",
+    "ignore",
+    "isinstance",
+    "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "save",
+    "script",
+    "script_if_tracing",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
 
 
 class Error(RuntimeError):
@@ -33,6 +68,7 @@ class RecursiveScriptModule(ScriptModule):
 
 class ScriptFunction:
     """What scripting a function would give: never made here."""
+
     def __init__(self, *args, **kwargs):
         raise NotImplementedError("TorchScript is not available: torch.jit.script returns the Python function unchanged")
 
@@ -42,6 +78,7 @@ TopLevelTracedModule = RecursiveScriptModule
 
 class CompilationUnit:
     """Source text of TorchScript: cannot be compiled here."""
+
     def __init__(self, *args, **kwargs):
         raise NotImplementedError("TorchScript source cannot be compiled: this torch behaves as PyTorch with PYTORCH_JIT=0")
 
@@ -68,9 +105,11 @@ def script_method(fn):
 
 def script_if_tracing(fn):
     """The function: it would be scripted only while tracing, which does not happen."""
+
     @functools.wraps(fn)
     def wrapper(*args, **kwargs):
         return fn(*args, **kwargs)
+
     wrapper.__original_fn = fn
     wrapper.__script_if_tracing_wrapper = True
     return wrapper
@@ -113,8 +152,8 @@ def wait(future):
 
 def _needs_script_module(name, message):
     def f(mod, *args, **kwargs):
-        raise RuntimeError(f"{message} expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your "
-                           "'nn.Module'.")
+        raise RuntimeError(f"{message} expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'.")
+
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "Raises: there are no script modules."
     return f
@@ -132,6 +171,7 @@ def save(m, f, _extra_files=None):
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     """TorchScript archives cannot be run."""
     import os
+
     if type(f) is str and not os.path.exists(f):
         raise ValueError(f"The provided filename {f} does not exist")
     raise NotImplementedError("torch.jit.load: TorchScript programs cannot be run; this torch behaves as PyTorch with PYTORCH_JIT=0")
@@ -161,6 +201,7 @@ def set_fusion_strategy(strategy):
 
 class strict_fusion:
     """No fusion to check."""
+
     def __enter__(self):
         pass
 

@@ -1,4 +1,5 @@
 """torch.jit._state: what has been compiled, which is nothing."""
+
 _script_classes: dict = {}
 
 

@@ -1,2 +1,3 @@
 """The typing names that TorchScript knows."""
+
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035

@@ -1,4 +1,5 @@
 """The masked operators: the mask's complement is filled with the operator's identity."""
+
 import torch
 
 _SMALL_INTS = (torch.uint8, torch.bool, torch.int8, torch.int16, torch.int32)
@@ -14,8 +15,14 @@ def _limit(x, lowest):
     return torch.iinfo(x.dtype).min if lowest else torch.iinfo(x.dtype).max
 
 
-_IDENTITY = {"sum": lambda x: 0, "prod": lambda x: 1, "amax": lambda x: _limit(x, True), "amin": lambda x: _limit(x, False),
-             "logsumexp": lambda x: -torch.inf if torch.is_complex(x) else _limit(x, True), "median": lambda x: torch.nan}
+_IDENTITY = {
+    "sum": lambda x: 0,
+    "prod": lambda x: 1,
+    "amax": lambda x: _limit(x, True),
+    "amin": lambda x: _limit(x, False),
+    "logsumexp": lambda x: -torch.inf if torch.is_complex(x) else _limit(x, True),
+    "median": lambda x: torch.nan,
+}
 
 
 def _canonical_dim(dim, ndim):
@@ -65,6 +72,7 @@ def _scan(name, identity):
     def f(input, dim, *, dtype=None, mask=None):
         dtype = dtype or input.dtype
         return getattr(torch, name)(_fill(identity, input, mask), _canonical_dim(dim, input.ndim)[0], dtype=dtype).to(dtype)
+
     return _named(f, name, "The masked scan.")
 
 
@@ -79,6 +87,7 @@ def _extremum(name):
         x = _fill(name.replace("arg", "a"), input, mask)
         dim = dim if name.startswith("arg") else _canonical_dim(dim, input.ndim)
         return getattr(torch, name)(x, dim, bool(keepdim)).to(dtype or input.dtype)
+
     return _named(f, name, "The masked extremum.")
 
 
@@ -95,8 +104,7 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked mean."""
     source, dtype = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
-                         f"Got: {dtype}")
+        raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {dtype}")
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, keepdim, mask)
 
 
@@ -153,6 +161,7 @@ def _normalization(name, identity):
     def f(input, dim, *, dtype=None, mask=None):
         x = _fill(identity, input, mask)
         return getattr(torch.nn.functional, name)(x, _canonical_dim(dim, input.ndim)[0], dtype=dtype or input.dtype)
+
     return _named(f, name, "The masked normalisation.")
 
 

@@ -1,10 +1,18 @@
 """Python's multiprocessing with tensors. A tensor that goes to another process is copied; processes share no tensors."""
+
 import multiprocessing
 from multiprocessing import *  # noqa: F403
 
 from . import reductions
-from .spawn import (ENV_VAR_PARALLEL_START, ProcessContext, ProcessExitedException, ProcessRaisedException, SpawnContext,  # noqa: F401
-                    spawn, start_processes)
+from .spawn import (
+    ENV_VAR_PARALLEL_START,
+    ProcessContext,
+    ProcessExitedException,
+    ProcessRaisedException,
+    SpawnContext,  # noqa: F401
+    spawn,
+    start_processes,
+)
 
 __all__ = ["set_sharing_strategy", "get_sharing_strategy", "get_all_sharing_strategies", "spawn", "start_processes"]
 __all__ += multiprocessing.__all__

@@ -1,4 +1,5 @@
 """How multiprocessing pickles tensors: as their bytes."""
+
 from multiprocessing.reduction import ForkingPickler
 
 import torch
@@ -21,9 +22,11 @@ def rebuild_tensor(cls, data, dtype, shape, requires_grad, state):
 def reduce_tensor(tensor):
     """A CPU tensor as bytes, dtype and shape; others as pickle would have them."""
     if tensor.requires_grad and not tensor.is_leaf:
-        raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
-                           "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
-                           "(e.g., putting it on the queue).")
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
+            "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
+            "(e.g., putting it on the queue)."
+        )
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
         return tensor.__reduce_ex__(2)
     data = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()

@@ -1,4 +1,5 @@
 """Start several processes that run one function, and see to it that an error of one ends all."""
+
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -10,13 +11,13 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "spawn", "SpawnContext",
-           "start_processes"]
+__all__ = ["ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "spawn", "SpawnContext", "start_processes"]
 ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 
 
 class ProcessException(Exception):
     """A process failed."""
+
     def __init__(self, msg, error_index, pid):
         super().__init__(msg)
         self.msg, self.error_index, self.pid = msg, error_index, pid
@@ -31,6 +32,7 @@ class ProcessRaisedException(ProcessException):
 
 class ProcessExitedException(ProcessException):
     """The process died or exited with a code."""
+
     def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None):
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
@@ -43,7 +45,7 @@ def _wrap(fn, i, args, error_file):
     try:
         fn(i, *args)
     except KeyboardInterrupt:
-        pass   # the parent handles it
+        pass  # the parent handles it
     except Exception:
         with open(error_file, "wb") as f:
             pickle.dump(traceback.format_exc(), f)
@@ -52,6 +54,7 @@ def _wrap(fn, i, args, error_file):
 
 class ProcessContext:
     """The processes that were started."""
+
     def __init__(self, processes, error_files):
         self.processes, self.error_files = processes, error_files
         self.sentinels = {p.sentinel: i for i, p in enumerate(processes)}
@@ -108,6 +111,7 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
         process = context.Process(target=_wrap, args=(fn, i, args, path), daemon=daemon)
         process.start()
         return process, path
+
     parallel = start_method == "forkserver" and os.environ.get(ENV_VAR_PARALLEL_START, "0") == "1"
     with ThreadPoolExecutor(max_workers=nprocs if parallel else 1) as pool:
         for process, path in pool.map(start, range(nprocs)) if parallel else map(start, range(nprocs)):

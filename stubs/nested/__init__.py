@@ -6,6 +6,7 @@ __all__ = ["as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nest
 def _unsupported(name):
     def f(*args, **kwargs):
         raise NotImplementedError(f"torch.nested.{name}: nested tensors are not supported, on any device or dtype")
+
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "Raises: nested tensors are not supported."
     return f

@@ -1,4 +1,5 @@
 """torch.onnx: models cannot be exported; the modes and questions exist."""
+
 import enum
 
 __all__ = ["OnnxExporterError", "OperatorExportTypes", "TrainingMode", "export", "is_in_onnx_export"]
@@ -10,6 +11,7 @@ class OnnxExporterError(RuntimeError):
 
 class TrainingMode(enum.IntEnum):
     """The mode in which a model is exported."""
+
     EVAL = 0
     PRESERVE = 1
     TRAINING = 2
@@ -17,6 +19,7 @@ class TrainingMode(enum.IntEnum):
 
 class OperatorExportTypes(enum.IntEnum):
     """How operators are exported."""
+
     ONNX = 0
     ONNX_ATEN = 1
     ONNX_ATEN_FALLBACK = 2

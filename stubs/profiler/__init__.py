@@ -2,6 +2,7 @@
 
 Times are those of the calls on the CPU; MindSpore's kernels run inside them and are not seen one by one.
 """
+
 import contextlib
 import enum
 import json
@@ -14,12 +15,21 @@ from dataclasses import dataclass, field
 import torch
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["profile", "schedule", "supported_activities", "tensorboard_trace_handler", "ProfilerAction", "ProfilerActivity",
-           "kineto_available", "record_function"]
+__all__ = [
+    "profile",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "record_function",
+]
 
 
 class ProfilerActivity(enum.Enum):
     """What can be recorded: here the CPU."""
+
     CPU = 0
     XPU = 1
     MTIA = 2
@@ -30,6 +40,7 @@ class ProfilerActivity(enum.Enum):
 
 class ProfilerAction(enum.Enum):
     """What to do in a step."""
+
     NONE = 0
     WARMUP = 1
     RECORD = 2
@@ -62,21 +73,25 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
         if at < wait + warmup:
             return ProfilerAction.WARMUP
         return ProfilerAction.RECORD if at < wait + warmup + active - 1 else ProfilerAction.RECORD_AND_SAVE
+
     return action
 
 
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False):
     """A handler that writes each trace as a file into a folder."""
+
     def handler(prof):
         os.makedirs(dir_name, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
         prof.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' * use_gzip}"))
+
     return handler
 
 
 @dataclass
 class FunctionEvent:
     """One call."""
+
     name: str
     start: float
     depth: int
@@ -91,6 +106,7 @@ class FunctionEvent:
 @dataclass
 class FunctionEventAvg:
     """The calls of one name: times in microseconds."""
+
     key: str
     count: int = 0
     cpu_time_total: float = 0.0
@@ -101,15 +117,18 @@ class FunctionEventAvg:
 
 class EventList(list):
     """Averages, to sort and to print."""
+
     def table(self, sort_by=None, row_limit=100, max_name_column_width=55, **kwargs):
         """The averages as text."""
         rows = sorted(self, key=lambda e: getattr(e, sort_by), reverse=True) if sort_by else self
         total = sum(e.self_cpu_time_total for e in self) or 1.0
         head = ("Self CPU", "CPU total", "CPU time avg")
         lines = [f"{'Name':<{max_name_column_width}}{'Self CPU %':>12}{''.join(f'{h:>14}' for h in head)}{'# of Calls':>12}"]
-        for e in rows[:row_limit if row_limit >= 0 else None]:
-            lines.append(f"{e.key[:max_name_column_width - 1]:<{max_name_column_width}}{100 * e.self_cpu_time_total / total:>11.2f}%"
-                         f"{e.self_cpu_time_total:>12.3f}us{e.cpu_time_total:>12.3f}us{e.cpu_time:>12.3f}us{e.count:>12}")
+        for e in rows[: row_limit if row_limit >= 0 else None]:
+            lines.append(
+                f"{e.key[: max_name_column_width - 1]:<{max_name_column_width}}{100 * e.self_cpu_time_total / total:>11.2f}%"
+                f"{e.self_cpu_time_total:>12.3f}us{e.cpu_time_total:>12.3f}us{e.cpu_time:>12.3f}us{e.count:>12}"
+            )
         return "\n".join([*lines, f"Self CPU time total: {total:.3f}us"])
 
     __str__ = table
@@ -148,6 +167,7 @@ _active = []
 
 class record_function(contextlib.ContextDecorator):
     """A named range within a profile."""
+
     def __init__(self, name, args=None):
         self.name, self.recorder = name, None
 
@@ -164,9 +184,24 @@ class record_function(contextlib.ContextDecorator):
 
 class profile:
     """Record what a block calls. With a ``schedule``, ``step()`` tells the steps apart and ``on_trace_ready`` gets each recording."""
-    def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False, profile_memory=False, with_stack=False,
-                 with_flops=False, with_modules=False, experimental_config=None, execution_trace_observer=None, acc_events=False,
-                 use_cuda=None, custom_trace_id_callback=None):
+
+    def __init__(
+        self,
+        *,
+        activities=None,
+        schedule=None,
+        on_trace_ready=None,
+        record_shapes=False,
+        profile_memory=False,
+        with_stack=False,
+        with_flops=False,
+        with_modules=False,
+        experimental_config=None,
+        execution_trace_observer=None,
+        acc_events=False,
+        use_cuda=None,
+        custom_trace_id_callback=None,
+    ):
         for name, wanted in (("profile_memory", profile_memory), ("with_stack", with_stack), ("with_flops", with_flops)):
             if wanted:
                 raise NotImplementedError(f"torch.profiler.profile: {name}")
@@ -227,7 +262,19 @@ class profile:
     def export_chrome_trace(self, path):
         """Write the calls for chrome://tracing."""
         import gzip
-        events = [{"ph": "X", "cat": "cpu_op", "name": e.name, "pid": os.getpid(), "tid": e.thread, "ts": e.start, "dur": e.cpu_time_total,
-                   "args": {"Input Dims": e.input_shapes}} for e in self.events()]
+
+        events = [
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": e.name,
+                "pid": os.getpid(),
+                "tid": e.thread,
+                "ts": e.start,
+                "dur": e.cpu_time_total,
+                "args": {"Input Dims": e.input_shapes},
+            }
+            for e in self.events()
+        ]
         with (gzip.open if str(path).endswith(".gz") else open)(path, "wt") as f:
             json.dump({"traceEvents": events}, f)

@@ -1,4 +1,5 @@
 """torch.sparse: what there is for the layout torch.sparse_coo."""
+
 import torch
 
 __all__ = ["addmm", "mm", "sum", "softmax", "log_softmax", "spsolve"]
@@ -24,6 +25,7 @@ def sum(input, dim=None, dtype=None):
 def _unsupported(name):
     def f(input, *args, **kwargs):
         raise NotImplementedError(f"torch.sparse.{name} is not supported (layout {input.layout}, dtype {input.dtype}, device {input.device})")
+
     f.__name__ = f.__qualname__ = name
     f.__doc__ = "Raises: not supported."
     return f
@@ -64,4 +66,5 @@ class check_sparse_tensor_invariants:
         def checked(*args, **kwargs):
             with type(self)(self.state):
                 return func(*args, **kwargs)
+
         return checked

@@ -1,4 +1,5 @@
 """Comparing and making tensors in tests."""
+
 from ._comparison import assert_allclose, assert_close
 from ._creation import make_tensor
 

@@ -1,4 +1,5 @@
 """assert_close: two values are equal up to the tolerances of their dtypes."""
+
 import cmath
 from collections.abc import Mapping, Sequence
 
@@ -6,14 +7,21 @@ import numpy as np
 import torch
 from typing_extensions import deprecated
 
-_DTYPE_PRECISIONS = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5),
-                     torch.float64: (1e-7, 1e-7), torch.complex32: (1e-3, 1e-5), torch.complex64: (1.3e-6, 1e-5),
-                     torch.complex128: (1e-7, 1e-7)}
+_DTYPE_PRECISIONS = {
+    torch.float16: (1e-3, 1e-5),
+    torch.bfloat16: (1.6e-2, 1e-5),
+    torch.float32: (1.3e-6, 1e-5),
+    torch.float64: (1e-7, 1e-7),
+    torch.complex32: (1e-3, 1e-5),
+    torch.complex64: (1.3e-6, 1e-5),
+    torch.complex128: (1e-7, 1e-7),
+}
 _NUMBERS = {int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
 class _Mismatch(Exception):
     """An error of type ``kind``, and at which item."""
+
     def __init__(self, kind, text, path=()):
         super().__init__(text)
         self.kind, self.text, self.path = kind, text, path
@@ -38,8 +46,7 @@ def default_tolerances(*inputs, dtype_precisions=None):
 def _tolerances(o, path, *inputs):
     rtol, atol = o["rtol"], o["atol"]
     if (rtol is None) != (atol is None):
-        raise _Mismatch(ValueError, "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
-                        f"{'rtol' if rtol is None else 'atol'}.", path)
+        raise _Mismatch(ValueError, f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}.", path)
     return default_tolerances(*inputs) if rtol is None else (rtol, atol)
 
 
@@ -50,8 +57,14 @@ def _difference(kind, diff, index, tolerance, exact):
 
 def _mismatch_text(what, extra, absolute, relative, rtol, atol):
     exact = rtol == 0 and atol == 0
-    return "\n".join((f"{what} are not {'equal' if exact else 'close'}!\n", extra, _difference("absolute", *absolute, atol, exact),
-                      _difference("relative", *relative, rtol, exact)))
+    return "\n".join(
+        (
+            f"{what} are not {'equal' if exact else 'close'}!\n",
+            extra,
+            _difference("absolute", *absolute, atol, exact),
+            _difference("relative", *relative, rtol, exact),
+        )
+    )
 
 
 def _scalar_text(actual, expected, rtol, atol, what="Scalars"):
@@ -72,6 +85,7 @@ def _tensor_text(actual, expected, matches, rtol, atol, what):
     def greatest(t):
         value, i = torch.max(t.flatten(), 0)
         return value.item(), tuple(int(k) for k in np.unravel_index(int(i), tuple(t.shape)))
+
     return _mismatch_text(what, extra, greatest(diff), greatest(relative), rtol, atol)
 
 
@@ -81,8 +95,10 @@ def _close(actual, expected, rtol, atol, equal_nan, path, what=None):
         return
     if actual.dtype.is_floating_point and actual.dtype.itemsize == 1:
         wrong, first = matches.numel() - int(matches.sum()), tuple(torch.nonzero(~matches)[0].tolist())
-        text = (f"{what or 'Tensor-likes'} are not 'equal'!\n\nMismatched elements: {wrong} / {matches.numel()} "
-                f"({wrong / matches.numel():.1%})\nThe first mismatched element is at index {first}.")
+        text = (
+            f"{what or 'Tensor-likes'} are not 'equal'!\n\nMismatched elements: {wrong} / {matches.numel()} "
+            f"({wrong / matches.numel():.1%})\nThe first mismatched element is at index {first}."
+        )
     elif actual.dim() == 0:
         text = _scalar_text(actual.item(), expected.item(), rtol, atol, what or "Scalars")
     else:
@@ -97,9 +113,13 @@ class _TensorPair:
 
     def compare(self):
         a, b, o = self.actual, self.expected, self.o
-        for name, checked, get in (("shape", True, lambda t: t.shape), ("layout", o["check_layout"], lambda t: t.layout),
-                                   ("stride()", o["check_stride"], lambda t: t.stride()),
-                                   ("device", o["check_device"], lambda t: t.device), ("dtype", o["check_dtype"], lambda t: t.dtype)):
+        for name, checked, get in (
+            ("shape", True, lambda t: t.shape),
+            ("layout", o["check_layout"], lambda t: t.layout),
+            ("stride()", o["check_stride"], lambda t: t.stride()),
+            ("device", o["check_device"], lambda t: t.device),
+            ("dtype", o["check_dtype"], lambda t: t.dtype),
+        ):
             if checked and get(a) != get(b):
                 raise _Mismatch(AssertionError, f"The values for attribute '{name}' do not match: {get(a)} != {get(b)}.", self.path)
         if "meta" in (a.device.type, b.device.type):
@@ -113,13 +133,15 @@ class _TensorPair:
         if a.layout != b.layout:
             a, b = (t if t.layout is torch.strided else t.to_dense() for t in (a, b))
         if a.dtype.is_floating_point and a.dtype.itemsize == 1 and (self.rtol, self.atol) != (0, 0):
-            raise _Mismatch(AssertionError, f"Rtol={self.rtol} and atol={self.atol} are not supported for bitwise comparison of low "
-                            "dimensional floats. Please use rtol=0.0 and atol=0.0.", self.path)
+            raise _Mismatch(
+                AssertionError,
+                f"Rtol={self.rtol} and atol={self.atol} are not supported for bitwise comparison of low dimensional floats. Please use rtol=0.0 and atol=0.0.",
+                self.path,
+            )
         if a.is_sparse:
             for name, get in (("dimensions", lambda t: t.sparse_dim()), ("specified values", lambda t: t._nnz())):
                 if get(a) != get(b):
-                    raise _Mismatch(AssertionError, f"The number of {name} in sparse COO tensors does not match: {get(a)} != {get(b)}",
-                                    self.path)
+                    raise _Mismatch(AssertionError, f"The number of {name} in sparse COO tensors does not match: {get(a)} != {get(b)}", self.path)
             _close(a._indices(), b._indices(), 0, 0, False, self.path, "Sparse COO indices")
             _close(a._values(), b._values(), self.rtol, self.atol, o["equal_nan"], self.path, "Sparse COO values")
         else:
@@ -146,6 +168,7 @@ class _NumberPair:
 
 class _IdenticalPair:
     """None and booleans."""
+
     def __init__(self, actual, expected, path, what):
         self.args = actual, expected, path, what
 
@@ -169,8 +192,12 @@ def _pairs(actual, expected, path, o):
     elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
         missing, extra = set(expected) - set(actual), set(actual) - set(expected)
         if missing or extra:
-            raise _Mismatch(AssertionError, f"The keys of the mappings do not match:\nMissing keys in the actual mapping: "
-                            f"{sorted(missing)}\nAdditional keys in the actual mapping: {sorted(extra)}", path)
+            raise _Mismatch(
+                AssertionError,
+                f"The keys of the mappings do not match:\nMissing keys in the actual mapping: "
+                f"{sorted(missing)}\nAdditional keys in the actual mapping: {sorted(extra)}",
+                path,
+            )
         for key in sorted(actual, key=lambda k: (type(k).__name__, k)) if all(isinstance(k, (str, int)) for k in actual) else actual:
             yield from _pairs(actual[key], expected[key], (*path, key), o)
     else:
@@ -195,15 +222,35 @@ def _leaf_pair(actual, expected, path, o):
     raise _Mismatch(TypeError, f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", path)
 
 
-def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=None, equal_nan=False, check_device=True, check_dtype=True,
-                 check_layout=True, check_stride=False, msg=None):
+def assert_close(
+    actual,
+    expected,
+    *,
+    allow_subclasses=True,
+    rtol=None,
+    atol=None,
+    equal_nan=False,
+    check_device=True,
+    check_dtype=True,
+    check_layout=True,
+    check_stride=False,
+    msg=None,
+):
     """Raise AssertionError unless tensors, numbers, or containers of them are equal up to the tolerances."""
     __tracebackhide__ = True
-    options = {"allow_subclasses": allow_subclasses, "rtol": rtol, "atol": atol, "equal_nan": equal_nan, "check_device": check_device,
-               "check_dtype": check_dtype, "check_layout": check_layout, "check_stride": check_stride}
+    options = {
+        "allow_subclasses": allow_subclasses,
+        "rtol": rtol,
+        "atol": atol,
+        "equal_nan": equal_nan,
+        "check_device": check_device,
+        "check_dtype": check_dtype,
+        "check_layout": check_layout,
+        "check_stride": check_stride,
+    }
     try:
         pairs = list(_pairs(actual, expected, (), options))
-    except _Mismatch as e:   # the inputs themselves do not go together: no message of the caller's
+    except _Mismatch as e:  # the inputs themselves do not go together: no message of the caller's
         raise e.to_error(None) from None
     for pair in pairs:
         try:
@@ -212,8 +259,10 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
             raise e.to_error(msg) from None
 
 
-@deprecated("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
-            "`torch.testing.assert_close()` instead.", category=FutureWarning)
+@deprecated(
+    "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use `torch.testing.assert_close()` instead.",
+    category=FutureWarning,
+)
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
     """Deprecated: ``assert_close`` with looser defaults and without a check of dtypes."""
     if not isinstance(actual, torch.Tensor):
@@ -221,6 +270,7 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
     if not isinstance(expected, torch.Tensor):
         expected = torch.tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:
-        rtol, atol = default_tolerances(actual, expected, dtype_precisions={torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5),
-                                                                            torch.float64: (1e-5, 1e-8)})
+        rtol, atol = default_tolerances(
+            actual, expected, dtype_precisions={torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5), torch.float64: (1e-5, 1e-8)}
+        )
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)

@@ -1,4 +1,5 @@
 """make_tensor: random tensors for tests."""
+
 import math
 import warnings
 from collections.abc import Sequence
@@ -6,13 +7,14 @@ from collections.abc import Sequence
 import torch
 
 
-def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False,
-                memory_format=None):
+def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False, memory_format=None):
     """A tensor of values drawn uniformly from [low, high), by default [-9, 9), and what fits into the dtype."""
     shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else tuple(shape)
     if noncontiguous and memory_format is not None:
-        raise ValueError("The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
-                         f"noncontiguous={noncontiguous!r} and memory_format={memory_format!r}")
+        raise ValueError(
+            "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
+            f"noncontiguous={noncontiguous!r} and memory_format={memory_format!r}"
+        )
     real = dtype.is_floating_point or dtype.is_complex
     if requires_grad and not real:
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype!r}")
@@ -27,13 +29,16 @@ def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False,
     if any(isinstance(v, float) and math.isnan(v) for v in (low, high)):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
     if low == high and real:
-        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
-                      "be removed in 2.3. Use `torch.full(...)` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will "
+            "be removed in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < smallest or low >= end:
-        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{smallest}, "
-                         f"{end})")
+        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{smallest}, {end})")
     low, high = (min(max(v, smallest), end) for v in (low, high))
     noncontiguous = noncontiguous and math.prod(shape) > 1
     full = (*shape[:-1], 2 * shape[-1]) if noncontiguous else shape

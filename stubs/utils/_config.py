@@ -1,4 +1,5 @@
 """Modules of settings: only known names can be read or set, and ``patch`` sets them for a while."""
+
 import contextlib
 import sys
 import types
@@ -6,6 +7,7 @@ import types
 
 class ConfigModule(types.ModuleType):
     """A module whose settings are fixed in number."""
+
     def __setattr__(self, name, value):
         if name not in self._settings:
             raise AttributeError(f"{self.__name__}.{name} does not exist")

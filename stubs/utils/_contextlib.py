@@ -1,4 +1,5 @@
 """Context managers that are decorators too, also of generators."""
+
 import functools
 import inspect
 
@@ -6,16 +7,19 @@ import inspect
 def context_decorator(ctx, func):
     """``func`` run inside the context (an instance that can be cloned, or a factory)."""
     if inspect.isclass(func):
-        raise RuntimeError("Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have the "
-                           "context manager applied; additionally, decorating a class at definition-site will prevent use of the "
-                           "identifier as a conventional type.  To specify which methods to decorate, decorate each of them individually.")
+        raise RuntimeError(
+            "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have the "
+            "context manager applied; additionally, decorating a class at definition-site will prevent use of the "
+            "identifier as a conventional type.  To specify which methods to decorate, decorate each of them individually."
+        )
     factory = ctx.clone if hasattr(ctx, "clone") else ctx if callable(ctx) and not hasattr(ctx, "__enter__") else lambda: ctx
     if inspect.isgeneratorfunction(func):
+
         @functools.wraps(func)
         def wrapper(*args, **kwargs):
             generator, argument = func(*args, **kwargs), None
             step = generator.send
-            while True:   # the context holds while the generator runs, not while its caller does
+            while True:  # the context holds while the generator runs, not while its caller does
                 try:
                     with factory():
                         value = step(argument)
@@ -29,17 +33,20 @@ def context_decorator(ctx, func):
                     raise
                 except BaseException as e:
                     argument, step = e, generator.throw
+
         return wrapper
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         with factory():
             return func(*args, **kwargs)
+
     return wrapper
 
 
 class _DecoratorContextManager:
     """A base for context managers that decorate."""
+
     def __call__(self, orig_func):
         return context_decorator(self.clone, orig_func)
 
@@ -55,5 +62,6 @@ class _DecoratorContextManager:
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
     """The same for those without parameters: ``@manager`` works without a call."""
+
     def __new__(cls, orig_func=None):
         return super().__new__(cls) if orig_func is None else cls()(orig_func)

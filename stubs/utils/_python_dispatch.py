@@ -3,12 +3,12 @@
 
 class TorchDispatchMode:
     """A mode that would see every ATen operator: cannot be entered."""
+
     def __init__(self, _dispatch_key=None):
         pass
 
     def __enter__(self):
-        raise NotImplementedError("TorchDispatchMode: operators are not dispatched through __torch_dispatch__; TorchFunctionMode sees "
-                                  "public functions")
+        raise NotImplementedError("TorchDispatchMode: operators are not dispatched through __torch_dispatch__; TorchFunctionMode sees public functions")
 
     def __exit__(self, *exc):
         return False
@@ -35,5 +35,6 @@ def is_traceable_wrapper_subclass(t):
 def is_traceable_wrapper_subclass_type(t):
     """The same for a class."""
     import torch
+
     has_protocol = hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
     return issubclass(t, torch.Tensor) and t is not torch.Tensor and has_protocol

@@ -1,4 +1,5 @@
 """Trees of Python containers: flatten, unflatten, map, key paths, serialised specs."""
+
 import dataclasses
 import functools
 import importlib
@@ -13,13 +14,50 @@ from typing import Any, NamedTuple
 
 import torch
 
-__all__ = ["PyTree", "Context", "FlattenFunc", "UnflattenFunc", "DumpableContext", "ToDumpableContextFn", "FromDumpableContextFn",
-           "PyTreeSpec", "TreeSpec", "LeafSpec", "keystr", "key_get", "register_pytree_node", "tree_is_leaf", "tree_flatten",
-           "tree_flatten_with_path", "tree_unflatten", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_structure",
-           "tree_map", "tree_map_with_path", "tree_map_", "tree_map_only", "tree_map_only_", "tree_all", "tree_any", "tree_all_only",
-           "tree_any_only", "treespec_dumps", "treespec_loads", "treespec_pprint", "is_namedtuple", "is_namedtuple_class",
-           "is_namedtuple_instance", "is_structseq", "is_structseq_class", "is_structseq_instance", "treespec_leaf",
-           "treespec_tuple", "treespec_dict"]
+__all__ = [
+    "PyTree",
+    "Context",
+    "FlattenFunc",
+    "UnflattenFunc",
+    "DumpableContext",
+    "ToDumpableContextFn",
+    "FromDumpableContextFn",
+    "PyTreeSpec",
+    "TreeSpec",
+    "LeafSpec",
+    "keystr",
+    "key_get",
+    "register_pytree_node",
+    "tree_is_leaf",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_unflatten",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_structure",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_all",
+    "tree_any",
+    "tree_all_only",
+    "tree_any_only",
+    "treespec_dumps",
+    "treespec_loads",
+    "treespec_pprint",
+    "is_namedtuple",
+    "is_namedtuple_class",
+    "is_namedtuple_instance",
+    "is_structseq",
+    "is_structseq_class",
+    "is_structseq_instance",
+    "treespec_leaf",
+    "treespec_tuple",
+    "treespec_dict",
+]
 
 PyTree = Context = DumpableContext = Any
 FlattenFunc = FlattenFn = Callable[[PyTree], tuple[list[Any], Context]]
@@ -54,8 +92,9 @@ CONSTANT_NODES: set[type] = set()
 _NODE_REGISTRY_LOCK = threading.RLock()
 
 
-def register_pytree_node(cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None,
-                         from_dumpable_context=None, flatten_with_keys_fn=None):
+def register_pytree_node(
+    cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None, from_dumpable_context=None, flatten_with_keys_fn=None
+):
     """Make ``cls`` a container: ``flatten_fn(obj) -> (children, context)``, ``unflatten_fn(children, context) -> obj``."""
     if (to_dumpable_context is None) != (from_dumpable_context is None):
         raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
@@ -72,8 +111,9 @@ _private_register_pytree_node = register_pytree_node
 
 
 def _register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs):
-    warnings.warn("`torch.utils._pytree._register_pytree_node` is deprecated. Please use "
-                  "`torch.utils._pytree.register_pytree_node` instead.", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "`torch.utils._pytree._register_pytree_node` is deprecated. Please use `torch.utils._pytree.register_pytree_node` instead.", FutureWarning, stacklevel=2
+    )
     register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
 
 
@@ -88,14 +128,14 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
     """Make a dataclass a container of its fields; a field that is None is left out."""
     if field_names is None:
         if not dataclasses.is_dataclass(cls):
-            raise ValueError(f"field_names must be specified with a list of all fields used to initialize {cls}, "
-                             "as it is not a dataclass.")
+            raise ValueError(f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a dataclass.")
         field_names = [f.name for f in dataclasses.fields(cls) if f.init and f.name not in (drop_field_names or ())]
     elif dataclasses.is_dataclass(cls):
         init_fields = {f.name for f in dataclasses.fields(cls) if f.init} - set(drop_field_names or ())
         if init_fields != set(field_names):
-            raise ValueError(f"field_names does not include all dataclass fields: missing {init_fields - set(field_names)}, "
-                             f"unexpected {set(field_names) - init_fields}.")
+            raise ValueError(
+                f"field_names does not include all dataclass fields: missing {init_fields - set(field_names)}, unexpected {set(field_names) - init_fields}."
+            )
 
     def split(obj):
         present = [n for n in field_names if getattr(obj, n) is not None]
@@ -184,8 +224,9 @@ def key_get(obj, kp):
 def is_namedtuple_class(cls):
     """Whether ``cls`` is a subclass of tuple made by namedtuple or NamedTuple."""
     fields = getattr(cls, "_fields", None) if isinstance(cls, type) and issubclass(cls, tuple) else None
-    return (isinstance(fields, tuple) and all(type(f) is str for f in fields)
-            and callable(getattr(cls, "_make", None)) and callable(getattr(cls, "_asdict", None)))
+    return (
+        isinstance(fields, tuple) and all(type(f) is str for f in fields) and callable(getattr(cls, "_make", None)) and callable(getattr(cls, "_asdict", None))
+    )
 
 
 def is_namedtuple_instance(obj):
@@ -201,8 +242,11 @@ _is_namedtuple_instance = is_namedtuple_instance
 
 def is_structseq_class(cls):
     """Whether ``cls`` is a structure sequence such as time.struct_time or a member of torch.return_types."""
-    return (isinstance(cls, type) and cls.__bases__ == (tuple,)
-            and all(isinstance(getattr(cls, n, None), int) for n in ("n_fields", "n_sequence_fields", "n_unnamed_fields")))
+    return (
+        isinstance(cls, type)
+        and cls.__bases__ == (tuple,)
+        and all(isinstance(getattr(cls, n, None), int) for n in ("n_fields", "n_sequence_fields", "n_unnamed_fields"))
+    )
 
 
 def is_structseq_instance(obj):
@@ -225,6 +269,7 @@ def _mapping_with_keys(flatten):
     def with_keys(d):
         values, context = flatten(d)
         return [(MappingKey(k), v) for k, v in zip(d, values)], context
+
     return with_keys
 
 
@@ -275,19 +320,21 @@ def _namedtuple_unflatten(values, context):
 
 def _namedtuple_serialize(context):
     if context not in SUPPORTED_SERIALIZED_TYPES:
-        raise NotImplementedError(f"Can't serialize TreeSpec of namedtuple class {context} because we didn't register a "
-                                  "serializated_type_name. Please register using `_register_namedtuple`.")
+        raise NotImplementedError(
+            f"Can't serialize TreeSpec of namedtuple class {context} because we didn't register a "
+            "serializated_type_name. Please register using `_register_namedtuple`."
+        )
     name = SUPPORTED_SERIALIZED_TYPES[context].serialized_type_name
     if name == NO_SERIALIZED_TYPE_NAME_FOUND:
-        raise NotImplementedError(f"No registered serialization name for {context} found. Please update your `_register_namedtuple` "
-                                  "call with a `serialized_type_name` kwarg.")
+        raise NotImplementedError(
+            f"No registered serialization name for {context} found. Please update your `_register_namedtuple` call with a `serialized_type_name` kwarg."
+        )
     return name
 
 
 def _namedtuple_deserialize(dumped):
     if dumped not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
-        raise NotImplementedError(f"Can't deserialize TreeSpec of namedtuple class {dumped} because we couldn't find a "
-                                  "serializated name.")
+        raise NotImplementedError(f"Can't deserialize TreeSpec of namedtuple class {dumped} because we couldn't find a serializated name.")
     return SERIALIZED_TYPE_TO_PYTHON_TYPE[dumped]
 
 
@@ -326,18 +373,39 @@ def _deque_flatten_with_keys(d):
 
 
 for _cls, _name, _flatten, _unflatten, _with_keys, *_dump in (
-        (tuple, "builtins.tuple", _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys),
-        (list, "builtins.list", _list_flatten, _list_unflatten, _list_flatten_with_keys),
-        (dict, "builtins.dict", _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
-        (namedtuple, "collections.namedtuple", _namedtuple_flatten, _namedtuple_unflatten, _namedtuple_flatten_with_keys,
-         _namedtuple_serialize, _namedtuple_deserialize),
-        (OrderedDict, "collections.OrderedDict", _ordereddict_flatten, _ordereddict_unflatten, _ordereddict_flatten_with_keys),
-        (defaultdict, "collections.defaultdict", _defaultdict_flatten, _defaultdict_unflatten, _defaultdict_flatten_with_keys,
-         _defaultdict_serialize, _defaultdict_deserialize),
-        (deque, "collections.deque", _deque_flatten, _deque_unflatten, _deque_flatten_with_keys),
-        (torch.Size, "torch.Size", _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys)):
-    register_pytree_node(_cls, _flatten, _unflatten, serialized_type_name=_name, flatten_with_keys_fn=_with_keys,
-                         **dict(zip(("to_dumpable_context", "from_dumpable_context"), _dump)))
+    (tuple, "builtins.tuple", _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys),
+    (list, "builtins.list", _list_flatten, _list_unflatten, _list_flatten_with_keys),
+    (dict, "builtins.dict", _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
+    (
+        namedtuple,
+        "collections.namedtuple",
+        _namedtuple_flatten,
+        _namedtuple_unflatten,
+        _namedtuple_flatten_with_keys,
+        _namedtuple_serialize,
+        _namedtuple_deserialize,
+    ),
+    (OrderedDict, "collections.OrderedDict", _ordereddict_flatten, _ordereddict_unflatten, _ordereddict_flatten_with_keys),
+    (
+        defaultdict,
+        "collections.defaultdict",
+        _defaultdict_flatten,
+        _defaultdict_unflatten,
+        _defaultdict_flatten_with_keys,
+        _defaultdict_serialize,
+        _defaultdict_deserialize,
+    ),
+    (deque, "collections.deque", _deque_flatten, _deque_unflatten, _deque_flatten_with_keys),
+    (torch.Size, "torch.Size", _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys),
+):
+    register_pytree_node(
+        _cls,
+        _flatten,
+        _unflatten,
+        serialized_type_name=_name,
+        flatten_with_keys_fn=_with_keys,
+        **dict(zip(("to_dumpable_context", "from_dumpable_context"), _dump)),
+    )
 STANDARD_DICT_TYPES = frozenset({dict, OrderedDict, defaultdict})
 BUILTIN_TYPES = frozenset({tuple, list, dict, namedtuple, OrderedDict, defaultdict, deque})
 
@@ -365,6 +433,7 @@ _is_leaf = tree_is_leaf
 # ----------------------------------------------------------------------------------------------------------------- specs
 class TreeSpec:
     """The shape of a tree: the type, the context and the specs of the children of each node."""
+
     __slots__ = ("type", "_context", "_children", "num_nodes", "num_leaves", "num_children", "__weakref__")
 
     def __init__(self, type, context, children_specs):
@@ -381,8 +450,7 @@ class TreeSpec:
 
     @property
     def children_specs(self):
-        warnings.warn("`treespec.children_specs` is deprecated. Use `treespec.child()` or `treespec.children()` instead.",
-                      FutureWarning, stacklevel=2)
+        warnings.warn("`treespec.children_specs` is deprecated. Use `treespec.child()` or `treespec.children()` instead.", FutureWarning, stacklevel=2)
         return self._children
 
     def is_leaf(self):
@@ -443,14 +511,15 @@ class TreeSpec:
                 raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(tree)}.")
             if set(keys) != set(tree):
                 missing, extra = set(keys) - set(tree), set(tree) - set(keys)
-                raise ValueError("Node keys mismatch" + (f"; missing key(s): {missing}" if missing else "")
-                                 + (f"; extra key(s): {extra}" if extra else "") + ".")
+                raise ValueError(
+                    "Node keys mismatch" + (f"; missing key(s): {missing}" if missing else "") + (f"; extra key(s): {extra}" if extra else "") + "."
+                )
             children = [tree[k] for k in keys]
         else:
             children, context = SUPPORTED_NODES[node].flatten_fn(tree)
             if len(children) != self.num_children:
                 raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
-            if self.type is not deque and context != self._context:   # a deque's context is its maxlen, not its structure
+            if self.type is not deque and context != self._context:  # a deque's context is its maxlen, not its structure
                 raise ValueError(f"Node context mismatch for custom node type {self.type!r}: expected {self._context!r}, got {context!r}.")
         for sub, spec in zip(children, self._children):
             spec._flatten_up_to(sub, out)
@@ -459,8 +528,9 @@ class TreeSpec:
         """The tree of this shape with the given leaves."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
-            raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
-                             f"holds {self.num_leaves} items ({self}).")
+            raise ValueError(
+                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that holds {self.num_leaves} items ({self})."
+            )
         return self._unflatten(iter(leaves))
 
     def _unflatten(self, leaves):
@@ -480,6 +550,7 @@ class _LeafMeta(type):
 
 class LeafSpec(TreeSpec, metaclass=_LeafMeta):
     """The spec of a leaf (deprecated in favour of ``treespec_leaf``)."""
+
     def __new__(cls):
         return _LEAF_SPEC
 
@@ -520,8 +591,7 @@ def tree_flatten(tree, is_leaf=None):
 def tree_unflatten(leaves, treespec):
     """The tree of the spec's shape with the given leaves."""
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type "
-                        f"{type(treespec)}.")
+        raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type {type(treespec)}.")
     return treespec.unflatten(leaves)
 
 
@@ -558,6 +628,7 @@ def tree_map_(func, tree, *rests, is_leaf=None):
 def map_only(type_or_types_or_pred, /):
     """Decorate a function so that it leaves alone what is not of the type (or fails the predicate)."""
     if isinstance(type_or_types_or_pred, (type, tuple, types.UnionType)):
+
         def pred(x):
             return isinstance(x, type_or_types_or_pred)
     elif callable(type_or_types_or_pred):
@@ -569,7 +640,9 @@ def map_only(type_or_types_or_pred, /):
         @functools.wraps(func)
         def wrapped(x):
             return func(x) if pred(x) else x
+
         return wrapped
+
     return wrapper
 
 
@@ -629,8 +702,7 @@ def _generate_key_paths(key_path, tree, is_leaf=None):
     if node is None:
         yield key_path, tree
     elif node.flatten_with_keys_fn is None:
-        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to "
-                         "register_pytree_node.")
+        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to register_pytree_node.")
     else:
         for key, child in node.flatten_with_keys_fn(tree)[0]:
             yield from _generate_key_paths((*key_path, key), child, is_leaf)
@@ -674,14 +746,16 @@ def _treespec_to_json(spec):
         raise NotImplementedError(f"Serializing {spec.type} in pytree is not registered.")
     entry = SUPPORTED_SERIALIZED_TYPES[spec.type]
     if entry.serialized_type_name == NO_SERIALIZED_TYPE_NAME_FOUND:
-        raise NotImplementedError(f"No registered serialization name for {spec.type} found. Please update your _register_pytree_node "
-                                  "call with a `serialized_type_name` kwarg.")
+        raise NotImplementedError(
+            f"No registered serialization name for {spec.type} found. Please update your _register_pytree_node call with a `serialized_type_name` kwarg."
+        )
     if entry.to_dumpable_context is None:
         try:
             context = json.dumps(spec.context, cls=EnumEncoder)
         except TypeError as e:
-            raise TypeError("Unable to serialize context. Please make the context json dump-able, or register a custom serializer "
-                            "using _register_pytree_node.") from e
+            raise TypeError(
+                "Unable to serialize context. Please make the context json dump-able, or register a custom serializer using _register_pytree_node."
+            ) from e
     else:
         context = entry.to_dumpable_context(spec.context)
     return {"type": entry.serialized_type_name, "context": context, "children_spec": [_treespec_to_json(c) for c in spec._children]}

@@ -1,4 +1,5 @@
 """What the environment is, for bug reports: python -m torch.utils.collect_env."""
+
 import importlib.metadata
 import os
 import platform
@@ -9,13 +10,22 @@ import torch
 
 def get_env_info():
     """The facts, by name."""
-    packages = sorted(f"{d.metadata['Name']}=={d.version}" for d in importlib.metadata.distributions()
-                      if (d.metadata["Name"] or "").lower() in ("numpy", "mindspore", "torch", "transformers", "ml-dtypes", "scipy"))
-    return {"PyTorch version": torch.__version__, "Is debug build": torch.version.debug, "OS": platform.platform(),
-            "Libc version": "-".join(platform.libc_ver()), "Python version": sys.version.replace("\n", " "),
-            "Is CUDA available": torch.cuda.is_available(), "Is NPU available": torch.npu.is_available(),
-            "CPU": f"{platform.processor() or platform.machine()}, {os.cpu_count()} logical processors",
-            "Versions of relevant libraries": "\n".join(f"[pip3] {p}" for p in packages)}
+    packages = sorted(
+        f"{d.metadata['Name']}=={d.version}"
+        for d in importlib.metadata.distributions()
+        if (d.metadata["Name"] or "").lower() in ("numpy", "mindspore", "torch", "transformers", "ml-dtypes", "scipy")
+    )
+    return {
+        "PyTorch version": torch.__version__,
+        "Is debug build": torch.version.debug,
+        "OS": platform.platform(),
+        "Libc version": "-".join(platform.libc_ver()),
+        "Python version": sys.version.replace("\n", " "),
+        "Is CUDA available": torch.cuda.is_available(),
+        "Is NPU available": torch.npu.is_available(),
+        "CPU": f"{platform.processor() or platform.machine()}, {os.cpu_count()} logical processors",
+        "Versions of relevant libraries": "\n".join(f"[pip3] {p}" for p in packages),
+    }
 
 
 def get_pretty_env_info():

@@ -1,4 +1,5 @@
 """DLPack: tensors shared with other libraries without a copy."""
+
 import enum
 
 import torch
@@ -8,6 +9,7 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 class DLDeviceType(enum.IntEnum):
     """Types of devices in DLPack's specification."""
+
     kDLCPU = 1
     kDLCUDA = 2
     kDLCUDAHost = 3

@@ -1,4 +1,5 @@
 """torch.utils.tensorboard: PyTorch's writer is built on the package tensorboard; tensorboardX has the same interface."""
+
 try:
     from tensorboardX import SummaryWriter
 except ImportError as e:

@@ -1,4 +1,5 @@
 """Weak references by identity: tensors compare elementwise, so equality is of no use."""
+
 import collections.abc
 import weakref
 
@@ -9,6 +10,7 @@ __all__ = ["TensorWeakRef", "WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDi
 
 class WeakIdRef(weakref.ref):
     """A weak reference that is equal to references to the same object."""
+
     __slots__ = ["_id"]
 
     def __init__(self, key, callback=None):
@@ -28,6 +30,7 @@ class WeakIdRef(weakref.ref):
 
 class WeakIdKeyDictionary(collections.abc.MutableMapping):
     """A mapping that does not keep its keys alive and compares them by identity."""
+
     def __init__(self, dict=None, ref_type=WeakIdRef):
         self.data, self.ref_type = {}, ref_type
         if dict is not None:
@@ -39,6 +42,7 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping):
         def remove(ref):
             if (owner := data()) is not None:
                 owner.data.pop(ref, None)
+
         return self.ref_type(key, remove)
 
     def __getitem__(self, key):
@@ -78,6 +82,7 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 
 class TensorWeakRef:
     """A weak reference to a tensor."""
+
     def __init__(self, tensor):
         if not isinstance(tensor, torch.Tensor):
             raise AssertionError(f"expected torch.Tensor, got {type(tensor)}")

@@ -52,32 +52,57 @@ def test_a_view_of_another_dtype_reads_the_same_memory(monkeypatch):
         assert parts._mstensor().asnumpy().tolist() == [6 + 7j, 10 + 11j]
 
 
-N, I, ZERO_D = float("nan"), float("inf"), torch.tensor(2.)
-X = [[1., N, -2.], [0., 3., I]]
+N, I, ZERO_D = float("nan"), float("inf"), torch.tensor(2.0)
+X = [[1.0, N, -2.0], [0.0, 3.0, I]]
 AT = [[0, 2, 2], [1, 1, 1]]
 SHIFTS = [[torch.iinfo(d).min, 1, 5, torch.iinfo(d).max, 0] for d in (torch.int8, torch.uint8, torch.int64)]
 STAND_INS = [
-    *[("scatter_reduce", (x, d, AT[:len(x)], x[::-1], reduce, include)) for reduce in ("sum", "prod", "mean", "amax", "amin") for include in (True, False)
-      for x, d in ((X, 1), ([[7, -2, 5], [5, 9, -3], [1, 2, 3]], 0), ([[5., 2, 8, 1]] * 2, 1))],
+    *[
+        ("scatter_reduce", (x, d, AT[: len(x)], x[::-1], reduce, include))
+        for reduce in ("sum", "prod", "mean", "amax", "amin")
+        for include in (True, False)
+        for x, d in ((X, 1), ([[7, -2, 5], [5, 9, -3], [1, 2, 3]], 0), ([[5.0, 2, 8, 1]] * 2, 1))
+    ],
     *[("scatter_reduce", ([[True, False, True]] * 2, 1, AT, [[False, True, False]] * 2, reduce, False)) for reduce in ("sum", "prod", "amin")],
-    *[("scatter_reduce", (ZERO_D, 0, torch.tensor(0), torch.tensor(3.), reduce, True)) for reduce in ("mean", "prod")],
-    ("scatter_reduce", ([1., 2], 0, torch.zeros(0, dtype=torch.int64), [3.], "prod", False)),
-    *[("index_reduce", (*a, reduce, include)) for reduce in ("prod", "mean", "amax", "amin") for include in (True, False)
-      for a in (([[1., 2], [3, N], [5, 6]], 0, [1, 1, 0, 1], [[4., 8], [3, 2], [N, 1], [0, 7]]), (ZERO_D, 0, [0], torch.tensor(3.)))],
+    *[("scatter_reduce", (ZERO_D, 0, torch.tensor(0), torch.tensor(3.0), reduce, True)) for reduce in ("mean", "prod")],
+    ("scatter_reduce", ([1.0, 2], 0, torch.zeros(0, dtype=torch.int64), [3.0], "prod", False)),
+    *[
+        ("index_reduce", (*a, reduce, include))
+        for reduce in ("prod", "mean", "amax", "amin")
+        for include in (True, False)
+        for a in (([[1.0, 2], [3, N], [5, 6]], 0, [1, 1, 0, 1], [[4.0, 8], [3, 2], [N, 1], [0, 7]]), (ZERO_D, 0, [0], torch.tensor(3.0)))
+    ],
     *[(name, (x, 1, *dtype)) for name, dtype in (("cumprod", (torch.float32,)), ("logcumsumexp", ())) for x in (X, torch.randn(2, 9), torch.randn(2, 1))],
-    ("cumprod", ([[3, -2, 7, 11, 1 << 61]], 1, torch.int64)), ("cumprod", (ZERO_D, 0, torch.float32)), ("logcumsumexp", ([-I, -I, 1., I], 0)),
-    *[("_isin", a) for a in ((X, [N, 3., -2]), (AT, [2, 2, 7]), (X, torch.zeros(0)), (ZERO_D, [2.]))],
+    ("cumprod", ([[3, -2, 7, 11, 1 << 61]], 1, torch.int64)),
+    ("cumprod", (ZERO_D, 0, torch.float32)),
+    ("logcumsumexp", ([-I, -I, 1.0, I], 0)),
+    *[("_isin", a) for a in ((X, [N, 3.0, -2]), (AT, [2, 2, 7]), (X, torch.zeros(0)), (ZERO_D, [2.0]))],
     *[("_repeat_interleave", (torch.tensor(r, dtype=d),)) for r in ([2, 0, 3, 1], [0, 0], []) for d in (torch.int32, torch.int64)],
-    ("_complex", ([[1.], [I]], [2., N])), ("_conj", (torch.tensor([complex(-I, 2), complex(N, -0.), complex(1, I)]),)),
-    ("angle", (torch.tensor([complex(-I, 2), complex(N, -0.), -1 + 0j]),)), ("angle", ([1., -0., -2, N, I, -I],)),
-    *[(f"bitwise_{side}_shift", a) for side in ("left", "right") for row, d in zip(SHIFTS, (torch.int8, torch.uint8, torch.int64))
-      for a in [(torch.tensor(row, dtype=d)[:, None], torch.tensor([0, 1, 3, 7, 8, 63, 64, 255 if d is torch.uint8 else -1], dtype=d)),
-                (3, torch.tensor(row, dtype=d)), (torch.tensor(row, dtype=d), 2)]],
+    ("_complex", ([[1.0], [I]], [2.0, N])),
+    ("_conj", (torch.tensor([complex(-I, 2), complex(N, -0.0), complex(1, I)]),)),
+    ("angle", (torch.tensor([complex(-I, 2), complex(N, -0.0), -1 + 0j]),)),
+    ("angle", ([1.0, -0.0, -2, N, I, -I],)),
+    *[
+        (f"bitwise_{side}_shift", a)
+        for side in ("left", "right")
+        for row, d in zip(SHIFTS, (torch.int8, torch.uint8, torch.int64))
+        for a in [
+            (torch.tensor(row, dtype=d)[:, None], torch.tensor([0, 1, 3, 7, 8, 63, 64, 255 if d is torch.uint8 else -1], dtype=d)),
+            (3, torch.tensor(row, dtype=d)),
+            (torch.tensor(row, dtype=d), 2),
+        ]
+    ],
     ("lcm", ([0, 4, -6, 0, 9], [3, -6, 4, 0, 9])),
-    *[(name, (*(torch.randn(4, columns) for _ in range(n)), p)) for name, n in (("_cdist", 2), ("_pdist", 1)) for p in (0., 1., 2., 3.5, I)
-      for columns in (3, 0)],
-    ("_nanmedian", (X,)), ("_nanmedian", ([N, N],)), *[("nanmedian.dim", (x, d, d == 1)) for x, d in ((X, 1), (X, 0), ([[3, 1, 2, 4]], 1), (ZERO_D, 0))],
-    ("_safe_softmax", ([[-I, -I], [0., -I]], 1, None)),
+    *[
+        (name, (*(torch.randn(4, columns) for _ in range(n)), p))
+        for name, n in (("_cdist", 2), ("_pdist", 1))
+        for p in (0.0, 1.0, 2.0, 3.5, I)
+        for columns in (3, 0)
+    ],
+    ("_nanmedian", (X,)),
+    ("_nanmedian", ([N, N],)),
+    *[("nanmedian.dim", (x, d, d == 1)) for x, d in ((X, 1), (X, 0), ([[3, 1, 2, 4]], 1), (ZERO_D, 0))],
+    ("_safe_softmax", ([[-I, -I], [0.0, -I]], 1, None)),
 ]
 
 

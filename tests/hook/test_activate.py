@@ -152,8 +152,7 @@ def test_pytest_plugin_comes_before_conftest(python, tmp_path):
     (tmp_path / "conftest.py").write_text("import torch, importlib.metadata as m; assert m.version('torch') == torch.__version__")
     (tmp_path / "test_x.py").write_text("import torch\ndef test_x(): assert 'mindtorch_proxy' in torch.__file__")
     assert "1 passed" in python("-m", "pytest", "-q", "-p", "mindtorch_proxy", "test_x.py", cwd=tmp_path)
-    assert "2 passed" in python("-m", "pytest", "-q", "-n", "2", "-p", "mindtorch_proxy", "test_x.py", "test_x.py", "--keep-duplicates",
-                                cwd=tmp_path)
+    assert "2 passed" in python("-m", "pytest", "-q", "-n", "2", "-p", "mindtorch_proxy", "test_x.py", "test_x.py", "--keep-duplicates", cwd=tmp_path)
 
 
 def test_ipython_extension(python):

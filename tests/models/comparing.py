@@ -1,4 +1,5 @@
 """What two results of a program differ in: dicts and lists of arrays and numbers."""
+
 import numpy as np
 
 # relative; and absolute, in units of the largest value of its kind

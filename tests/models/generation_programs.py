@@ -1,4 +1,5 @@
 """Text sampled from models with random weights: the same tokens under the real torch and under ours."""
+
 import torch
 import transformers
 from model_programs import CAUSAL, SPECIAL, arrays
@@ -12,9 +13,16 @@ MODELS = {  # name: model class, config
     "llama, middle": ("LlamaForCausalLM", CAUSAL | MIDDLE | {"hidden_size": 192, "intermediate_size": 500, "num_hidden_layers": 4, "initializer_range": 0.1}),
 }
 WAYS = {
-    "plain": {"top_k": 0}, "cold": {"temperature": 0.3}, "hot": {"temperature": 1.9, "top_k": 0}, "top k": {"top_k": 7}, "top p": {"top_p": 0.8, "top_k": 0},
-    "both": {"temperature": 0.8, "top_k": 40, "top_p": 0.95, "repetition_penalty": 1.3, "no_repeat_ngram_size": 2}, "min p": {"min_p": 0.1, "top_k": 0},
-    "typical": {"typical_p": 0.7}, "cut off": {"epsilon_cutoff": 3e-3, "eta_cutoff": 3e-3}, "several": {"num_return_sequences": 3, "top_k": 20},
+    "plain": {"top_k": 0},
+    "cold": {"temperature": 0.3},
+    "hot": {"temperature": 1.9, "top_k": 0},
+    "top k": {"top_k": 7},
+    "top p": {"top_p": 0.8, "top_k": 0},
+    "both": {"temperature": 0.8, "top_k": 40, "top_p": 0.95, "repetition_penalty": 1.3, "no_repeat_ngram_size": 2},
+    "min p": {"min_p": 0.1, "top_k": 0},
+    "typical": {"typical_p": 0.7},
+    "cut off": {"epsilon_cutoff": 3e-3, "eta_cutoff": 3e-3},
+    "several": {"num_return_sequences": 3, "top_k": 20},
     "beams": {"num_beams": 4, "num_return_sequences": 2, "temperature": 1.2, "length_penalty": 0.5},
 }
 

@@ -1,4 +1,5 @@
 """What accelerate and peft do with torch: the same under the real torch and under ours."""
+
 import os
 
 import torch
@@ -52,6 +53,7 @@ def prepared(folder):
                 optimizer.zero_grad()
                 losses.append(accelerator.gather_for_metrics(loss.detach()).mean().item())
         return losses
+
     result = {"losses": epoch()}
     accelerator.save_state(os.path.join(folder, "state"))
     result["after"] = epoch()

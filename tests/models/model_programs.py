@@ -6,6 +6,7 @@
 
 What they return is NumPy arrays, numbers, and dicts and lists of them.
 """
+
 import copy
 import os
 import traceback
@@ -22,18 +23,69 @@ MOE = CAUSAL | {"intermediate_size": 48, "num_experts": 4, "num_local_experts": 
 SSM = {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 8} | SPECIAL
 IMAGE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 37, "image_size": 30, "patch_size": 6, "num_labels": 3}
 DECODING = {"bos_token_id": 1, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2, "forced_eos_token_id": None}
-SEQ2SEQ = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 37,
-           "decoder_ffn_dim": 37, "vocab_size": 99, "max_position_embeddings": 40} | DECODING
+SEQ2SEQ = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 37,
+    "decoder_ffn_dim": 37,
+    "vocab_size": 99,
+    "max_position_embeddings": 40,
+} | DECODING
 # where a row of padding sees no key, the real torch's fused attention has wrong gradients
 EAGER = {"attn_implementation": "eager"}
-T5 = {"vocab_size": 99, "d_model": 32, "d_kv": 8, "d_ff": 37, "num_layers": 2, "num_heads": 4, "pad_token_id": 0, "eos_token_id": 2,
-      "decoder_start_token_id": 0}
-SPEECH = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 37, "conv_dim": (16, 16), "conv_stride": (4, 4),
-          "conv_kernel": (8, 4), "num_conv_pos_embeddings": 8, "num_conv_pos_embedding_groups": 2, "vocab_size": 20, "mask_time_length": 2}
-SERIES = {"prediction_length": 4, "context_length": 8, "lags_sequence": [1, 2], "d_model": 16, "encoder_layers": 2, "decoder_layers": 2,
-          "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "num_time_features": 1}
-PATCHES = {"context_length": 16, "prediction_length": 4, "patch_length": 4, "patch_stride": 4, "stride": 4, "num_input_channels": 2, "d_model": 16,
-           "num_hidden_layers": 2, "num_layers": 2, "num_attention_heads": 2, "ffn_dim": 16}
+T5 = {
+    "vocab_size": 99,
+    "d_model": 32,
+    "d_kv": 8,
+    "d_ff": 37,
+    "num_layers": 2,
+    "num_heads": 4,
+    "pad_token_id": 0,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 0,
+}
+SPEECH = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 37,
+    "conv_dim": (16, 16),
+    "conv_stride": (4, 4),
+    "conv_kernel": (8, 4),
+    "num_conv_pos_embeddings": 8,
+    "num_conv_pos_embedding_groups": 2,
+    "vocab_size": 20,
+    "mask_time_length": 2,
+}
+SERIES = {
+    "prediction_length": 4,
+    "context_length": 8,
+    "lags_sequence": [1, 2],
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 16,
+    "decoder_ffn_dim": 16,
+    "num_time_features": 1,
+}
+PATCHES = {
+    "context_length": 16,
+    "prediction_length": 4,
+    "patch_length": 4,
+    "patch_stride": 4,
+    "stride": 4,
+    "num_input_channels": 2,
+    "d_model": 16,
+    "num_hidden_layers": 2,
+    "num_layers": 2,
+    "num_attention_heads": 2,
+    "ffn_dim": 16,
+}
 
 
 class Lstm(nn.Module):
@@ -57,8 +109,19 @@ def mlp():
 
 
 def cnn():
-    return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, stride=2, groups=4),
-                         nn.GroupNorm(4, 16), nn.SiLU(), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Dropout(0.1), nn.Linear(64, 4))
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3, stride=2, groups=4),
+        nn.GroupNorm(4, 16),
+        nn.SiLU(),
+        nn.AdaptiveAvgPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(0.1),
+        nn.Linear(64, 4),
+    )
 
 
 PLAIN = {  # name: how to build, how to make inputs
@@ -129,8 +192,13 @@ def speech():
 
 
 def series():
-    return {"past_values": torch.rand(3, 10), "past_time_features": torch.rand(3, 10, 1), "past_observed_mask": torch.ones(3, 10),
-            "future_values": torch.rand(3, 4), "future_time_features": torch.rand(3, 4, 1)}
+    return {
+        "past_values": torch.rand(3, 10),
+        "past_time_features": torch.rand(3, 10, 1),
+        "past_observed_mask": torch.ones(3, 10),
+        "future_values": torch.rand(3, 4),
+        "future_time_features": torch.rand(3, 4, 1),
+    }
 
 
 def patches():
@@ -139,20 +207,31 @@ def patches():
 
 MODELS = {  # name: model class, what its config says, how to make inputs
     # text encoders
-    "albert": ("AlbertForPreTraining", TEXT | {"embedding_size": 16, "num_hidden_groups": 2, "hidden_dropout_prob": 0.1},
-               lambda: text() | {"labels": torch.randint(99, (3, 9)), "sentence_order_label": torch.randint(2, (3,))}),
+    "albert": (
+        "AlbertForPreTraining",
+        TEXT | {"embedding_size": 16, "num_hidden_groups": 2, "hidden_dropout_prob": 0.1},
+        lambda: text() | {"labels": torch.randint(99, (3, 9)), "sentence_order_label": torch.randint(2, (3,))},
+    ),
     "bert": ("BertForMaskedLM", TEXT, lambda: text() | {"labels": torch.randint(99, (3, 9))}),
     "distilbert": ("DistilBertForQuestionAnswering", {"vocab_size": 99, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 37}, spans),
     "roberta": ("RobertaForSequenceClassification", TEXT | {"num_labels": 3} | EAGER, classes),
     "electra": ("ElectraForTokenClassification", TEXT | {"embedding_size": 16, "num_labels": 5}, tokens),
-    "deberta_v2": ("DebertaV2ForTokenClassification", TEXT | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 8,
-                                                             "num_labels": 5, "type_vocab_size": 0}, tokens),
+    "deberta_v2": (
+        "DebertaV2ForTokenClassification",
+        TEXT | {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 8, "num_labels": 5, "type_vocab_size": 0},
+        tokens,
+    ),
     "mpnet": ("MPNetForQuestionAnswering", TEXT, spans),
-    "modernbert": ("ModernBertForMaskedLM", TEXT | {"local_attention": 4, "global_attn_every_n_layers": 2,
-                                            "pad_token_id": 0, "reference_compile": False} | EAGER,
-                   lambda: text() | {"labels": torch.randint(99, (3, 9))}),
-    "fnet": ("FNetForSequenceClassification", TEXT | {"num_labels": 3, "use_tpu_fourier_optimizations": False},
-             lambda: {"input_ids": torch.randint(99, (3, 9)), "labels": torch.randint(3, (3,))}),
+    "modernbert": (
+        "ModernBertForMaskedLM",
+        TEXT | {"local_attention": 4, "global_attn_every_n_layers": 2, "pad_token_id": 0, "reference_compile": False} | EAGER,
+        lambda: text() | {"labels": torch.randint(99, (3, 9))},
+    ),
+    "fnet": (
+        "FNetForSequenceClassification",
+        TEXT | {"num_labels": 3, "use_tpu_fourier_optimizations": False},
+        lambda: {"input_ids": torch.randint(99, (3, 9)), "labels": torch.randint(3, (3,))},
+    ),
     "longformer": ("LongformerForTokenClassification", TEXT | {"attention_window": 4, "num_labels": 5}, tokens),
     "xlnet": ("XLNetLMHeadModel", {"vocab_size": 99, "d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 37, "attn_type": "bi"}, causal),
     # decoders
@@ -175,8 +254,11 @@ MODELS = {  # name: model class, what its config says, how to make inputs
     "rwkv": ("RwkvForCausalLM", {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "intermediate_size": 37} | SPECIAL, causal),
     # encoder-decoders
     "t5": ("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-gelu"}, seq2seq),
-    "switch": ("SwitchTransformersForConditionalGeneration", T5 | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1,
-                                                                           "num_decoder_layers": 2}, seq2seq),
+    "switch": (
+        "SwitchTransformersForConditionalGeneration",
+        T5 | {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_decoder_layers": 2},
+        seq2seq,
+    ),
     "bart": ("BartForConditionalGeneration", SEQ2SEQ | {"scale_embedding": True}, seq2seq),
     "pegasus": ("PegasusForConditionalGeneration", SEQ2SEQ, seq2seq),
     "m2m_100": ("M2M100ForConditionalGeneration", SEQ2SEQ, seq2seq),
@@ -184,35 +266,78 @@ MODELS = {  # name: model class, what its config says, how to make inputs
     "vit": ("ViTForImageClassification", IMAGE, pixels),
     "dinov2": ("Dinov2ForImageClassification", IMAGE, pixels),
     "beit": ("BeitForImageClassification", IMAGE | {"use_relative_position_bias": True}, pixels),
-    "swin": ("SwinForImageClassification", {"image_size": 32, "patch_size": 4, "embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4], "window_size": 4,
-                                            "num_labels": 3}, lambda: pixels(32)),
+    "swin": (
+        "SwinForImageClassification",
+        {"image_size": 32, "patch_size": 4, "embed_dim": 16, "depths": [1, 2], "num_heads": [2, 4], "window_size": 4, "num_labels": 3},
+        lambda: pixels(32),
+    ),
     "convnext": ("ConvNextForImageClassification", {"hidden_sizes": [8, 16], "depths": [1, 2], "num_stages": 2, "num_labels": 3}, lambda: pixels(32)),
-    "resnet": ("ResNetForImageClassification", {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 2], "layer_type": "basic", "num_labels": 3},
-               lambda: pixels(32)),
-    "segformer": ("SegformerForSemanticSegmentation", {"num_encoder_blocks": 2, "depths": [1, 1], "sr_ratios": [2, 1], "hidden_sizes": [8, 16],
-                                                       "patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 2],
-                                                       "decoder_hidden_size": 16, "num_labels": 3},
-                  lambda: pixels(32, labels=torch.randint(3, (3, 32, 32)))),
+    "resnet": (
+        "ResNetForImageClassification",
+        {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 2], "layer_type": "basic", "num_labels": 3},
+        lambda: pixels(32),
+    ),
+    "segformer": (
+        "SegformerForSemanticSegmentation",
+        {
+            "num_encoder_blocks": 2,
+            "depths": [1, 1],
+            "sr_ratios": [2, 1],
+            "hidden_sizes": [8, 16],
+            "patch_sizes": [7, 3],
+            "strides": [4, 2],
+            "num_attention_heads": [1, 2],
+            "mlp_ratios": [2, 2],
+            "decoder_hidden_size": 16,
+            "num_labels": 3,
+        },
+        lambda: pixels(32, labels=torch.randint(3, (3, 32, 32))),
+    ),
     "yolos": ("YolosForObjectDetection", IMAGE | {"image_size": [30, 30], "num_detection_tokens": 4}, boxes),
     # audio
-    "whisper": ("WhisperForConditionalGeneration", SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 40,
-                                                              "begin_suppress_tokens": None, "suppress_tokens": None},
-                lambda: {"input_features": torch.randn(3, 8, 40), "labels": torch.randint(3, 97, (3, 6))}),
+    "whisper": (
+        "WhisperForConditionalGeneration",
+        SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 40, "begin_suppress_tokens": None, "suppress_tokens": None},
+        lambda: {"input_features": torch.randn(3, 8, 40), "labels": torch.randint(3, 97, (3, 6))},
+    ),
     "wav2vec2": ("Wav2Vec2ForCTC", SPEECH, speech),
     "hubert": ("HubertForCTC", SPEECH | {"feat_extract_norm": "layer", "do_stable_layer_norm": True}, speech),
-    "ast": ("ASTForAudioClassification", IMAGE | {"max_length": 24, "num_mel_bins": 16, "frequency_stride": 4, "time_stride": 4},
-            lambda: {"input_values": torch.randn(3, 24, 16), "labels": torch.randint(3, (3,))}),
+    "ast": (
+        "ASTForAudioClassification",
+        IMAGE | {"max_length": 24, "num_mel_bins": 16, "frequency_stride": 4, "time_stride": 4},
+        lambda: {"input_values": torch.randn(3, 24, 16), "labels": torch.randint(3, (3,))},
+    ),
     # several kinds of input
-    "clip": ("CLIPModel", {"text_config": TEXT | {"projection_dim": 16, "eos_token_id": 98, "bos_token_id": 97},
-                           "vision_config": IMAGE | {"projection_dim": 16}, "projection_dim": 16}, pair),
-    "siglip": ("SiglipModel", {"text_config": TEXT | {"projection_size": 32}, "vision_config": IMAGE},
-               lambda: pair() | {"interpolate_pos_encoding": False}),
-    "vilt": ("ViltForImagesAndTextClassification", TEXT | IMAGE | {"num_images": 1, "modality_type_vocab_size": 3},
-             lambda: pixels(pixel_values=torch.rand(3, 1, 3, 30, 30)) | text()),
-    "llava": ("LlavaForConditionalGeneration", {"text_config": CAUSAL | {"model_type": "llama"}, "vision_config": IMAGE | {"model_type": "clip_vision_model"},
-                                                "image_token_index": 96, "image_seq_length": 25}, seen),
-    "blip": ("BlipForConditionalGeneration", {"text_config": TEXT | SPECIAL | {"encoder_hidden_size": 32, "sep_token_id": 98}, "vision_config": IMAGE},
-             lambda: {k: v for k, v in (pair() | {"labels": torch.randint(3, 97, (3, 9))}).items() if k != "return_loss"}),
+    "clip": (
+        "CLIPModel",
+        {
+            "text_config": TEXT | {"projection_dim": 16, "eos_token_id": 98, "bos_token_id": 97},
+            "vision_config": IMAGE | {"projection_dim": 16},
+            "projection_dim": 16,
+        },
+        pair,
+    ),
+    "siglip": ("SiglipModel", {"text_config": TEXT | {"projection_size": 32}, "vision_config": IMAGE}, lambda: pair() | {"interpolate_pos_encoding": False}),
+    "vilt": (
+        "ViltForImagesAndTextClassification",
+        TEXT | IMAGE | {"num_images": 1, "modality_type_vocab_size": 3},
+        lambda: pixels(pixel_values=torch.rand(3, 1, 3, 30, 30)) | text(),
+    ),
+    "llava": (
+        "LlavaForConditionalGeneration",
+        {
+            "text_config": CAUSAL | {"model_type": "llama"},
+            "vision_config": IMAGE | {"model_type": "clip_vision_model"},
+            "image_token_index": 96,
+            "image_seq_length": 25,
+        },
+        seen,
+    ),
+    "blip": (
+        "BlipForConditionalGeneration",
+        {"text_config": TEXT | SPECIAL | {"encoder_hidden_size": 32, "sep_token_id": 98}, "vision_config": IMAGE},
+        lambda: {k: v for k, v in (pair() | {"labels": torch.randint(3, 97, (3, 9))}).items() if k != "return_loss"},
+    ),
     # time series
     "time_series": ("TimeSeriesTransformerForPrediction", SERIES, series),
     "informer": ("InformerForPrediction", SERIES | {"sampling_factor": 2, "attention_dropout": 0}, series),  # dropout over unsorted top k is chance
@@ -220,8 +345,11 @@ MODELS = {  # name: model class, what its config says, how to make inputs
     "patchtsmixer": ("PatchTSMixerForPrediction", PATCHES, patches),
 }
 NAMES = [*PLAIN, *MODELS]
-GENERATION = {"greedy": {"min_new_tokens": 6}, "sampled": {"do_sample": True, "top_k": 20, "top_p": 0.9, "temperature": 1.3, "repetition_penalty": 1.2},
-              "beams": {"num_beams": 3, "num_return_sequences": 2, "length_penalty": 0.7}}
+GENERATION = {
+    "greedy": {"min_new_tokens": 6},
+    "sampled": {"do_sample": True, "top_k": 20, "top_p": 0.9, "temperature": 1.3, "repetition_penalty": 1.2},
+    "beams": {"num_beams": 3, "num_return_sequences": 2, "length_penalty": 0.7},
+}
 
 
 def arrays(x):
@@ -345,8 +473,7 @@ def load(name, folder):
         for kind in ("safetensors", "bin"):
             # files do not say which attention: its rows without any key differ
             models[kind] = type(model).from_pretrained(os.path.join(folder, kind), attn_implementation=model.config._attn_implementation)
-    result = {"weights": {kind: arrays(m.state_dict()) for kind, m in models.items()},
-              "outputs": {kind: evaluate(name, m) for kind, m in models.items()}}
+    result = {"weights": {kind: arrays(m.state_dict()) for kind, m in models.items()}, "outputs": {kind: evaluate(name, m) for kind, m in models.items()}}
     optimizer = optimizer_for(model)
     optimizer.load_state_dict(checkpoint["optimizer"])
     torch.random.set_rng_state(checkpoint["random"])

@@ -1,4 +1,5 @@
 """Sampled text is the real torch's, token for token."""
+
 import generation_programs
 import pytest
 from comparing import differences

@@ -3,6 +3,7 @@
 What needs no oracle is checked always. With MINDTORCH_ORACLE_PYTHON a real torch runs the same program (model_programs.py), and each side
 reads the files that the other wrote.
 """
+
 import model_programs
 import numpy as np
 import pytest
@@ -25,8 +26,12 @@ def test_model(name, oracle, tmp_path):
 
     ours = model_programs.train(name, ours_at)
     again = model_programs.load(name, ours_at)
-    problems = [f"{where} is not finite" for where, v in leaves(ours) if isinstance(v, (np.ndarray, float)) and not np.isfinite(v).all()
-                if "hidden_states" in where or "loss" in where or "gradients" in where]
+    problems = [
+        f"{where} is not finite"
+        for where, v in leaves(ours)
+        if isinstance(v, (np.ndarray, float)) and not np.isfinite(v).all()
+        if "hidden_states" in where or "loss" in where or "gradients" in where
+    ]
     without = [n for n, g in ours["gradients"].items() if g is None or not g.any()]
     if len(without) > len(ours["gradients"]) / 2:
         problems.append(f"no gradient: {without}")

@@ -1,4 +1,5 @@
 """Activations: rows that mask everything, in place, sizes."""
+
 import math
 
 import pytest
@@ -17,8 +18,7 @@ def test_a_row_of_minus_infinity_is_nan_and_spoils_no_other(f):
 
 
 @pytest.mark.parametrize("n", [64, 1 << 14])
-@pytest.mark.parametrize("f", [F.gelu, lambda x: F.gelu(x, approximate="tanh"), F.elu, F.selu, F.softplus, F.logsigmoid, F.mish, F.silu,
-                               F.relu, F.leaky_relu])
+@pytest.mark.parametrize("f", [F.gelu, lambda x: F.gelu(x, approximate="tanh"), F.elu, F.selu, F.softplus, F.logsigmoid, F.mish, F.silu, F.relu, F.leaky_relu])
 def test_small_and_large_agree_with_float64(f, n):
     x = torch.linspace(-9, 9, n, requires_grad=True)
     y = x.detach().double().requires_grad_()
@@ -42,7 +42,13 @@ def test_inplace_writes_and_returns_the_input():
 
 def test_grad_fn_names_are_pytorchs():
     x = torch.randn(4, requires_grad=True)
-    for f, name in ((F.gelu, "GeluBackward0"), (F.silu, "SiluBackward0"), (lambda t: F.softmax(t, 0), "SoftmaxBackward0"),
-                    (torch.relu, "ReluBackward0"), (lambda t: t / 2, "DivBackward0"), (lambda t: t ** 2, "PowBackward0"),
-                    (lambda t: torch.where(t > 0, t, 0), "WhereBackward0")):
+    for f, name in (
+        (F.gelu, "GeluBackward0"),
+        (F.silu, "SiluBackward0"),
+        (lambda t: F.softmax(t, 0), "SoftmaxBackward0"),
+        (torch.relu, "ReluBackward0"),
+        (lambda t: t / 2, "DivBackward0"),
+        (lambda t: t**2, "PowBackward0"),
+        (lambda t: torch.where(t > 0, t, 0), "WhereBackward0"),
+    ):
         assert f(x).grad_fn.name() == name

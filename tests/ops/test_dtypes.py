@@ -1,19 +1,20 @@
 """Dtypes: what MindSpore's kernels get wrong, lack or take though PyTorch does not."""
+
 import pytest
 import torch
 import torch.nn.functional as F
 
-BIG = 2 ** 63 - 1
+BIG = 2**63 - 1
 HALVES = [torch.float16, torch.bfloat16]
 
 
 def test_int64_is_divided_exactly():
-    a, b = torch.tensor([BIG, -BIG, 2 ** 53 + 1, -7]), torch.tensor([3, 2, 2, 2])
+    a, b = torch.tensor([BIG, -BIG, 2**53 + 1, -7]), torch.tensor([3, 2, 2, 2])
     x, y = a.tolist(), b.tolist()
     assert (a // b).tolist() == [p // q for p, q in zip(x, y)]
     assert (a % b).tolist() == [p % q for p, q in zip(x, y)]
     assert torch.div(a, b, rounding_mode="trunc").tolist() == [abs(p) // q * (1 if p > 0 else -1) for p, q in zip(x, y)]
-    assert [t.tolist() for t in torch.unravel_index(torch.tensor([BIG - 1]), (2, 2 ** 62))] == [[1], [2 ** 62 - 2]]
+    assert [t.tolist() for t in torch.unravel_index(torch.tensor([BIG - 1]), (2, 2**62))] == [[1], [2**62 - 2]]
 
 
 def test_float64_losses_are_computed_in_float64():
@@ -48,12 +49,22 @@ def test_half_types_round_numbers_before_they_compute(d):
     assert torch.equal(0.1 / x, (1 / x.float()).to(d) * 0.1)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: torch.abs(torch.tensor(True)), lambda: torch.tensor([1j]).lgamma(), lambda: torch.special.bessel_j0(torch.ones(2).half()),
-    lambda: F.mse_loss(torch.ones(2).long(), torch.ones(2).long()), lambda: F.max_pool2d(torch.ones(1, 2, 2) + 0j, 2),
-    lambda: F.layer_norm(torch.ones(0, 4, dtype=torch.int32), (4,)), lambda: F.conv2d(*[torch.ones(1, 1, 2, 2, dtype=torch.bool)] * 2),
-    lambda: torch.linalg.eigh(torch.ones(2, 2).half()), lambda: F.pad(torch.ones(1, 4) > 0, (1, 1), "reflect"),
-    lambda: F.max_unpool1d(torch.ones(1, 1, 2).int(), torch.zeros(1, 1, 2).long(), 2), lambda: torch.arange(3, dtype=torch.bool)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.abs(torch.tensor(True)),
+        lambda: torch.tensor([1j]).lgamma(),
+        lambda: torch.special.bessel_j0(torch.ones(2).half()),
+        lambda: F.mse_loss(torch.ones(2).long(), torch.ones(2).long()),
+        lambda: F.max_pool2d(torch.ones(1, 2, 2) + 0j, 2),
+        lambda: F.layer_norm(torch.ones(0, 4, dtype=torch.int32), (4,)),
+        lambda: F.conv2d(*[torch.ones(1, 1, 2, 2, dtype=torch.bool)] * 2),
+        lambda: torch.linalg.eigh(torch.ones(2, 2).half()),
+        lambda: F.pad(torch.ones(1, 4) > 0, (1, 1), "reflect"),
+        lambda: F.max_unpool1d(torch.ones(1, 1, 2).int(), torch.zeros(1, 1, 2).long(), 2),
+        lambda: torch.arange(3, dtype=torch.bool),
+    ],
+)
 def test_dtypes_that_pytorch_refuses(call):
     with pytest.raises(NotImplementedError, match="not implemented for '"):
         call()
@@ -63,25 +74,33 @@ def test_empty_matrices_ask_for_no_kernel():
     assert torch.linalg.eigh(torch.ones(0, 0).half()).eigenvalues.shape == (0,)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: torch.full((2,), 300, dtype=torch.uint8), lambda: torch.zeros(2, dtype=torch.int8).fill_(-129), lambda: torch.zeros(2).half().fill_(1e5),
-    lambda: torch.zeros(2, dtype=torch.int8).clamp(max=200), lambda: torch.tensor([1, 256], dtype=torch.uint8),
-    lambda: torch.zeros(2).long().masked_fill(torch.tensor([True, False]), float("nan")), lambda: torch.zeros(2, dtype=torch.int16) ** 40000,
-    lambda: F.pad(torch.zeros(2, dtype=torch.uint8), (1, 1), value=256), lambda: torch.zeros(1, dtype=torch.int32).__setitem__(0, 2 ** 31)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.full((2,), 300, dtype=torch.uint8),
+        lambda: torch.zeros(2, dtype=torch.int8).fill_(-129),
+        lambda: torch.zeros(2).half().fill_(1e5),
+        lambda: torch.zeros(2, dtype=torch.int8).clamp(max=200),
+        lambda: torch.tensor([1, 256], dtype=torch.uint8),
+        lambda: torch.zeros(2).long().masked_fill(torch.tensor([True, False]), float("nan")),
+        lambda: torch.zeros(2, dtype=torch.int16) ** 40000,
+        lambda: F.pad(torch.zeros(2, dtype=torch.uint8), (1, 1), value=256),
+        lambda: torch.zeros(1, dtype=torch.int32).__setitem__(0, 2**31),
+    ],
+)
 def test_numbers_that_do_not_fit(call):
     with pytest.raises(RuntimeError, match="cannot be converted to type .* without overflow"):
         call()
 
 
 def test_numbers_that_wrap_or_become_infinite():
-    assert torch.full((1,), -1, dtype=torch.uint8).item() == 255 and (torch.zeros(1, dtype=torch.uint8) + 2 ** 63).item() == 0
+    assert torch.full((1,), -1, dtype=torch.uint8).item() == 255 and (torch.zeros(1, dtype=torch.uint8) + 2**63).item() == 0
     x = torch.zeros(2).half()
     x[0] = torch.finfo(torch.float32).min
     assert x[0] == -float("inf")
 
 
-@pytest.mark.parametrize("norm", [lambda x, p: F.layer_norm(x, (4,), p, p), lambda x, p: F.group_norm(x, 2, p, p),
-                                  lambda x, p: F.batch_norm(x, p, p, p, p)])
+@pytest.mark.parametrize("norm", [lambda x, p: F.layer_norm(x, (4,), p, p), lambda x, p: F.group_norm(x, 2, p, p), lambda x, p: F.batch_norm(x, p, p, p, p)])
 def test_norms_share_a_dtype(norm):
     for x, p in ((torch.float64, torch.float32), (torch.float32, torch.bfloat16), (torch.float16, torch.float64)):
         with pytest.raises(RuntimeError, match="mixed dtype"):

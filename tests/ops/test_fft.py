@@ -1,4 +1,5 @@
 """Fourier transforms: inverses, layouts, errors."""
+
 import pytest
 import torch
 

@@ -1,4 +1,5 @@
 """Linear algebra: failures, layouts, names and gradients at the edge."""
+
 import pytest
 import torch
 
@@ -27,7 +28,7 @@ def test_columns_lie_in_one_piece_as_lapack_leaves_them():
 
 def test_the_determinant_of_a_singular_matrix_has_a_gradient():
     a = torch.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torch.float64, requires_grad=True)
-    g, = torch.autograd.grad(torch.linalg.det(a), a, create_graph=True)
+    (g,) = torch.autograd.grad(torch.linalg.det(a), a, create_graph=True)
     torch.testing.assert_close(g.detach(), torch.tensor([[4.0, -2.0], [-2.0, 1.0]], dtype=torch.float64))
 
 

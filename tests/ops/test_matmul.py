@@ -1,4 +1,5 @@
 """Matrix products: what the corpus of samples does not show."""
+
 from collections import Counter
 
 import pytest
@@ -57,9 +58,12 @@ def test_low_precision_is_rounded_once():
 
 def test_errors_come_before_the_kernel():
     a = torch.ones(2, 3)
-    for call, text in ((lambda: a @ a, "cannot be multiplied"), (lambda: a @ torch.ones(3, 2, dtype=torch.float64), "same dtype"),
-                       (lambda: torch.bmm(a, a), "must be a 3D tensor"),
-                       (lambda: F.linear(a, torch.ones(4, 3), torch.ones(5)), "expanded size")):
+    for call, text in (
+        (lambda: a @ a, "cannot be multiplied"),
+        (lambda: a @ torch.ones(3, 2, dtype=torch.float64), "same dtype"),
+        (lambda: torch.bmm(a, a), "must be a 3D tensor"),
+        (lambda: F.linear(a, torch.ones(4, 3), torch.ones(5)), "expanded size"),
+    ):
         with pytest.raises(RuntimeError, match=text):
             call()
     assert (a @ a.t()).eq(3).all()
@@ -77,14 +81,15 @@ def test_attention_of_a_row_with_nothing_to_see_is_zero_and_so_is_its_gradient()
 
 def test_linear_has_second_derivatives():
     x, w = torch.randn(3, 4, dtype=torch.float64, requires_grad=True), torch.randn(2, 4, dtype=torch.float64, requires_grad=True)
-    g, = torch.autograd.grad(F.linear(x, w).pow(3).sum(), w, create_graph=True)
-    second, = torch.autograd.grad(g.sum(), x)
+    (g,) = torch.autograd.grad(F.linear(x, w).pow(3).sum(), w, create_graph=True)
+    (second,) = torch.autograd.grad(g.sum(), x)
     h = 1e-6
     step = torch.zeros_like(x)
     step[1, 2] = h
 
     def first(x):
         return torch.autograd.grad(F.linear(x, w).pow(3).sum(), w)[0].sum()
+
     torch.testing.assert_close(second[1, 2], ((first(x + step) - first(x - step)) / (2 * h)).detach(), rtol=1e-6, atol=1e-6)
 
 

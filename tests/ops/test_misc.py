@@ -1,4 +1,5 @@
 """Small methods, and torch.ops by names that only the dispatcher has."""
+
 import pytest
 import torch
 

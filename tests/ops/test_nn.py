@@ -1,4 +1,5 @@
 """Networks' functions: what the corpus does not hold."""
+
 import math
 
 import pytest
@@ -58,7 +59,7 @@ def test_convolution_differentiates_twice_with_output_padding_beyond_the_stride(
     y = F.conv_transpose1d(x, w, output_padding=1, dilation=2)
     gx, gw = torch.autograd.grad(y.square().sum(), (x, w), create_graph=True)
     assert gx.shape == x.shape and gw.shape == w.shape
-    ggx, = torch.autograd.grad(gx.sum() + gw.sum(), x)
+    (ggx,) = torch.autograd.grad(gx.sum() + gw.sum(), x)
     step = 1e-6
     moved = []
     for sign in (1, -1):
@@ -74,8 +75,12 @@ def test_second_derivatives_of_fused_norms():
     """create_graph takes the formula; both ways agree."""
     x, w = torch.randn(4, 6, dtype=torch.float64, requires_grad=True), torch.randn(6, dtype=torch.float64, requires_grad=True)
     g = torch.randn(4, 6, dtype=torch.float64)
-    for f in (lambda: F.layer_norm(x, (6,), w), lambda: F.rms_norm(x, (6,), w), lambda: F.group_norm(x, 2, w),
-              lambda: F.batch_norm(x, None, None, w, None, True)):
+    for f in (
+        lambda: F.layer_norm(x, (6,), w),
+        lambda: F.rms_norm(x, (6,), w),
+        lambda: F.group_norm(x, 2, w),
+        lambda: F.batch_norm(x, None, None, w, None, True),
+    ):
         for a, b in zip(torch.autograd.grad(f(), (x, w), g), torch.autograd.grad(f(), (x, w), g, create_graph=True)):
             assert not a.requires_grad and b.requires_grad
             torch.testing.assert_close(a, b.detach())

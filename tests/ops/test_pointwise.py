@@ -1,4 +1,5 @@
 """Elementwise operators: what no sample of the corpus shows."""
+
 import math
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_wrapped_numbers_and_zero_dimensional_tensors_do_not_widen():
     assert (i + 2).dtype is torch.int16 and (i * 1.5).dtype is torch.float32
     assert (h * torch.tensor(2.0, dtype=torch.float64)).dtype is torch.float16
     assert torch.where(i > 0, h, 2.0).dtype is torch.float16 and torch.where(i > 0, i, 1.5).dtype is torch.float32
-    assert torch.add(2, 3).item() == 5 and (2 ** i).dtype is torch.int16 and (7 // i).dtype is torch.int16
+    assert torch.add(2, 3).item() == 5 and (2**i).dtype is torch.int16 and (7 // i).dtype is torch.int16
 
 
 def test_in_place_saves_the_value_before():
@@ -94,8 +95,15 @@ def test_attention_lies_in_memory_as_its_query():
 def test_numpy_numbers_are_python_numbers(number):
     python = complex(number) if isinstance(number, complex) else int(number) if isinstance(number, np.integer) else float(number.real)
     for x in (torch.arange(1.0, 4.0), torch.arange(1, 4)):
-        for f in (lambda x, n: n * x, lambda x, n: x - n, lambda x, n: n / x, lambda x, n: x == n, lambda x, n: torch.where(x > 1, x, n),
-                  lambda x, n: torch.full((2,), n), lambda x, n: x.pow(n)):
+        for f in (
+            lambda x, n: n * x,
+            lambda x, n: x - n,
+            lambda x, n: n / x,
+            lambda x, n: x == n,
+            lambda x, n: torch.where(x > 1, x, n),
+            lambda x, n: torch.full((2,), n),
+            lambda x, n: x.pow(n),
+        ):
             got, expected = f(x, number), f(x, python)
             assert got.dtype is expected.dtype and torch.equal(got, expected)
 
@@ -137,8 +145,17 @@ def test_none_is_no_number(operator):
 def test_python_classes_are_dtypes():
     for name, d in ((int, torch.int64), (float, torch.float64), (bool, torch.bool), (complex, torch.complex128)):
         x = torch.ones(8)
-        for t in (torch.tensor([1], dtype=name), torch.as_tensor([1], dtype=name), torch.asarray([1], dtype=name), x.new_tensor([1], dtype=name),
-                  torch.frombuffer(bytearray(16), dtype=name), torch.scalar_tensor(1, dtype=name), x.to(name), x.view(name), torch.zeros(2, dtype=name)):
+        for t in (
+            torch.tensor([1], dtype=name),
+            torch.as_tensor([1], dtype=name),
+            torch.asarray([1], dtype=name),
+            x.new_tensor([1], dtype=name),
+            torch.frombuffer(bytearray(16), dtype=name),
+            torch.scalar_tensor(1, dtype=name),
+            x.to(name),
+            x.view(name),
+            torch.zeros(2, dtype=name),
+        ):
             assert t.dtype is d
         assert torch.promote_types(name, torch.uint8) is torch.promote_types(d, torch.uint8)
         with pytest.raises(ValueError, match="invalid type"):

@@ -1,4 +1,5 @@
 """Random numbers: PyTorch 2.13's own, as it prints them, and the state of the generator around them."""
+
 import pytest
 import torch
 import torch.nn.functional as F

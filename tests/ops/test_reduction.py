@@ -1,4 +1,5 @@
 """What the corpus of single operators does not ask of reductions, scans and sorts."""
+
 import math
 
 import pytest
@@ -7,7 +8,7 @@ from torch.autograd import grad
 
 
 def test_integers_are_summed_exactly_and_small_ones_as_int64():
-    big = 2 ** 53 + 1
+    big = 2**53 + 1
     assert torch.tensor([big, 2]).sum().item() == big + 2
     assert torch.full((1001,), big).sum().item() == 1001 * big
     assert torch.tensor([100, 100], dtype=torch.int8).sum().item() == 200
@@ -47,10 +48,10 @@ def test_prod_differentiates_twice_through_zeros(zeros):
     x = torch.tensor([2.0, 3.0, 4.0], dtype=torch.float64)
     x[:zeros] = 0
     x.requires_grad_()
-    g, = grad(x.prod(), x, create_graph=True)
+    (g,) = grad(x.prod(), x, create_graph=True)
     rest = [math.prod(v for j, v in enumerate(x.tolist()) if j != i) for i in range(3)]
     assert g.tolist() == rest
-    h, = grad(g.sum(), x)
+    (h,) = grad(g.sum(), x)
     pairs = [sum(math.prod(v for j, v in enumerate(x.tolist()) if j not in (i, k)) for k in range(3) if k != i) for i in range(3)]
     assert h.tolist() == pairs
 
@@ -101,8 +102,20 @@ def test_results_that_depend_on_values_say_so_on_meta():
 
 def test_results_over_one_number_are_not_its_memory():
     x = torch.tensor(3.0)
-    for r in (x.cumsum(0), x.cumprod(0), x.cummax(0)[0], x.max(0)[0], x.median(0)[0], x.mode(0)[0], x.kthvalue(1, 0)[0], x.topk(1)[0], x.sort()[0],
-              x.flip(()), x.index_select(0, torch.tensor([0])), torch.nn.functional.interpolate(x.expand(1, 1, 2), 2)):
+    for r in (
+        x.cumsum(0),
+        x.cumprod(0),
+        x.cummax(0)[0],
+        x.max(0)[0],
+        x.median(0)[0],
+        x.mode(0)[0],
+        x.kthvalue(1, 0)[0],
+        x.topk(1)[0],
+        x.sort()[0],
+        x.flip(()),
+        x.index_select(0, torch.tensor([0])),
+        torch.nn.functional.interpolate(x.expand(1, 1, 2), 2),
+    ):
         r.zero_()
         assert x == 3
 

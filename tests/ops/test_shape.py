@@ -1,4 +1,5 @@
 """What the corpus of single operators does not ask of joining, copying and scattering."""
+
 import pytest
 import torch
 

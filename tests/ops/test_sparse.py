@@ -1,4 +1,5 @@
 """Sparse COO tensors: what the corpus does not reach."""
+
 import io
 
 import pytest
@@ -19,8 +20,10 @@ def test_parts():
         s.indices()
     c = s.coalesce()
     assert c.indices().tolist() == [[0, 1, 1], [2, 0, 2]] and c.values().tolist() == [4, 4, 5] and torch.equal(s.to_dense(), DENSE)
-    assert repr(c) == ("tensor(indices=tensor([[0, 1, 1],\n                       [2, 0, 2]]),\n       values=tensor([4., 4., 5.]),\n"
-                       "       size=(2, 3), nnz=3, layout=torch.sparse_coo)")
+    assert repr(c) == (
+        "tensor(indices=tensor([[0, 1, 1],\n                       [2, 0, 2]]),\n       values=tensor([4., 4., 5.]),\n"
+        "       size=(2, 3), nnz=3, layout=torch.sparse_coo)"
+    )
     assert torch.equal(DENSE.to_sparse().to_dense(), DENSE) and torch.equal(DENSE.to_sparse(1).to_dense(), DENSE)
 
 
@@ -34,8 +37,14 @@ def test_arithmetic_and_gradients():
     torch.sparse.mm(leaf, torch.ones(3, 1)).sum().backward()
     assert leaf.grad.is_sparse and leaf.grad.to_dense().tolist() == [[0, 0, 2], [1, 0, 1]]
     a, b = example(), torch.sparse_coo_tensor([[0, 1], [2, 1]], [2.0, 3.0], (2, 3))
-    for got, want in ((a + b, DENSE + b.to_dense()), (a - b, DENSE - b.to_dense()), (a * b, DENSE * b.to_dense()), (DENSE * a, DENSE**2),
-                      (a.t(), DENSE.t()), (a.sqrt(), DENSE.sqrt())):
+    for got, want in (
+        (a + b, DENSE + b.to_dense()),
+        (a - b, DENSE - b.to_dense()),
+        (a * b, DENSE * b.to_dense()),
+        (DENSE * a, DENSE**2),
+        (a.t(), DENSE.t()),
+        (a.sqrt(), DENSE.sqrt()),
+    ):
         assert torch.equal(got.to_dense(), want)
     assert torch.equal(DENSE + a, 2 * DENSE) and a.sum() == DENSE.sum() and torch.equal(torch.sparse.sum(a, 0).to_dense(), DENSE.sum(0))
 

@@ -7,6 +7,7 @@ Not here, because nothing reproducible can be compared: uninitialised memory (ma
 NLLLoss at ignored targets), what ends the process or fails late (LayerNormExt without weight, MaskedScatter with too short a source),
 indices out of range, MindSpore's own gradients, and errors below PyTorch's tolerance (LinSpace, Svd, LayerNormGrad, float32 in LogSoftmax).
 """
+
 import importlib.util
 import re
 from collections import Counter, namedtuple
@@ -299,6 +300,12 @@ def test_every_entry_of_the_probe_has_a_case():
 def test_no_operator_is_handed_to_a_kernel_that_is_wrong():
     wrong = {(c.primitive.partition("{")[0].removeprefix("L."), table.CODES[c.code]) for c in PROBED_CASES + FURTHER_CASES if "#" not in c.flags}
     operators = {o for space in (*REGISTRY.values(), _TENSOR_ONLY) for group in space.values() for o in group if o.fn is None}
-    handed = {(o.full, k.primitive, d) for o in operators for k in table.kernels(o) if k.kind in ("pyboost", "legacy") and k.fn is None
-              for d in k.dtypes if (k.primitive, d) in wrong and not (d in dtypes.OPMATH and o.options.get("opmath", True))}
+    handed = {
+        (o.full, k.primitive, d)
+        for o in operators
+        for k in table.kernels(o)
+        if k.kind in ("pyboost", "legacy") and k.fn is None
+        for d in k.dtypes
+        if (k.primitive, d) in wrong and not (d in dtypes.OPMATH and o.options.get("opmath", True))
+    }
     assert not handed

@@ -1,8 +1,9 @@
 """Samples of an operator, taken from PyTorch's own OpInfos, and what they give: forward, gradients, in-place, out=, on meta.
 
-    samples(name, folder)  in the real torch: the samples as plain data, each with what the real torch gives for it
-    run(torch, sample)     the same for either torch; each result is plain data
+samples(name, folder)  in the real torch: the samples as plain data, each with what the real torch gives for it
+run(torch, sample)     the same for either torch; each result is plain data
 """
+
 import random
 from itertools import islice
 
@@ -125,8 +126,13 @@ def run(torch, sample, plain, meta=False):
         return [("tensor", str(t.dtype), tuple(t.shape), tuple(t.stride()), None, None) for t in tensors(torch, f(*args, **kwargs))]
 
     results = {}
-    for kind, function, wanted in (("forward", forward, True), ("gradients", gradients, sample["gradients"]), ("inplace", inplace, sample["inplace"]),
-                                   ("out", into, out), ("meta", on_meta, meta)):
+    for kind, function, wanted in (
+        ("forward", forward, True),
+        ("gradients", gradients, sample["gradients"]),
+        ("inplace", inplace, sample["inplace"]),
+        ("out", into, out),
+        ("meta", on_meta, meta),
+    ):
         if wanted:
             torch.manual_seed(0)
             results[kind] = attempt(function)
@@ -139,8 +145,11 @@ def infos(name):
     from torch.testing._internal.common_methods_invocations import op_db
 
     last = name.split(".")[-1]
-    return ([o for o in op_db if o.name == name] or [o for o in op_db if name in [a.name for a in o.aliases]]
-            or [o for o in op_db if o.name.split(".")[-1] == last and not o.name.startswith(("_", "masked.", "sparse."))])
+    return (
+        [o for o in op_db if o.name == name]
+        or [o for o in op_db if name in [a.name for a in o.aliases]]
+        or [o for o in op_db if o.name.split(".")[-1] == last and not o.name.startswith(("_", "masked.", "sparse."))]
+    )
 
 
 def chosen(info, dtype, requires_grad, pick):
@@ -177,9 +186,13 @@ def samples(name, folder):
                 except TypeError:
                     continue  # a function, a sparse tensor
                 inplace = info.inplace_variant is not None and not s.broadcasts_input and isinstance(s.input, torch.Tensor) and alone(s.input)
-                sample |= {"label": f"{info.variant_test_name} {dtype} {s.input if not isinstance(s.input, torch.Tensor) else tuple(s.input.shape)} "
-                                    f"{[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in s.args]} {s.kwargs}"[:300],
-                           "gradients": requires_grad, "inplace": inplace, "out": 0}
+                sample |= {
+                    "label": f"{info.variant_test_name} {dtype} {s.input if not isinstance(s.input, torch.Tensor) else tuple(s.input.shape)} "
+                    f"{[tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in s.args]} {s.kwargs}"[:300],
+                    "gradients": requires_grad,
+                    "inplace": inplace,
+                    "out": 0,
+                }
                 if info.supports_out and dtype is torch.float32:
                     sample["out"] = len(list(tensors(torch, attempt(lambda: info.op(*args, **s.kwargs)))))
                 gives = run(torch, sample, plain)

@@ -10,8 +10,14 @@ import pytest
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("cases_*.py"))
-TOLERANCE = {"torch.float32": (1.3e-6, 1e-5), "torch.float64": (1e-7, 1e-7), "torch.float16": (1e-3, 1e-5), "torch.bfloat16": (1.6e-2, 1e-5),
-             "torch.complex64": (1.3e-6, 1e-5), "torch.complex128": (1e-7, 1e-7)}
+TOLERANCE = {
+    "torch.float32": (1.3e-6, 1e-5),
+    "torch.float64": (1e-7, 1e-7),
+    "torch.float16": (1e-3, 1e-5),
+    "torch.bfloat16": (1.6e-2, 1e-5),
+    "torch.complex64": (1.3e-6, 1e-5),
+    "torch.complex128": (1e-7, 1e-7),
+}
 
 
 def cases():

@@ -1,4 +1,5 @@
 """Every public operator gives on samples of PyTorch's own OpInfos what the real torch gives: values, dtypes, shapes, strides, errors."""
+
 import numpy as np
 import pytest
 import samples
@@ -11,16 +12,28 @@ from mindtorch_proxy.runtime.op import REGISTRY
 METHODS = """T H mT mH __getitem__ __radd__ __rand__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rsub__ __rxor__ atleast_1d atleast_2d atleast_3d bfloat16
  bool byte cdouble cfloat char contiguous double expand expand_as float half int item long new_empty new_empty_strided new_full new_ones new_zeros repeat
  reshape_as scalar_tensor short sum_to_size to unfold view view_as""".split()
-NAMES = sorted({*METHODS, *(n if space == "torch" else f"{space}.{n}" for space, names in REGISTRY.items() if not space.startswith("_") for n in names
-                            if not n.startswith("_"))})
+NAMES = sorted(
+    {
+        *METHODS,
+        *(n if space == "torch" else f"{space}.{n}" for space, names in REGISTRY.items() if not space.startswith("_") for n in names if not n.startswith("_")),
+    }
+)
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}  # memory as it was found
 TIES = {"kthvalue", "topk", "mode", "median", "nanmedian"}  # of equal values any position
 # eigenvectors have a sign or a phase, bases of a space are many
 FREE = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "pca_lowrank", "svd_lowrank", "lobpcg", "geqrf", "linalg.lstsq"}
 # what PyTorch itself gets wrong: out= stays unwritten or gets what lay in memory, a derivative raises, constants are read as another dtype,
 # the gradient at NaN is another for the last few elements than for those before them
-BROKEN = {"fft.ihfft2": "out", "fft.ihfftn": "out", "native_batch_norm": "out", "narrow_copy": "gradients", "vander": "gradients",
-          "matrix_exp": "float16", "linalg.matrix_exp": "float16", "nn.functional.hardshrink": "gradients"}
+BROKEN = {
+    "fft.ihfft2": "out",
+    "fft.ihfftn": "out",
+    "native_batch_norm": "out",
+    "narrow_copy": "gradients",
+    "vander": "gradients",
+    "matrix_exp": "float16",
+    "linalg.matrix_exp": "float16",
+    "nn.functional.hardshrink": "gradients",
+}
 
 
 def tidy(x, values=True, strides=True):

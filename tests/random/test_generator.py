@@ -2,6 +2,7 @@
 
 Needs the oracle: MINDTORCH_ORACLE_PYTHON names a Python with real PyTorch.
 """
+
 import os
 import pickle
 import subprocess
@@ -16,16 +17,17 @@ from mindtorch_proxy.runtime.mt19937 import MT19937
 
 ORACLE = os.environ.get("MINDTORCH_ORACLE_PYTHON", "")
 N = (0, 1, 3, 15, 16, 17, 24, 31, 100, 1000, 70001)
-NP = {n: np.dtype(n) for n in ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64",
-                               "bool")}
+NP = {n: np.dtype(n) for n in ("float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64", "bool")}
 NP["bfloat16"] = np.dtype(ml_dtypes.bfloat16)
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 def cases():
     """(exact?, PyTorch expression, ours). `t(n, dtype)` is an empty tensor there."""
+
     def fill(exact, n, d, method, ours, *args):
         yield exact, f"t({n}, '{d}').{method}{tuple(args)}", (ours, n, d, *args)
+
     for n in N:
         for d in FLOATS:
             yield from fill(True, n, d, "uniform_", "uniform")
@@ -34,11 +36,11 @@ def cases():
             yield from fill(False, n, d, "normal_", "normal", 0.1, 0.02)
             yield from fill(True, n, d, "bernoulli_", "bernoulli", 0.3)
     for d in FLOATS:
-        for lo, hi in ((5, 7.7), (-1e3, 3.), (0., 1e-20), (1e4, 1e4 + 1), (2., 2.), (0, 3)):
+        for lo, hi in ((5, 7.7), (-1e3, 3.0), (0.0, 1e-20), (1e4, 1e4 + 1), (2.0, 2.0), (0, 3)):
             yield from fill(True, 1000, d, "uniform_", "uniform", lo, hi)
-        for mean, std in ((0., 0.02), (3., 1.), (-1e3, 7.3), (0., 0.)):
+        for mean, std in ((0.0, 0.02), (3.0, 1.0), (-1e3, 7.3), (0.0, 0.0)):
             yield from fill(False, 1000, d, "normal_", "normal", mean, std)
-        yield False, f"t(2000, '{d}').view(50, 40)[:, ::2].normal_().reshape(-1)", ("normal", 1000, d, 0., 1., False)
+        yield False, f"t(2000, '{d}').view(50, 40)[:, ::2].normal_().reshape(-1)", ("normal", 1000, d, 0.0, 1.0, False)
         yield from fill(False, 1000, d, "exponential_", "exponential")
         yield from fill(False, 1000, d, "exponential_", "exponential", 0.37)
         yield from fill(False, 999, d, "log_normal_", "log_normal")
@@ -51,8 +53,8 @@ def cases():
         yield True, f"torch.multinomial(torch.arange(1., 51).to(dt('{d}')), 50)", ("multinomial", d, (50,), 50)
         yield True, f"torch.multinomial(torch.arange(1., 61).to(dt('{d}')).view(3, 20), 1)", ("multinomial", d, (3, 20), 1)
         yield False, f"torch._standard_gamma(steps(0, 5, '{d}'))", ("standard_gamma", d, 0, 5)
-        yield False, f"torch._sample_dirichlet(steps(.01, 5, '{d}').view(20, 20))", ("dirichlet", d, .01, 5)
-        for n in (3., 40., 1e4):
+        yield False, f"torch._sample_dirichlet(steps(.01, 5, '{d}').view(20, 20))", ("dirichlet", d, 0.01, 5)
+        for n in (3.0, 40.0, 1e4):
             yield True, f"torch.binomial(torch.full((400,), {n}, dtype=dt('{d}')), steps(0, 1, '{d}'))", ("binomial", d, n)
     for d in FLOATS:
         for top in (4, 50):
@@ -67,12 +69,24 @@ def cases():
             yield from fill(True, 70001, d, "random_", "random_from_to", 3, 100)
         if d != "uint64":
             yield from fill(True, 1001, d, "random_", "random_from_to", 1, None)
-    for d, lo, hi in (("int64", -5, 2**40), ("int64", 0, 2**28), ("int64", 0, 2**28 - 1), ("int64", -2**63, 2**63 - 1),
-                      ("int64", -2**63, None),
-                      ("int64", 7, None), ("int32", -2**31, 2**31 - 1), ("float64", -2**63, None), ("float32", -2**63, None),
-                      ("float32", 0, 2**30), ("float64", 0, 2**60), ("bfloat16", 0, 3000), ("float16", -2000, 65504),
-                      ("float32", -2**31, 2**31),
-                      ("int8", -128, 127), ("bfloat16", -2**63, None)):
+    for d, lo, hi in (
+        ("int64", -5, 2**40),
+        ("int64", 0, 2**28),
+        ("int64", 0, 2**28 - 1),
+        ("int64", -(2**63), 2**63 - 1),
+        ("int64", -(2**63), None),
+        ("int64", 7, None),
+        ("int32", -(2**31), 2**31 - 1),
+        ("float64", -(2**63), None),
+        ("float32", -(2**63), None),
+        ("float32", 0, 2**30),
+        ("float64", 0, 2**60),
+        ("bfloat16", 0, 3000),
+        ("float16", -2000, 65504),
+        ("float32", -(2**31), 2**31),
+        ("int8", -128, 127),
+        ("bfloat16", -(2**63), None),
+    ):
         yield from fill(True, 1001, d, "random_", "random_from_to", lo, hi)
     for n in (0, 1, 2, 10, 255, 256, 257, 2000, 100003):
         for d in ("int64", "int32", "float32", "bfloat16"):
@@ -186,21 +200,24 @@ def test_seeds():
     assert gen.seed() == gen.initial_seed()
 
 
-@pytest.mark.parametrize("call, error, text", [
-    (lambda: G.uniform(None, 3, NP["float32"], 3, 1), RuntimeError, r"found from=3 > to=1"),
-    (lambda: G.uniform(None, 3, NP["float16"], 0, 1e6), RuntimeError, "to is out of bounds for c10::Half"),
-    (lambda: G.uniform(None, 3, NP["int32"]), NotImplementedError, "\"check_uniform_bounds\" not implemented for 'Int'"),
-    (lambda: G.normal(None, 0, NP["float32"], 0, -1), RuntimeError, "found std -1"),
-    (lambda: G.random_from_to(None, 3, NP["float32"], 5, 5), RuntimeError, "from=5 >= to=5"),
-    (lambda: G.random_from_to(None, 3, NP["int8"], 0, 1000), RuntimeError, "to - 1 is out of bounds for signed char"),
-    (lambda: G.random_from_to(None, 3, NP["float16"], 0, 70000), RuntimeError, "to - 1 is out of bounds for c10::Half"),
-    (lambda: G.random_(None, 3, NP["uint16"]), NotImplementedError, "'UInt16'"),
-    (lambda: G.bernoulli(None, 3, NP["float32"], 1.5), RuntimeError, "p=1.5"),
-    (lambda: G.multinomial(None, np.array([1., -1]), 1), RuntimeError, "element < 0"),
-    (lambda: G.multinomial(None, np.array([0., 0]), 1, True), RuntimeError, "sum of probabilities <= 0"),
-    (lambda: G.randperm(None, 300, NP["uint8"]), RuntimeError, "uint8_t without overflow"),
-    (lambda: G.poisson(None, np.array([-1.])), RuntimeError, "non-negative"),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda: G.uniform(None, 3, NP["float32"], 3, 1), RuntimeError, r"found from=3 > to=1"),
+        (lambda: G.uniform(None, 3, NP["float16"], 0, 1e6), RuntimeError, "to is out of bounds for c10::Half"),
+        (lambda: G.uniform(None, 3, NP["int32"]), NotImplementedError, "\"check_uniform_bounds\" not implemented for 'Int'"),
+        (lambda: G.normal(None, 0, NP["float32"], 0, -1), RuntimeError, "found std -1"),
+        (lambda: G.random_from_to(None, 3, NP["float32"], 5, 5), RuntimeError, "from=5 >= to=5"),
+        (lambda: G.random_from_to(None, 3, NP["int8"], 0, 1000), RuntimeError, "to - 1 is out of bounds for signed char"),
+        (lambda: G.random_from_to(None, 3, NP["float16"], 0, 70000), RuntimeError, "to - 1 is out of bounds for c10::Half"),
+        (lambda: G.random_(None, 3, NP["uint16"]), NotImplementedError, "'UInt16'"),
+        (lambda: G.bernoulli(None, 3, NP["float32"], 1.5), RuntimeError, "p=1.5"),
+        (lambda: G.multinomial(None, np.array([1.0, -1]), 1), RuntimeError, "element < 0"),
+        (lambda: G.multinomial(None, np.array([0.0, 0]), 1, True), RuntimeError, "sum of probabilities <= 0"),
+        (lambda: G.randperm(None, 300, NP["uint8"]), RuntimeError, "uint8_t without overflow"),
+        (lambda: G.poisson(None, np.array([-1.0])), RuntimeError, "non-negative"),
+    ],
+)
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()

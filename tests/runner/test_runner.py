@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 RUNNER = Path(__file__).resolve().parents[2] / "run_test_v2.py"
-TESTS = '''
+TESTS = """
 import ctypes, os, signal, time, unittest
 import pytest
 
@@ -45,13 +45,23 @@ def test_teardown(broken): pass
 def test_known_to_pytest(): assert 0
 @pytest.mark.parametrize("x", [1, 2])
 def test_parametrised(x): pass
-'''
+"""
 EXPECTED = {
-    "BadTest::test_1_good": "passed", "BadTest::test_2_crash": "crash", "BadTest::test_3_value": "wrong value",
-    "BadTest::test_4_hang": "time-out", "BadTest::test_5_slow": "time-out", "BadTest::test_6_skipped": "skipped",
-    "BadTest::test_7_api": "missing API", "BadTest::test_8_dtype": "dtype", "BadTest::test_9_device": "device",
-    "BadTest::test_exit": "crash", "BadTest::test_good_at_the_end": "passed", "test_teardown": "other", "test_known_to_pytest": "skipped",
-    "test_parametrised[1]": "passed", "test_parametrised[2]": "passed",
+    "BadTest::test_1_good": "passed",
+    "BadTest::test_2_crash": "crash",
+    "BadTest::test_3_value": "wrong value",
+    "BadTest::test_4_hang": "time-out",
+    "BadTest::test_5_slow": "time-out",
+    "BadTest::test_6_skipped": "skipped",
+    "BadTest::test_7_api": "missing API",
+    "BadTest::test_8_dtype": "dtype",
+    "BadTest::test_9_device": "device",
+    "BadTest::test_exit": "crash",
+    "BadTest::test_good_at_the_end": "passed",
+    "test_teardown": "other",
+    "test_known_to_pytest": "skipped",
+    "test_parametrised[1]": "passed",
+    "test_parametrised[2]": "passed",
 }
 
 
@@ -96,8 +106,12 @@ def test_each_failure_costs_itself_alone(checkout, tmp_path):
 def test_junit_names_are_pytests_own(checkout, tmp_path):
     file = checkout / "tests/models/good/test_good.py"
     run(file, "--junitxml", tmp_path / "ours.xml")
-    subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "mindtorch_proxy", f"--rootdir={checkout}", file,
-                    f"--junitxml={tmp_path}/pytests.xml"], env={"HF_HUB_OFFLINE": "1"}, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "mindtorch_proxy", f"--rootdir={checkout}", file, f"--junitxml={tmp_path}/pytests.xml"],
+        env={"HF_HUB_OFFLINE": "1"},
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
 
     def names(path):
         return [(case.get("classname"), case.get("name")) for case in ET.parse(path).iter("testcase")]
@@ -107,8 +121,9 @@ def test_junit_names_are_pytests_own(checkout, tmp_path):
 
 @pytest.mark.slow
 def test_pauses_between_tests_are_counted_one_by_one(checkout):
-    (checkout / "tests/conftest.py").write_text("import pytest, time\n@pytest.hookimpl(hookwrapper=True, tryfirst=True)\n"
-                                                "def pytest_runtest_protocol():\n    yield\n    time.sleep(4)\n")
+    (checkout / "tests/conftest.py").write_text(
+        "import pytest, time\n@pytest.hookimpl(hookwrapper=True, tryfirst=True)\ndef pytest_runtest_protocol():\n    yield\n    time.sleep(4)\n"
+    )
     (checkout / "tests/models/good/test_many.py").write_text("def test_1(): pass\ndef test_2(): pass\ndef test_3(): pass\ndef test_4(): pass\n")
     assert "4 passed, 0 failed, 0 skipped" in run(checkout / "tests/models/good/test_many.py", "--test-timeout", 1)
 
@@ -176,10 +191,14 @@ def test_report_of_kernels_is_merged(checkout, tmp_path):
 def test_an_interrupted_run_keeps_its_results_and_leaves_no_process(checkout, tmp_path, number):
     pid = tmp_path / "pid"
     (checkout / "tests/models/good/test_long.py").write_text(
-        f"import os, time\ndef test_a(): pass\ndef test_b():\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n    time.sleep(90)\n")
-    process = subprocess.Popen([sys.executable, RUNNER, checkout / "tests/models/good/test_long.py", "--json", tmp_path / "r.json"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # what runs in the background of a shell ignores it
+        f"import os, time\ndef test_a(): pass\ndef test_b():\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n    time.sleep(90)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, RUNNER, checkout / "tests/models/good/test_long.py", "--json", tmp_path / "r.json"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # what runs in the background of a shell ignores it
     while not (pid.exists() and pid.read_text()):
         assert process.poll() is None
         time.sleep(0.1)

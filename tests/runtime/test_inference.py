@@ -1,4 +1,5 @@
 """Tensors made in inference mode."""
+
 import threading
 
 import pytest
@@ -30,8 +31,17 @@ def test_errors():
     with torch.inference_mode():
         made = torch.ones(2)
     weight = torch.ones(2, requires_grad=True)
-    changes = (lambda: made.add_(1), lambda: made.zero_(), lambda: made.copy_(weight.detach()), lambda: made.__setitem__(0, 1.0), lambda: made.view(2).mul_(2),
-               lambda: torch.neg(made, out=made), lambda: made.resize_(1), lambda: made.unsqueeze_(0), lambda: made.normal_())
+    changes = (
+        lambda: made.add_(1),
+        lambda: made.zero_(),
+        lambda: made.copy_(weight.detach()),
+        lambda: made.__setitem__(0, 1.0),
+        lambda: made.view(2).mul_(2),
+        lambda: torch.neg(made, out=made),
+        lambda: made.resize_(1),
+        lambda: made.unsqueeze_(0),
+        lambda: made.normal_(),
+    )
     for change in changes:
         with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
             change()

@@ -1,4 +1,5 @@
 """Memory stays bounded: the short form of tools/long_run.py."""
+
 import importlib.util
 from pathlib import Path
 

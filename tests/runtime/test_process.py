@@ -21,6 +21,7 @@ def test_threads_compute_at_once():
             results.append((seed, (a @ a)[0, 0].item()))
         except BaseException as e:
             errors.append(e)
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(1, 5)]
     for t in threads:
         t.start()
@@ -68,6 +69,7 @@ def _resident():
 @pytest.mark.slow
 def test_training_loop_keeps_its_memory():
     from mindtorch_proxy.runtime import pyboost
+
     if tuple(map(int, pyboost.version().split(".")[:2])) >= (2, 8):
         pytest.skip("MindSpore 2.8 to 2.10 lose memory at every call of many CPU primitives")
     w = torch.rand(16, 16, requires_grad=True)
@@ -77,6 +79,7 @@ def test_training_loop_keeps_its_memory():
         with torch.no_grad():
             w.sub_(w.grad, alpha=0.01)
         w.grad = None
+
     for _ in range(300):
         step()
     before = _resident()
@@ -88,6 +91,7 @@ def test_training_loop_keeps_its_memory():
 def test_graph_is_freed_without_the_collector():
     import gc
     import weakref
+
     gc.disable()
     try:
         x = torch.ones(3, requires_grad=True)

@@ -64,8 +64,14 @@ def test_storages_copy_a_buffer():
     assert torch.ByteTensor(storage).tolist() == [9, 3, 4] and buffer[2] == 2
     assert torch.ShortStorage.from_buffer(buffer, "big", 2, 3).tolist() == [0x0304, 0x0506]
     assert torch.BoolStorage.from_buffer(b"\0\2", "native").tolist() == [False, True]
-    for error, args in [(RuntimeError, (buffer,)), (ValueError, (buffer, "middle")), (ValueError, (buffer, "native", -1, 3)),
-                        (ValueError, (buffer, "native", 9)), (ValueError, (buffer, "native", 1, 9)), (TypeError, (3, "native"))]:
+    for error, args in [
+        (RuntimeError, (buffer,)),
+        (ValueError, (buffer, "middle")),
+        (ValueError, (buffer, "native", -1, 3)),
+        (ValueError, (buffer, "native", 9)),
+        (ValueError, (buffer, "native", 1, 9)),
+        (TypeError, (3, "native")),
+    ]:
         with pytest.raises(error):
             torch.ShortStorage.from_buffer(*args)
 
@@ -87,6 +93,7 @@ def test_meta_tensors_have_no_memory():
 def test_subclass_results_take_the_subclass_and_parameter_results_do_not():
     class Mine(torch.Tensor):
         pass
+
     t = torch.ones(2).as_subclass(Mine)
     assert type(t + 1) is Mine and type(t.exp()) is Mine
     assert type(torch.nn.Parameter(torch.ones(2)) + 1) is torch.Tensor
@@ -100,6 +107,7 @@ def test_torch_function_sees_every_call():
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             calls.append(func.__name__)
             return 42
+
     assert torch.add(Logged(), 1) == 42 and torch.cat([torch.ones(1), Logged()]) == 42
     assert calls == ["add", "cat"]
 

@@ -1,4 +1,5 @@
 """Objects that both libraries save and load, and what must come out. Runs under either torch."""
+
 import collections
 import io
 import pickle
@@ -6,14 +7,24 @@ import sys
 
 import torch
 
-shared = torch.arange(12.)
+shared = torch.arange(12.0)
 OBJECTS = {
-    "numbers": lambda: {"i": 1, "big": 2**100, "neg": -3, "f": 1.5, "s": "ü", "none": None, "t": (1, [2, {"x": True}]),
-                        "c": 1 + 2j, "b": b"ab\xff",
-                        "set": {1, 2}, "bytearray": bytearray(b"xyz"), "counter": collections.Counter("aab")},
+    "numbers": lambda: {
+        "i": 1,
+        "big": 2**100,
+        "neg": -3,
+        "f": 1.5,
+        "s": "ü",
+        "none": None,
+        "t": (1, [2, {"x": True}]),
+        "c": 1 + 2j,
+        "b": b"ab\xff",
+        "set": {1, 2},
+        "bytearray": bytearray(b"xyz"),
+        "counter": collections.Counter("aab"),
+    },
     "torch_things": lambda: [torch.float32, torch.bfloat16, torch.strided, torch.Size([1, 2]), torch.device("cpu"), torch.device("cuda:1")],
-    "views": lambda: {"base": shared, "row": shared.view(3, 4)[1], "t": shared.view(3, 4).t(), "step": shared[1::3],
-                      "expand": shared[:1].expand(4)},
+    "views": lambda: {"base": shared, "row": shared.view(3, 4)[1], "t": shared.view(3, 4).t(), "step": shared[1::3], "expand": shared[:1].expand(4)},
     "tied": lambda: collections.OrderedDict((k, shared) for k in "ab"),
     "empty": lambda: [torch.empty(0), torch.empty(2, 0, 3), torch.tensor(5), torch.empty(0, dtype=torch.int16)],
     "grad": lambda: torch.ones(3, requires_grad=True),
@@ -22,13 +33,14 @@ OBJECTS = {
     "storage": lambda: torch.arange(5, dtype=torch.uint8).untyped_storage(),
     "typed": lambda: torch.arange(5, dtype=torch.int32)._typed_storage(),
     "large": lambda: torch.arange(100_000),
-    "parameter": lambda: torch.nn.Parameter(torch.arange(4.)),
-    "parameter_state": lambda: with_attribute(torch.nn.Parameter(torch.arange(4.), requires_grad=False)),
+    "parameter": lambda: torch.nn.Parameter(torch.arange(4.0)),
+    "parameter_state": lambda: with_attribute(torch.nn.Parameter(torch.arange(4.0), requires_grad=False)),
     "state_dict": lambda: torch.nn.Linear(3, 2).state_dict(),
-    **{d: lambda d=d: torch.arange(6).to(getattr(torch, d)).view(2, 3)[:, 1:] for d in
-       "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()},
-    **{d: lambda d=d: torch.tensor([.5, 1., -2.]).to(getattr(torch, d)) for d in
-       "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()},
+    **{
+        d: lambda d=d: torch.arange(6).to(getattr(torch, d)).view(2, 3)[:, 1:]
+        for d in "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
+    },
+    **{d: lambda d=d: torch.tensor([0.5, 1.0, -2.0]).to(getattr(torch, d)) for d in "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()},
 }
 
 
@@ -46,8 +58,19 @@ def describe(obj, seen=None):
             s = obj.untyped_storage()
             raw = bytes(s.tolist()) if s.nbytes() < 1000 else obj.tolist()
             group = seen.setdefault(s.data_ptr(), len(seen)) if s.nbytes() else None
-        return ("tensor", type(obj).__name__, str(obj.dtype), tuple(obj.shape), obj.stride(), obj.storage_offset(), obj.requires_grad,
-                str(obj.device), raw, group, obj.__dict__)
+        return (
+            "tensor",
+            type(obj).__name__,
+            str(obj.dtype),
+            tuple(obj.shape),
+            obj.stride(),
+            obj.storage_offset(),
+            obj.requires_grad,
+            str(obj.device),
+            raw,
+            group,
+            obj.__dict__,
+        )
     if isinstance(obj, torch.storage.TypedStorage):
         return ("typed", str(obj.dtype), bytes(obj.untyped().tolist()))
     if isinstance(obj, torch.UntypedStorage):
@@ -76,6 +99,7 @@ def read(folder):
     """Descriptions of every object in every format: weights_only, free, mapped, mapped by computed offsets, from memory, pickled."""
     out = {}
     from torch.utils.serialization import config
+
     for name in OBJECTS:
         old, new = f"{folder}/{name}.old.pt", f"{folder}/{name}.zip.pt"
 
@@ -93,10 +117,18 @@ def read(folder):
         def pickled():
             with open(f"{folder}/{name}.pkl", "rb") as f:
                 return pickle.load(f)
-        ways = {"zip": lambda: torch.load(new), "zip free": lambda: torch.load(new, weights_only=False),
-                "mmap": lambda: torch.load(new, mmap=True),
-                "offsets": computed_offsets, "zip memory": lambda: memory(new), "old": lambda: torch.load(old), "pickle": pickled,
-                "old free": lambda: torch.load(old, weights_only=False), "old memory": lambda: memory(old)}
+
+        ways = {
+            "zip": lambda: torch.load(new),
+            "zip free": lambda: torch.load(new, weights_only=False),
+            "mmap": lambda: torch.load(new, mmap=True),
+            "offsets": computed_offsets,
+            "zip memory": lambda: memory(new),
+            "old": lambda: torch.load(old),
+            "pickle": pickled,
+            "old free": lambda: torch.load(old, weights_only=False),
+            "old memory": lambda: memory(old),
+        }
         for way, f in ways.items():
             try:
                 out[name, way] = describe(f())

@@ -1,4 +1,5 @@
 """Files that PyTorch writes are read here, and the other way round. MINDTORCH_ORACLE_PYTHON names a Python with real PyTorch."""
+
 import os
 import pickle
 import subprocess

@@ -1,4 +1,5 @@
 """torch.save and torch.load on their own: options, errors, hostile files, pickles and copies."""
+
 import copy
 import gzip
 import io
@@ -48,8 +49,10 @@ def test_layout_of_the_archive(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.b.pt") as z:
         assert z.testzip() is None
         names = [i.filename for i in z.infolist()]
-        assert names == [f"a.b/{n}" for n in ("data.pkl", ".format_version", ".storage_alignment", "byteorder", "data/0", "data/1",
-                                              "data/2", "version", ".data/serialization_id")]
+        assert names == [
+            f"a.b/{n}"
+            for n in ("data.pkl", ".format_version", ".storage_alignment", "byteorder", "data/0", "data/1", "data/2", "version", ".data/serialization_id")
+        ]
         assert z.read("a.b/version") == b"3\n" and z.read("a.b/byteorder") == sys.byteorder.encode()
     with open(tmp_path / "a.b.pt", "rb") as f:
         r = archive.Reader(f)
@@ -59,13 +62,14 @@ def test_layout_of_the_archive(tmp_path):
 
 def test_zip64_fields(monkeypatch, tmp_path, request):
     monkeypatch.setattr(archive, "LIMIT", 500)
-    value = [torch.arange(200), torch.arange(5), torch.empty(0), torch.arange(300.)]
+    value = [torch.arange(200), torch.arange(5), torch.empty(0), torch.arange(300.0)]
     torch.save(value, tmp_path / "f.pt")
     assert zipfile.ZipFile(tmp_path / "f.pt").testzip() is None
     for back in (torch.load(tmp_path / "f.pt"), torch.load(tmp_path / "f.pt", mmap=True)):
         assert all(a.tolist() == b.tolist() for a, b in zip(value, back))
     if os.environ.get("MINDTORCH_ORACLE_PYTHON"):
         import subprocess
+
         env = {k: v for k, v in os.environ.items() if not k.startswith(("MINDTORCH", "PYTHON"))}
         text = f"import torch; print([t.sum().item() for t in torch.load({str(tmp_path / 'f.pt')!r})])"
         out = subprocess.run([os.environ["MINDTORCH_ORACLE_PYTHON"], "-c", text], capture_output=True, text=True, env=env, timeout=60)
@@ -99,6 +103,7 @@ def test_compressed_records_and_streams():
         def write(self, b):
             self.data += bytes(b[:7])
             return min(len(b), 7)
+
     out = Dribble()
     torch.save(torch.arange(5), out)
     assert load(out.data).tolist() == [0, 1, 2, 3, 4]
@@ -118,7 +123,7 @@ def test_byte_order():
                 data = z.read(i)
                 unit = {"archive/data/0": 4, "archive/data/1": 4, "archive/data/2": 1}.get(i.filename)
                 if unit:
-                    data = b"".join(data[j:j + unit][::-1] for j in range(0, len(data), unit))
+                    data = b"".join(data[j : j + unit][::-1] for j in range(0, len(data), unit))
                 if i.filename == "archive/byteorder":
                     if not record:
                         continue
@@ -138,8 +143,7 @@ def test_byte_order():
 def test_map_location():
     data = saved(torch.arange(3)).getvalue()
     seen = []
-    for where in (None, "cpu", torch.device("cpu"), {"cpu": "cpu"}, {"cuda:0": "cpu"}, lambda s, tag: seen.append((tag, s.nbytes())),
-                  lambda s, tag: s):
+    for where in (None, "cpu", torch.device("cpu"), {"cpu": "cpu"}, {"cuda:0": "cpu"}, lambda s, tag: seen.append((tag, s.nbytes())), lambda s, tag: s):
         assert load(data, map_location=where).tolist() == [0, 1, 2]
     assert seen == [("cpu", 24)]
     for where in ("meta", torch.device("meta"), {"cpu": "meta"}):
@@ -222,19 +226,22 @@ def test_environment_decides(monkeypatch):
 
 
 # ------------------------------------------------------------ errors
-@pytest.mark.parametrize("call, error, text", [
-    (lambda: torch.load("/nonexistent.pt"), FileNotFoundError, ""),
-    (lambda: torch.load("/tmp"), IsADirectoryError, ""),
-    (lambda: torch.load(3), AttributeError, "You can only torch.load from a file that is seekable"),
-    (lambda: torch.save(1, None), AttributeError, "expected 'f' to be string, path"),
-    (lambda: load(b""), EOFError, ""),
-    (lambda: load(b"hello world"), pickle.UnpicklingError, "Weights only load failed"),
-    (lambda: load(b"PK\3\4asdfasdfasdf"), RuntimeError, "PytorchStreamReader failed reading zip archive"),
-    (lambda: load(pickle.dumps({"a": 1}, 2)), RuntimeError, "Invalid magic number; corrupt file?"),
-    (lambda: load(saved(torch.ones(4), _use_new_zipfile_serialization=False).getvalue()[:-5]), RuntimeError, "unexpected EOF"),
-    (lambda: saved([(x := torch.ones(4)), x.view(torch.int32)]), RuntimeError, "view the same data as different types"),
-    (lambda: torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"x")), ValueError, "Expected input to be a checkpoint"),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda: torch.load("/nonexistent.pt"), FileNotFoundError, ""),
+        (lambda: torch.load("/tmp"), IsADirectoryError, ""),
+        (lambda: torch.load(3), AttributeError, "You can only torch.load from a file that is seekable"),
+        (lambda: torch.save(1, None), AttributeError, "expected 'f' to be string, path"),
+        (lambda: load(b""), EOFError, ""),
+        (lambda: load(b"hello world"), pickle.UnpicklingError, "Weights only load failed"),
+        (lambda: load(b"PK\3\4asdfasdfasdf"), RuntimeError, "PytorchStreamReader failed reading zip archive"),
+        (lambda: load(pickle.dumps({"a": 1}, 2)), RuntimeError, "Invalid magic number; corrupt file?"),
+        (lambda: load(saved(torch.ones(4), _use_new_zipfile_serialization=False).getvalue()[:-5]), RuntimeError, "unexpected EOF"),
+        (lambda: saved([(x := torch.ones(4)), x.view(torch.int32)]), RuntimeError, "view the same data as different types"),
+        (lambda: torch.serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"x")), ValueError, "Expected input to be a checkpoint"),
+    ],
+)
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
@@ -316,17 +323,29 @@ def test_hostile_pickles(name, monkeypatch):
     assert ser._rebuild_tensor_v2.__defaults__ == (None,)
 
 
-@pytest.mark.parametrize("offset, size, stride", [(100, (2,), (1,)), (0, (7,), (1,)), (0, (2,), (-1,)), (-1, (2,), (1,)), (0, (-2,), (1,)),
-                                                  (0, (2, 2), (1,)), (0, (2**40, 2**40), (1, 1)), (0, (2,), (2**62,)), (0, (1.5,), (1,))])
+@pytest.mark.parametrize(
+    "offset, size, stride",
+    [
+        (100, (2,), (1,)),
+        (0, (7,), (1,)),
+        (0, (2,), (-1,)),
+        (-1, (2,), (1,)),
+        (0, (-2,), (1,)),
+        (0, (2, 2), (1,)),
+        (0, (2**40, 2**40), (1, 1)),
+        (0, (2,), (2**62,)),
+        (0, (1.5,), (1,)),
+    ],
+)
 def test_tensors_outside_their_storage(offset, size, stride):
-    storage = torch.arange(6.)._typed_storage()
+    storage = torch.arange(6.0)._typed_storage()
     with pytest.raises(RuntimeError):
         torch._utils._rebuild_tensor_v2(storage, offset, size, stride, False, OrderedDict())
 
 
 @pytest.mark.parametrize("new", [True, False])
 def test_truncated_and_damaged_files(new):
-    good = saved({"a": torch.arange(6.).view(2, 3), "b": [1, "x", None]}, _use_new_zipfile_serialization=new).getvalue()
+    good = saved({"a": torch.arange(6.0).view(2, 3), "b": [1, "x", None]}, _use_new_zipfile_serialization=new).getvalue()
     expected = (RuntimeError, pickle.UnpicklingError, EOFError, ValueError)
     for n in range(0, len(good), 3):
         with pytest.raises(expected):
@@ -358,13 +377,21 @@ def test_torchscript_archives_are_refused():
 def test_pickled_names():
     data = saved([torch.ones(2), torch.ones(2, dtype=torch.uint16), torch.Size([1]), torch.device("cpu"), torch.strided])
     globals_ = unpickler.globals_in(zipfile.ZipFile(data).read("archive/data.pkl"))
-    assert globals_ == {"torch._utils._rebuild_tensor_v2", "torch.FloatStorage", "collections.OrderedDict", "torch.uint16", "torch.Size",
-                        "torch._utils._rebuild_tensor_v3", "torch.storage.UntypedStorage", "torch.device",
-                        "torch.serialization._get_layout"}
+    assert globals_ == {
+        "torch._utils._rebuild_tensor_v2",
+        "torch.FloatStorage",
+        "collections.OrderedDict",
+        "torch.uint16",
+        "torch.Size",
+        "torch._utils._rebuild_tensor_v3",
+        "torch.storage.UntypedStorage",
+        "torch.device",
+        "torch.serialization._get_layout",
+    }
 
 
 def test_plain_pickles():
-    t = torch.arange(6.).view(2, 3).t()
+    t = torch.arange(6.0).view(2, 3).t()
     for protocol in (2, 4, 5):
         back = pickle.loads(pickle.dumps(t, protocol))
         assert back.tolist() == t.tolist() and back.stride() == t.stride()
@@ -376,7 +403,7 @@ def test_plain_pickles():
 
 
 def test_copies():
-    a = torch.arange(4.)
+    a = torch.arange(4.0)
     b = a[1:]
     c, d = copy.deepcopy([a, b])
     c[1] = 9
@@ -397,13 +424,14 @@ def test_copies():
 
 def test_legacy_setstate():
     t = torch.empty(0)
-    t.__setstate__((torch.arange(6.)._typed_storage(), 1, (2, 2), (2, 1)))
+    t.__setstate__((torch.arange(6.0)._typed_storage(), 1, (2, 2), (2, 1)))
     assert t.tolist() == [[1, 2], [3, 4]]
 
 
 def test_flatten_and_exception_wrapper():
     from torch._utils import ExceptionWrapper, KeyErrorMessage, _flatten_dense_tensors, _take_tensors, _unflatten_dense_tensors
-    parts = [torch.ones(2, 2), torch.arange(3.), torch.empty(0, 5)]
+
+    parts = [torch.ones(2, 2), torch.arange(3.0), torch.empty(0, 5)]
     flat = _flatten_dense_tensors(parts)
     assert flat.tolist() == [1, 1, 1, 1, 0, 1, 2]
     assert [t.tolist() for t in _unflatten_dense_tensors(flat, parts)] == [t.tolist() for t in parts]

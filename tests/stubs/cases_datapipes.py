@@ -277,18 +277,25 @@ def case_pipe_random_steps(torch):
 def case_pipe_random_graphs(torch):
     def grown(r, p):
         for _ in range(r.randrange(5)):
-            p = r.choice([
-                lambda: p.map(lambda x: [x, 1]),
-                lambda: p.filter(lambda x: len(str(x)) % 2 == 0),
-                lambda: p.batch(r.randrange(1, 5), r.random() < 0.5),
-                lambda: p.unbatch(r.choice([-1, 1])),
-                lambda: p.shuffle(buffer_size=r.randrange(1, 9)),
-                lambda: p.groupby(lambda x: len(str(x)), keep_key=r.random() < 0.5, buffer_size=r.randrange(2, 9),
-                                  group_size=r.choice([None, 2]), drop_remaining=r.random() < 0.5),
-                lambda: p.sharding_filter(),
-                lambda: p.zip(source(torch, 7).shuffle()),
-                lambda: p.concat(source(torch, 3)),
-            ])()
+            p = r.choice(
+                [
+                    lambda: p.map(lambda x: [x, 1]),
+                    lambda: p.filter(lambda x: len(str(x)) % 2 == 0),
+                    lambda: p.batch(r.randrange(1, 5), r.random() < 0.5),
+                    lambda: p.unbatch(r.choice([-1, 1])),
+                    lambda: p.shuffle(buffer_size=r.randrange(1, 9)),
+                    lambda: p.groupby(
+                        lambda x: len(str(x)),
+                        keep_key=r.random() < 0.5,
+                        buffer_size=r.randrange(2, 9),
+                        group_size=r.choice([None, 2]),
+                        drop_remaining=r.random() < 0.5,
+                    ),
+                    lambda: p.sharding_filter(),
+                    lambda: p.zip(source(torch, 7).shuffle()),
+                    lambda: p.concat(source(torch, 3)),
+                ]
+            )()
         return p
 
     out = []
@@ -301,7 +308,7 @@ def case_pipe_random_graphs(torch):
 
 
 def case_pipe_pickles(torch):
-    bit = functools.partial(operator.and_, 1)   # pickle finds it by name, in both
+    bit = functools.partial(operator.and_, 1)  # pickle finds it by name, in both
     again = lambda p: pickle.loads(pickle.dumps(p))
     shuffled = source(torch).shuffle(buffer_size=4).set_seed(2)
     a, b = again(source(torch).fork(2))

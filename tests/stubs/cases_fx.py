@@ -125,5 +125,8 @@ def case_calls_as_given(torch):
         many += F.dropout(x, 0.1, False), F.cross_entropy(x, y, reduction="sum"), F.layer_norm(x, (3,)), F.pad(x, (1, 1)), F.embedding(x, y)
         many += F.interpolate(x, scale_factor=2), F.normalize(x), F.leaky_relu(x, 0.2)
         return len(many)
-    return [(n.op, n.name, getattr(n.target, "__name__", n.target), getattr(n.target, "__module__", ""), str(n.args), str(n.kwargs))
-            for n in torch.fx.symbolic_trace(f).graph.nodes]
+
+    return [
+        (n.op, n.name, getattr(n.target, "__name__", n.target), getattr(n.target, "__module__", ""), str(n.args), str(n.kwargs))
+        for n in torch.fx.symbolic_trace(f).graph.nodes
+    ]

@@ -1,4 +1,5 @@
 """Functions of functions, and checks."""
+
 from attempts import attempts
 
 
@@ -10,16 +11,31 @@ def case_associative_scan(torch):
     return attempts(
         *[lambda n=n, r=r: scan(lambda p, q: p + q, x[:n], 0, reverse=r, combine_mode="generic") for n in (1, 2, 3, 4, 7, 13) for r in (False, True)],
         lambda: scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (x, x * 2), 0, combine_mode="generic"),
-        lambda: scan(lambda p, q: p + q, x.T, -1, combine_mode="generic"), lambda: scan(lambda p, q: p + q, x, 0), lambda: scan(3, x, 0),
+        lambda: scan(lambda p, q: p + q, x.T, -1, combine_mode="generic"),
+        lambda: scan(lambda p, q: p + q, x, 0),
+        lambda: scan(3, x, 0),
         lambda: torch.autograd.grad(scan(lambda p, q: p * q, y, 0, combine_mode="generic").sum(), y)[0],
-        lambda: torch.cond(torch.tensor(True), lambda a: a + 1, lambda a: a - 1, (x,)))
+        lambda: torch.cond(torch.tensor(True), lambda a: a + 1, lambda a: a - 1, (x,)),
+    )
 
 
 def case_checks(torch):
     some, true = torch.tensor([True, False]), torch.tensor([True])
     return attempts(
-        lambda: torch._check(True), lambda: torch._check(False), lambda: torch._check(1), lambda: torch._check(True, "x"), lambda: torch._check(False, "x"),
-        lambda: torch._check_index(False), lambda: torch._check_value(False), lambda: torch._check_type(False), lambda: torch._check_not_implemented(False),
-        lambda: torch._check_with(KeyError, False, lambda: "m"), lambda: torch._check_tensor_all(some), lambda: torch._check_tensor_all(true),
-        lambda: torch._check_tensor_all_with(IndexError, some), lambda: torch._check_tensor_all_with(IndexError, True),
-        lambda: torch._check_tensor_all(torch.tensor([1])), lambda: torch._check(true))
+        lambda: torch._check(True),
+        lambda: torch._check(False),
+        lambda: torch._check(1),
+        lambda: torch._check(True, "x"),
+        lambda: torch._check(False, "x"),
+        lambda: torch._check_index(False),
+        lambda: torch._check_value(False),
+        lambda: torch._check_type(False),
+        lambda: torch._check_not_implemented(False),
+        lambda: torch._check_with(KeyError, False, lambda: "m"),
+        lambda: torch._check_tensor_all(some),
+        lambda: torch._check_tensor_all(true),
+        lambda: torch._check_tensor_all_with(IndexError, some),
+        lambda: torch._check_tensor_all_with(IndexError, True),
+        lambda: torch._check_tensor_all(torch.tensor([1])),
+        lambda: torch._check(true),
+    )

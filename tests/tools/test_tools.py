@@ -47,6 +47,7 @@ def test_primitives_are_what_was_measured(probe):
 
 def test_the_installed_version_chooses_its_dtypes(probe):
     from mindtorch_proxy.backends.cpu.primitives import DTYPES
+
     installed = tuple(map(int, pyboost.version().split(".")[:2]))
     path = [p for p in MEASURED if version(p)[:2] <= installed][-1]
     assert probe.read(path) == {name: codes for name, codes in DTYPES.items() if codes}
@@ -79,6 +80,7 @@ def test_a_crash_and_a_hang_are_told(probe):
     def crash(emit):
         emit(ran=True)
         os.kill(os.getpid(), signal.SIGTERM)
+
     assert probe.forked(crash) == {"ran": True, "error": "killed by SIGTERM"}
     assert probe.forked(lambda emit: time.sleep(30), limit=0.2) == {"error": "killed by SIGKILL"}
     assert probe.forked(lambda emit: 1 / 0)["error"].startswith("ZeroDivisionError")
@@ -96,8 +98,16 @@ def test_probing(python):
 def test_compare_runs(tmp_path, capsys):
     def run(name, **tests):
         path = tmp_path / name
-        path.write_text(json.dumps({"tests": [{"id": f"tests/models/x/test_x.py::A::{test}", "outcome": outcome, "message": "why\nmore",
-                                               "category": "dtype", "duration": seconds} for test, (outcome, seconds) in tests.items()]}))
+        path.write_text(
+            json.dumps(
+                {
+                    "tests": [
+                        {"id": f"tests/models/x/test_x.py::A::{test}", "outcome": outcome, "message": "why\nmore", "category": "dtype", "duration": seconds}
+                        for test, (outcome, seconds) in tests.items()
+                    ]
+                }
+            )
+        )
         return str(path)
 
     compare = tool("compare_runs").main

@@ -1,4 +1,5 @@
 """The CPU table's entries, by family; each file states what stands in for a primitive and why."""
+
 import importlib
 
 FAMILIES = """memory indexing pointwise special reduction sorting matmul linalg fft shape random activation nn conv

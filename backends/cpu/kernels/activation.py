@@ -1,4 +1,5 @@
 """Activations on CPU: sequences of PyBoost primitives where the declared one has no CPU kernel, NumPy where large tensors need it."""
+
 import math
 
 import numpy as np
@@ -30,20 +31,24 @@ def _select(condition, a, b):
 
 def _kernel(name, primitive, why, dtypes="fd", above=0):
     """The decorated function (x, *args) computes the operator by primitives; `primitive` is the one that weighs most."""
+
     def deco(fn):
         pyboost_(name, primitive, why, lambda prim, *args: fn(*args), dtypes=dtypes, above=above)
+
     return deco
 
 
 def _blocks(fn):
     """fn over flat pieces that stay in the cache; fn(*pieces, *numbers, out) writes its result."""
+
     def run(*args):
         shape = args[0].shape
         flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args]
         out = np.empty(flat[0].size, flat[0].dtype)
         for i in range(0, out.size, 32768):
-            fn(*[a[i:i + 32768] if isinstance(a, np.ndarray) else a for a in flat], out[i:i + 32768])
+            fn(*[a[i : i + 32768] if isinstance(a, np.ndarray) else a for a in flat], out[i : i + 32768])
         return out.reshape(shape)
+
     return run
 
 
@@ -54,18 +59,22 @@ numpy("relu", _slower(7), lambda x: against(np.maximum)(x, np.zeros((), x.dtype)
 without("relu_backward", "takes NaN for negative")
 _kernel("relu_backward", "Select", "ReluGrad takes NaN for negative")(lambda g, y: _select(_do("LessEqual", y, 0), 0, g))
 numpy("relu_backward", "Select branches for every element: 9 times slower at 1M elements", lambda g, y: zeroed(y <= 0, g), dtypes="fd", above=32768)
-pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel",
-         lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)), dtypes="fdilas")
-pyboost_("_C._nn.leaky_relu", "Maximum", "LeakyReLUExt has no CPU kernel",
-         lambda p, x, slope: (p if slope <= 1 else _prim("Minimum"))(_do("Mul", x, slope), x), dtypes="fd")
+pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel", lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)), dtypes="fdilas")
+pyboost_(
+    "_C._nn.leaky_relu",
+    "Maximum",
+    "LeakyReLUExt has no CPU kernel",
+    lambda p, x, slope: (p if slope <= 1 else _prim("Minimum"))(_do("Mul", x, slope), x),
+    dtypes="fd",
+)
 numpy("_C._nn.leaky_relu", _slower(6), lambda x, slope: (np.maximum if slope <= 1 else np.minimum)(x * x.dtype.type(slope), x), dtypes="fd", above=8192)
 _kernel("threshold", "Select", "Threshold has no CPU kernel", "fdilasB")(lambda x, t, v: _select(_do("LessEqual", x, t), v, x))
 without("hardshrink nn.functional.softshrink", "turns NaN into 0")
 _kernel("hardshrink", "Select", "HShrink turns NaN into 0")(lambda x, l: _select(_do("LessEqual", _prim("Abs")(x), l), 0, x))
 _kernel("nn.functional.softshrink", "Minimum", "SoftShrink turns NaN into 0")(
-    lambda x, l: _do("Sub", x, _prim("Minimum")(_s(x, l), _prim("Maximum")(_s(x, -l), x))))
-_kernel("prelu_kernel", "Select", "PReLU takes one weight for each channel only")(
-    lambda x, w: _select(_do("Greater", x, 0), x, _do("Mul", x, w)))
+    lambda x, l: _do("Sub", x, _prim("Minimum")(_s(x, l), _prim("Maximum")(_s(x, -l), x)))
+)
+_kernel("prelu_kernel", "Select", "PReLU takes one weight for each channel only")(lambda x, w: _select(_do("Greater", x, 0), x, _do("Mul", x, w)))
 
 composite("prelu_kernel", why="elsewhere", dtypes="")(lambda x, w: T.where(x > 0, x, x * w))
 
@@ -77,8 +86,7 @@ def _elu(x, alpha, scale=1.0):
 
 numpy("_C._nn.elu", "EluExt has no CPU kernel; Elu takes alpha=1 only, with a relative error of 2e-2 near 0", _elu, dtypes="fd")
 numpy("selu", "SeLUExt has no CPU kernel, SeLU is wrong", lambda x: _elu(x, SELU_ALPHA * SELU_SCALE, SELU_SCALE), dtypes="fd")
-composite("celu", why="no PyBoost primitive, and CeLU has Elu's error", dtypes="fd")(
-    lambda x, alpha: T.where(x > 0, x, T.expm1(x / alpha) * alpha))
+composite("celu", why="no PyBoost primitive, and CeLU has Elu's error", dtypes="fd")(lambda x, alpha: T.where(x > 0, x, T.expm1(x / alpha) * alpha))
 without("nn.functional.softplus", "2.7.2 has no CPU kernel, 2.10 is wrong for NaN")
 
 
@@ -226,10 +234,10 @@ without("tanh_backward", "TanhGrad takes no conjugate", "FD")
 without("_C._nn.hardswish", "gives 0 for minus infinity")
 _kernel("_C._nn.hardswish", "HSigmoid", "HSwish gives 0 for minus infinity")(lambda x: _do("Mul", x, _prim("HSigmoid")(x)))
 without("hardswish_backward", "wrong at 3 and -3")
-_kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and -3")(lambda g, x: _select(
-    _do("LessEqual", x, -3), 0, _select(_do("GreaterEqual", x, 3), g, _do("Mul", g, _do("Add", _do("Mul", x, 1 / 3), 0.5)))))
-legacy("_C._nn.mish", "Mish", "MishExt has no CPU kernel; Mish gives NaN for infinity",
-       lambda p, x: _select(_do("LessEqual", x, 20), p(x), x), dtypes="f")
+_kernel("hardswish_backward", "Select", "HSwishGrad is wrong at 3 and -3")(
+    lambda g, x: _select(_do("LessEqual", x, -3), 0, _select(_do("GreaterEqual", x, 3), g, _do("Mul", g, _do("Add", _do("Mul", x, 1 / 3), 0.5))))
+)
+legacy("_C._nn.mish", "Mish", "MishExt has no CPU kernel; Mish gives NaN for infinity", lambda p, x: _select(_do("LessEqual", x, 20), p(x), x), dtypes="f")
 numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logaddexp(x, 0)), dtypes="d")
 
 
@@ -266,6 +274,7 @@ def _finite(a):
 
 def _by_rows(fn):
     """fn(*pieces, out) over the rows along a dimension, some at a time, so that they stay in the cache."""
+
     def run(*args):
         *arrays, dim = args
         moved = [np.moveaxis(a, dim, -1) for a in arrays]
@@ -273,8 +282,9 @@ def _by_rows(fn):
         flat, step = [np.ascontiguousarray(m).reshape(-1, n) for m in moved], max(131072 // n, 1)
         out = np.empty(flat[0].shape, flat[0].dtype)
         for i in range(0, len(out), step):
-            fn(*[a[i:i + step] for a in flat], out[i:i + step])
+            fn(*[a[i : i + step] for a in flat], out[i : i + step])
         return np.ascontiguousarray(np.moveaxis(out.reshape(moved[0].shape), -1, dim))
+
     return run
 
 
@@ -285,11 +295,14 @@ def _np_log_softmax(x, out):
 
 
 without("_softmax", "rows of -inf, NaN or inf are wrong")
-pyboost_("_softmax", "Softmax", "rows without a finite maximum are computed by NumPy, because they are wrong", _softmax, dtypes="fd",
-         tensors=True)
+pyboost_("_softmax", "Softmax", "rows without a finite maximum are computed by NumPy, because they are wrong", _softmax, dtypes="fd", tensors=True)
 without("_log_softmax", "LogSoftmax is off by 7e-6 in float32 and computes float64 in float32")
-numpy("_log_softmax", "LogSoftmax is off by 7e-6, which float32 tolerances of 1.3e-6 see in gradients; composed of primitives it takes six calls",
-      lambda x, dim: _np_log_softmax(x, dim) if x.shape else x - x, dtypes="fd")
+numpy(
+    "_log_softmax",
+    "LogSoftmax is off by 7e-6, which float32 tolerances of 1.3e-6 see in gradients; composed of primitives it takes six calls",
+    lambda x, dim: _np_log_softmax(x, dim) if x.shape else x - x,
+    dtypes="fd",
+)
 
 
 @composite("_softmax_backward_data", why="SoftmaxBackward has no CPU kernel")
@@ -312,10 +325,24 @@ def _np_log_softmax_backward(g, y, out):
     np.subtract(g, out, out=out)
 
 
-numpy("_softmax_backward_data", "composed of primitives 2 to 10 times slower at 1M elements", above=4096, dtypes="fd",
-      fn=lambda g, y, dim, dtype: _np_softmax_backward(g, y, dim))
+numpy(
+    "_softmax_backward_data",
+    "composed of primitives 2 to 10 times slower at 1M elements",
+    above=4096,
+    dtypes="fd",
+    fn=lambda g, y, dim, dtype: _np_softmax_backward(g, y, dim),
+)
 without("_log_softmax_backward_data", "the axis is an attribute")
-pyboost_("_log_softmax_backward_data", "LogSoftmaxGrad", "the axis is an attribute",
-         lambda p, g, out, dim, dtype: p.of(dim)(out, g) if g.shape else _do("Sub", g, g), dtypes="f")
-numpy("_log_softmax_backward_data", "LogSoftmaxGrad computes float64 in float32", dtypes="d",
-      fn=lambda g, y, dim, dtype: _np_log_softmax_backward(g, y, dim) if g.shape else g - g)
+pyboost_(
+    "_log_softmax_backward_data",
+    "LogSoftmaxGrad",
+    "the axis is an attribute",
+    lambda p, g, out, dim, dtype: p.of(dim)(out, g) if g.shape else _do("Sub", g, g),
+    dtypes="f",
+)
+numpy(
+    "_log_softmax_backward_data",
+    "LogSoftmaxGrad computes float64 in float32",
+    dtypes="d",
+    fn=lambda g, y, dim, dtype: _np_log_softmax_backward(g, y, dim) if g.shape else g - g,
+)

@@ -1,4 +1,5 @@
 """Convolutions: the legacy oneDNN primitives for float32, windows and matrix products in NumPy for the rest."""
+
 from itertools import product
 
 import numpy as np
@@ -16,9 +17,9 @@ def windows(x, kernel, stride, padding, dilation):
         x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in padding)])
     out = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
     st = x.strides
-    return as_strided(x, (*x.shape[:2], *out, *kernel), (*st[:2], *(a * s for a, s in zip(st[2:], stride)),
-                                                         *(a * d for a, d in zip(st[2:], dilation))),
-                      writeable=False)
+    return as_strided(
+        x, (*x.shape[:2], *out, *kernel), (*st[:2], *(a * s for a, s in zip(st[2:], stride)), *(a * d for a, d in zip(st[2:], dilation))), writeable=False
+    )
 
 
 def _columns(x, kernel, stride, padding, dilation, groups, size=None):
@@ -27,9 +28,8 @@ def _columns(x, kernel, stride, padding, dilation, groups, size=None):
     k = len(kernel)
     if size is not None:
         w = w[(slice(None), slice(None), *(slice(0, n) for n in size))]
-    n, c, out = w.shape[0], w.shape[1] // groups, w.shape[2:2 + k]
-    w = w.reshape(n, groups, c, *w.shape[2:]) if groups == 1 else as_strided(w, (n, groups, c, *w.shape[2:]),
-                                                                             (w.strides[0], c * w.strides[1], *w.strides[1:]))
+    n, c, out = w.shape[0], w.shape[1] // groups, w.shape[2 : 2 + k]
+    w = w.reshape(n, groups, c, *w.shape[2:]) if groups == 1 else as_strided(w, (n, groups, c, *w.shape[2:]), (w.strides[0], c * w.strides[1], *w.strides[1:]))
     return w.transpose(1, 2, *range(3 + k, 3 + 2 * k), 0, *range(3, 3 + k)).reshape(groups, c * int(np.prod(kernel)), -1), (n, *out)
 
 
@@ -75,12 +75,10 @@ def _biased(out, bias):
 
 
 def _size(x, w, stride, padding, dilation, extra):
-    return [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, k, s, p, d,
-            e in zip(x.shape[2:], w.shape[2:], stride, padding, dilation, extra)]
+    return [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, k, s, p, d, e in zip(x.shape[2:], w.shape[2:], stride, padding, dilation, extra)]
 
 
-WHY = ("the legacy Conv2D lacks the dtype; a composite would copy the same windows, and MatMulExt is 2.7 times slower than np.matmul in "
-       "float64")
+WHY = "the legacy Conv2D lacks the dtype; a composite would copy the same windows, and MatMulExt is 2.7 times slower than np.matmul in float64"
 
 
 @numpy("convolution", WHY)
@@ -110,17 +108,15 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
     if 0 in xa.shape or 0 in wa.shape or k > 3 or (k == 3 and (is_transposed or groups > 1)) or any(e >= s for e, s in zip(extra, stride)):
         return convolution(xa, wa, bias, stride, padding, dilation, is_transposed, extra, groups)
     if k == 3:
-        out = pyboost.primitive("Conv3D", legacy=True).of(wa.shape[0], wa.shape[2:], 1, "pad", _pads(padding), tuple(stride),
-                                                          tuple(dilation), groups)(x, w)
+        out = pyboost.primitive("Conv3D", legacy=True).of(wa.shape[0], wa.shape[2:], 1, "pad", _pads(padding), tuple(stride), tuple(dilation), groups)(x, w)
         return _biased(out.asnumpy(), bias)
-    kernel, stride2, dilation2, padding2 = ((a,) * (k == 1) + tuple(b) for a,
-                                            b in ((1, wa.shape[2:]), (1, stride), (1, dilation), (0, padding)))
+    kernel, stride2, dilation2, padding2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, wa.shape[2:]), (1, stride), (1, dilation), (0, padding)))
     x, w = _flat(x, xa), _flat(w, wa)
     if is_transposed:
         size = _size(xa, wa, stride, padding, dilation, extra)
-        out = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(
-            wa.shape[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2,
-            groups)(x, w, (xa.shape[0], wa.shape[1] * groups, *(1,) * (k == 1), *size))
+        out = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(wa.shape[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups)(
+            x, w, (xa.shape[0], wa.shape[1] * groups, *(1,) * (k == 1), *size)
+        )
     else:
         out = prim.of(wa.shape[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups)(x, w)
     out = out.asnumpy()

@@ -1,4 +1,5 @@
 """Fourier transforms by SciPy's pocketfft, the library behind MindSpore's own kernels."""
+
 import numpy as np
 
 from ..table import numpy
@@ -18,16 +19,19 @@ def _wide(x):
 @numpy("_fft_c2c", WHY)
 def c2c(x, dim, normalization, forward):
     from scipy import fft
+
     return (fft.fftn if forward else fft.ifftn)(_wide(x), axes=dim, norm=_NORM[forward][normalization])
 
 
 @numpy("_fft_r2c", WHY)
 def r2c(x, dim, normalization, onesided):
     from scipy import fft
+
     return (fft.rfftn if onesided else fft.fftn)(_wide(x), axes=dim, norm=_NORM[True][normalization])
 
 
 @numpy("_fft_c2r", WHY)
 def c2r(x, dim, normalization, last_dim_size):
     from scipy import fft
+
     return fft.irfftn(_wide(x), [x.shape[d] for d in dim[:-1]] + [last_dim_size], axes=dim, norm=_NORM[False][normalization])

@@ -1,4 +1,5 @@
 """Indexing: Gather for small results, NumPy for the rest; writes go through the alias."""
+
 import numpy as np
 
 from ....runtime.tensor import from_array, strided_view
@@ -26,7 +27,7 @@ def index(x, indices):
     found = flat_rows(x, indices)
     if found is not None:
         rows, i = found
-        return np.take(rows, i, 0, mode="clip").reshape(i.shape + x.shape[len(indices):])
+        return np.take(rows, i, 0, mode="clip").reshape(i.shape + x.shape[len(indices) :])
     return x[tuple(slice(None) if a is None else a.astype(np.int64) if a.dtype != np.int64 else a for a in indices)]
 
 
@@ -123,7 +124,7 @@ def index_put_(x, indices, values, accumulate):
     found = flat_rows(x, indices) if accumulate else None
     if found is not None:
         rows, i = found
-        values = np.broadcast_to(values, i.shape + x.shape[len(indices):])
+        values = np.broadcast_to(values, i.shape + x.shape[len(indices) :])
         return add_rows(rows, i.reshape(-1), values.reshape(i.size, rows.shape[1]))
     at = tuple(slice(None) if a is None else a.astype(np.int64, copy=False) for a in indices)
     if not accumulate:
@@ -148,7 +149,7 @@ def index_add_(x, dim, index, source, alpha):
         return add_rows(x.reshape(n, -1), index, rows)
     total = np.zeros((n, rows.shape[1]), x.dtype)
     add_rows(total, index, rows)
-    x += np.moveaxis(total.reshape(n, *x.shape[:dim], *x.shape[dim + 1:]), 0, dim)
+    x += np.moveaxis(total.reshape(n, *x.shape[:dim], *x.shape[dim + 1 :]), 0, dim)
 
 
 @inplace("index_copy")
@@ -175,12 +176,20 @@ def _functional(write):
         out = np.array(x, order="C")
         write(out, *args)
         return out
+
     return f
 
 
 without("scatter.value _nonzero gather", "what stands in says why")
-for _name, _fn in {"scatter.src": scatter_src_, "scatter.value": scatter_value_, "scatter_add": scatter_add_, "index_put": index_put_,
-                   "index_add": index_add_, "index_copy": index_copy_, "index_fill": index_fill_}.items():
+for _name, _fn in {
+    "scatter.src": scatter_src_,
+    "scatter.value": scatter_value_,
+    "scatter_add": scatter_add_,
+    "index_put": index_put_,
+    "index_add": index_add_,
+    "index_copy": index_copy_,
+    "index_fill": index_fill_,
+}.items():
     numpy(_name, "no CPU kernel that adds, copies and refuses indices out of range as PyTorch does", _functional(_fn))
 
 
@@ -193,7 +202,7 @@ def _nonzero(x):
     at, count, rows = np.flatnonzero(mask), np.count_nonzero(mask, 1), np.arange(len(mask))
     out = np.empty((x.ndim, len(at)), np.int64)
     out[-1] = at - np.repeat(rows * x.shape[-1], count)
-    out[:-1] = np.repeat(np.stack(np.unravel_index(rows, x.shape[:-1] or (1,)))[:x.ndim - 1], count, 1)
+    out[:-1] = np.repeat(np.stack(np.unravel_index(rows, x.shape[:-1] or (1,)))[: x.ndim - 1], count, 1)
     return _columns(out)
 
 

@@ -1,4 +1,5 @@
 """Linear algebra on the host: LAPACK through NumPy and SciPy, which says what failed (info); MindSpore's QR and SVD."""
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -21,7 +22,7 @@ def vector_norm(x, ord, dim, keepdim, dtype):
             r = np.sqrt(np.dot(x.reshape(-1), x.reshape(-1))) if x.size else x.dtype.type(0)
             return r.reshape((1,) * x.ndim) if keepdim else r
         if dim == (*range(dim[0], x.ndim),) and x.dtype.char in "fd" and x.size and x.flags.c_contiguous:
-            lead = x.shape[:dim[0]]
+            lead = x.shape[: dim[0]]
             return np.sqrt(squares_last(x.reshape(*lead, -1))).reshape(lead + (1,) * (len(dim) if keepdim else 0))
         return np.sqrt(np.sum(np.square(x), dim, dtype=wide, keepdims=keepdim))
     if ord == 0:
@@ -37,6 +38,7 @@ def vector_norm(x, ord, dim, keepdim, dtype):
 # ------------------------------------------------------------------------------------------------ one matrix at a time
 def lapack(name, *like):
     from scipy.linalg import get_lapack_funcs
+
     return get_lapack_funcs((name,), like)[0]
 
 
@@ -72,6 +74,7 @@ def inv(a):
     def one(m):
         lu, piv, info = _factor(m)
         return lapack("getrs", m)(lu, piv - 1, np.eye(len(m), dtype=m.dtype))[0] if len(m) else lu, info
+
     return each(one, a)
 
 
@@ -84,6 +87,7 @@ def solve(a, b, left, vector):
         if left:
             return lapack("getrs", m, x)(lu, piv - 1, x)[0], info
         return lapack("getrs", m, x)(lu, piv - 1, x.T, trans=1)[0].T, info
+
     return each(one, a, b)
 
 
@@ -113,6 +117,7 @@ def cholesky(a, upper):
             return m, np.int32(0)
         c, info = lapack("potrf", m)(m, lower=not upper, clean=True)
         return c, np.int32(info)
+
     return each(one, a)
 
 
@@ -132,6 +137,7 @@ def solve_triangular(a, b, upper, left, unit):
 
     def one_left(m, x, upper):
         return lapack("trtrs", m, x)(m, x, lower=not upper, unitdiag=unit)[0] if _regular(m, unit) else _by_blas(m, x, upper, unit)
+
     return each(one, a, b)[0]
 
 
@@ -142,6 +148,7 @@ def _regular(m, unit):
 def _by_blas(m, x, upper, unit):
     """trtrs refuses a zero on the diagonal; PyTorch's trsm divides by it."""
     from scipy.linalg import get_blas_funcs
+
     return get_blas_funcs(("trsm",), (m, x))[0](1, m, x, lower=not upper, diag=unit)
 
 
@@ -154,6 +161,7 @@ def permutation(pivots, n, dtype):
         m = np.zeros((n, n), dtype.np)
         m[order, np.arange(n)] = 1
         return (m,)
+
     return each(one, pivots[..., None])[0]
 
 
@@ -166,6 +174,7 @@ def ldl_factor(a, hermitian):
         ldu, piv, info = f(m, lower=1, lwork=max(64 * len(m), 1))
         # the upper triangle is not referenced: PyTorch leaves zeros there
         return np.tril(ldu), np.asarray(piv, np.int32), np.int32(max(info, 0))
+
     return each(one, a)
 
 
@@ -175,6 +184,7 @@ def ldl_solve(ld, pivots, b, hermitian):
         if not m.size or not x.size:
             return (x,)
         return (_apply_ldl(m, p.reshape(-1), x, hermitian and m.dtype.kind == "c"),)
+
     return each(one, ld, pivots[..., None], b)[0]
 
 
@@ -190,18 +200,18 @@ def _apply_ldl(m, p, x, hermitian):
         if i != j:
             x[[j, i]] = x[[i, j]]
         below = slice(k + 1 + two, n)
-        block = m[below, k:j + 1]
-        x[below] -= block @ x[k:j + 1]
-        d = m[k:j + 1, k:j + 1].copy()
+        block = m[below, k : j + 1]
+        x[below] -= block @ x[k : j + 1]
+        d = m[k : j + 1, k : j + 1].copy()
         if two:
             d[0, 1] = t(d[1, 0])
         if hermitian:
             np.fill_diagonal(d, np.diagonal(d).real)
-        x[k:j + 1] = np.linalg.solve(d, x[k:j + 1]) if two else x[k:j + 1] / d[0, 0]
+        x[k : j + 1] = np.linalg.solve(d, x[k : j + 1]) if two else x[k : j + 1] / d[0, 0]
         steps.append((k, j, i, below, block))
         k = j + 1
     for k, j, i, below, block in reversed(steps):
-        x[k:j + 1] -= t(block).T @ x[below]
+        x[k : j + 1] -= t(block).T @ x[below]
         if i != j:
             x[[j, i]] = x[[i, j]]
     return x
@@ -213,8 +223,7 @@ def _qr(prim, a, mode):
     return q.reshape(-1)[:0] if mode == "r" else q, r
 
 
-legacy("linalg.qr", "Qr", "LinalgQr has no CPU kernel",
-       fn=lambda prim, a, mode: qr(a.asnumpy(), mode) if 0 in a.shape else _qr(prim, a, mode))
+legacy("linalg.qr", "Qr", "LinalgQr has no CPU kernel", fn=lambda prim, a, mode: qr(a.asnumpy(), mode) if 0 in a.shape else _qr(prim, a, mode))
 
 
 @numpy("linalg.qr", "Qr lacks complex128")
@@ -250,16 +259,21 @@ def svd(a, full_matrices, compute_uv):
         return np.linalg.svd(a, full_matrices=full_matrices)
     k = min(m, n)
     ku, kv = (m, n) if full_matrices else (k, k)
-    return (np.broadcast_to(np.eye(m, ku, dtype=a.dtype), (*batch, m, ku)), np.zeros((*batch, k), a.real.dtype),
-            np.broadcast_to(np.eye(kv, n, dtype=a.dtype), (*batch, kv, n)))
+    return (
+        np.broadcast_to(np.eye(m, ku, dtype=a.dtype), (*batch, m, ku)),
+        np.zeros((*batch, k), a.real.dtype),
+        np.broadcast_to(np.eye(kv, n, dtype=a.dtype), (*batch, kv, n)),
+    )
 
 
 @numpy("_linalg_eigh", "no CPU kernel in 2.7.2")
 def eigh(a, UPLO, compute_v):
     if a.size and not np.isfinite(a).all():
-        raise linalg._LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too "
-                                  "many repeated "
-                                  f"eigenvalues (error code: {a.shape[-1] - 1}).")
+        raise linalg._LinAlgError(
+            "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too "
+            "many repeated "
+            f"eigenvalues (error code: {a.shape[-1] - 1})."
+        )
     if compute_v:
         return np.linalg.eigh(a, UPLO)
     return np.linalg.eigvalsh(a, UPLO), np.zeros((0, 0), a.dtype)
@@ -282,6 +296,7 @@ def lstsq(a, b, rcond, driver, vector):
         if not A.size or not B.size:
             return np.zeros((n, B.shape[1]), A.dtype), np.zeros(B.shape[1], real), 0, np.zeros(k, real)
         from scipy import linalg as scipy_linalg
+
         if driver == "gels":
             x = lapack("gels", A, B)(A, np.concatenate([B, np.zeros((n - m, B.shape[1]), B.dtype)]) if n > m else B)[1][:n]
             rank, s = k, np.zeros(k, real)
@@ -289,16 +304,22 @@ def lstsq(a, b, rcond, driver, vector):
             x, _, rank, s = scipy_linalg.lstsq(A, B, cond=rcond, lapack_driver=driver, check_finite=False)
         res = (np.abs(A @ x - B) ** 2).sum(0)
         return x, res if rank == n else np.zeros_like(res), rank, np.zeros(k, real) if s is None else s
+
     x, res, rank, s = each(one, a, b)
     none = np.zeros(0, real)
     full = np.all(np.asarray(rank) == n)
-    return (x, res if square_sum and full else np.zeros((*batch, b.shape[-1]), real) if square_sum else none,
-            np.zeros(0, np.int64) if driver == "gels" else np.asarray(rank), s if driver in ("gelsd", "gelss") else none)
+    return (
+        x,
+        res if square_sum and full else np.zeros((*batch, b.shape[-1]), real) if square_sum else none,
+        np.zeros(0, np.int64) if driver == "gels" else np.asarray(rank),
+        s if driver in ("gelsd", "gelss") else none,
+    )
 
 
 @numpy("matrix_exp", "no CPU kernel")
 def matrix_exp(a):
     from scipy.linalg import expm
+
     return expm(a) if a.size else a
 
 

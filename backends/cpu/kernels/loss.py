@@ -1,4 +1,5 @@
 """Losses: NLLLoss, and composites of elementwise operators and reductions."""
+
 import numpy as np
 
 from ....runtime.ops.loss import NAMES, POINTWISE, reduced
@@ -7,7 +8,7 @@ from ..table import composite, numpy, pyboost_, without
 
 def _composite_of(between, fn, after):
     at = 2 + between.count("Tensor?")
-    return lambda *a: reduced(fn(*a[:at], *a[at + 1:]), a[at])
+    return lambda *a: reduced(fn(*a[:at], *a[at + 1 :]), a[at])
 
 
 for _name, (_between, _prim, _, _fn, *_) in POINTWISE.items():
@@ -84,7 +85,7 @@ def _labels(log_probs, targets, blank):
 
 def _shifted(a, by):
     out = np.full_like(a, -np.inf)
-    out[:, by:] = a[:, :a.shape[1] - by]
+    out[:, by:] = a[:, : a.shape[1] - by]
     return out
 
 

@@ -1,4 +1,5 @@
 """Matrix products: MatMul and BatchMatMul read a transposed operand by a flag, so a transposed view is never copied."""
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -112,8 +113,12 @@ def _addmm(prim, c, a, b, beta, alpha):
 
 without("mm bmm _mm _bmm addmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
 without("_linear", "Dense copies its weight transposed at every call")
-for _names, _primitive, _why, _fn, _dtypes in (("mm _mm", "MatMul", FLAGGED, _mm, None), ("bmm _bmm", "BatchMatMul", FLAGGED, _bmm, STACKS),
-                                               ("addmm", "MatMul", BIASED, _addmm, None), ("_linear", "MatMul", BIASED, _linear, None)):
+for _names, _primitive, _why, _fn, _dtypes in (
+    ("mm _mm", "MatMul", FLAGGED, _mm, None),
+    ("bmm _bmm", "BatchMatMul", FLAGGED, _bmm, STACKS),
+    ("addmm", "MatMul", BIASED, _addmm, None),
+    ("_linear", "MatMul", BIASED, _linear, None),
+):
     pyboost_(_names, _primitive, _why, _fn, _dtypes, tensors=True)
 numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")
 numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="D")
@@ -156,20 +161,30 @@ def paired(a, p):
     return T._cdist(a.index_select(0, i).unsqueeze(1), a.index_select(0, j).unsqueeze(1), p).reshape(-1)
 
 
-pyboost_("_cdist", "Cdist", INIT, fn=lambda prim, a, b, p: pyboost.primitive("Cdist", p)(a, b) if a.shape[-1] else
-         np.zeros((*a.shape[:-1], b.shape[-2]), np.float32), dtypes="f")
+pyboost_(
+    "_cdist",
+    "Cdist",
+    INIT,
+    fn=lambda prim, a, b, p: pyboost.primitive("Cdist", p)(a, b) if a.shape[-1] else np.zeros((*a.shape[:-1], b.shape[-2]), np.float32),
+    dtypes="f",
+)
 
 
 @numpy("_cdist", "Cdist computes float64 in single precision", dtypes="d")
 def cdist(a, b, p):
     from scipy.spatial import distance
+
     metric, kw = {0: ("hamming", {}), 1: ("cityblock", {}), 2: ("euclidean", {}), np.inf: ("chebyshev", {})}.get(p, ("minkowski", {"p": p}))
     if a.ndim == 3:
         return np.stack([cdist(x, y, p) for x, y in zip(a, b)])
     return distance.cdist(a, b, metric, **kw) * (a.shape[1] if p == 0 else 1) if a.shape[1] else np.zeros((len(a), len(b)))
 
 
-legacy("_pdist", "Pdist", INIT, fn=lambda prim, a, p: pyboost.primitive("Pdist", p, legacy=True)(a) if a.shape[-1] else
-       np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, a.asnumpy().dtype))
+legacy(
+    "_pdist",
+    "Pdist",
+    INIT,
+    fn=lambda prim, a, p: pyboost.primitive("Pdist", p, legacy=True)(a) if a.shape[-1] else np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, a.asnumpy().dtype),
+)
 pyboost_("linalg.cross", "Cross", CROSS, fn=lambda prim, a, b, dim: pyboost.primitive("Cross", dim)(a, b))
 numpy("linalg.cross", "Cross lacks complex128 and the unsigned types", lambda a, b, dim: np.cross(a, b, axis=dim))

@@ -1,12 +1,16 @@
 """Filling memory, ranges, complex numbers from parts."""
+
 import numpy as np
 
 from ....runtime import dtypes as dt
 from ....runtime.ops.creation import arange_size
 from ..table import legacy, numpy, without
 
-numpy("_full", "FillScalar has no CPU kernel; the legacy FillV2 costs 50 us against 1 at 64 elements and moves no other bytes",
-      lambda size, value, dtype, device: np.full(size, _wrapped(value, dtype), dtype.np))
+numpy(
+    "_full",
+    "FillScalar has no CPU kernel; the legacy FillV2 costs 50 us against 1 at 64 elements and moves no other bytes",
+    lambda size, value, dtype, device: np.full(size, _wrapped(value, dtype), dtype.np),
+)
 
 
 def _wrapped(value, dtype):

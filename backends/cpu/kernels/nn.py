@@ -1,4 +1,5 @@
 """Embeddings, one-hot, padding, resampling."""
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -37,8 +38,7 @@ def _scatter_rows(prim, g, indices, rows, padding_idx, by_freq):
     if 0 in g.shape:
         return np.zeros((rows, g.shape[-1]), g.asnumpy().dtype)
     i = indices.asnumpy().reshape(-1)
-    out = prim(pyboost.tensor_from_array(i[:, None]), pyboost.tensor_from_array(g.asnumpy().reshape(i.size, -1)),
-               (rows, g.shape[-1])).asnumpy()
+    out = prim(pyboost.tensor_from_array(i[:, None]), pyboost.tensor_from_array(g.asnumpy().reshape(i.size, -1)), (rows, g.shape[-1])).asnumpy()
     if by_freq:
         out /= np.maximum(np.bincount(i, minlength=rows), 1)[:, None].astype(out.dtype)
     if padding_idx >= 0:

@@ -1,4 +1,5 @@
 """Normalisations: legacy LayerNorm and BatchNorm and PyBoost's GroupNorm for small sizes, blocks of rows in NumPy for the rest."""
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -6,7 +7,7 @@ from ....runtime.ops.norm import formula
 from ..arrays import ones, total_last
 from ..table import composite, legacy, numpy, pyboost_, without
 
-BLOCK = 262144   # elements of a block
+BLOCK = 262144  # elements of a block
 
 
 def merged(shape, stats, params):
@@ -41,7 +42,7 @@ def _sum(a, dims):
         k = a.ndim - 1
         while k - 1 in dims:
             k -= 1
-        a, dims = total_last(a.reshape(*a.shape[:k], -1)), dims[:len(dims) - a.ndim + k]
+        a, dims = total_last(a.reshape(*a.shape[:k], -1)), dims[: len(dims) - a.ndim + k]
     return (np.add.reduce(a, axis=dims) if dims else a).reshape(shape)
 
 
@@ -64,7 +65,7 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
         if center:
             mean[b] = _mean(x3[b], stats, n)
             np.subtract(x3[b], mean[b], out=d)
-        rstd[b] = r = 1 / np.sqrt(_mean(np.square(d if center else x3[b], out=scratch[:len(d)]), stats, n) + x.dtype.type(eps))
+        rstd[b] = r = 1 / np.sqrt(_mean(np.square(d if center else x3[b], out=scratch[: len(d)]), stats, n) + x.dtype.type(eps))
         np.multiply(d if center else x3[b], r, out=d)
         if weight is not None:
             d *= weight if per[0] == 1 else weight[b]
@@ -73,8 +74,7 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
     return out.reshape(x.shape), mean, rstd
 
 
-@numpy("_C.norm_backward", "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one "
-                           "layout each")
+@numpy("_C.norm_backward", "LayerNormGrad is off by 5e-5 and 12 times slower at 64k elements; BatchNormGrad and GroupNormGrad serve one layout each")
 def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     full = x.shape
     sizes, stats, params = merged(full, stats, params)
@@ -89,7 +89,7 @@ def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     for b in blocks:
         at, of = (b if shape[0] != 1 else slice(None) for shape in (per, stat))
         gx, r, d = g[b], rstd[of], out[b]
-        xh, product = (room[:len(d)] for room in rooms)
+        xh, product = (room[: len(d)] for room in rooms)
         np.multiply(x[b] if mean is None else np.subtract(x[b], mean[of], out=xh), r, out=xh)
         if affine:
             gw[at] += _sum(np.multiply(gx, xh, out=product), params)
@@ -102,7 +102,7 @@ def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
                 gx = np.subtract(gx, _mean(gx, stats, n), out=d)
             gx = np.subtract(gx, xh, out=d)
         np.multiply(gx, r, out=d)
-    return (out.reshape(full), gw, gb)[:1 + 2 * affine]
+    return (out.reshape(full), gw, gb)[: 1 + 2 * affine]
 
 
 composite("_C.norm_backward", "for devices without NumPy, which takes a twelfth of the time here", dtypes="")(formula)
@@ -145,8 +145,7 @@ def group_norm(x, weight, bias, N, C, HxW, group, eps):
 
 
 def _group(prim, x, weight, bias, N, C, HxW, group, eps):
-    weight, bias = (pyboost.tensor_from_array(np.full(C, fill, x.asnumpy().dtype)) if p is None else p for p,
-                    fill in ((weight, 1), (bias, 0)))
+    weight, bias = (pyboost.tensor_from_array(np.full(C, fill, x.asnumpy().dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
     return prim(x, group, weight, bias, eps)
 
 
@@ -171,12 +170,12 @@ def _running(x, mean, var, running_mean, running_var, momentum):
 
 def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum, eps):
     if 0 in x.shape or not 0 < eps <= 1:
-        return batch_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias, running_mean, running_var)), training, momentum,
-                          eps)
+        return batch_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias, running_mean, running_var)), training, momentum, eps)
     c = x.shape[1]
     given = [p is not None for p in (running_mean, running_var)]
-    w, b, m, v = (pyboost.tensor_from_array(np.full(c, fill, np.float32)) if p is None else p
-                  for p, fill in ((weight, 1), (bias, 0), (running_mean, 0), (running_var, 1)))
+    w, b, m, v = (
+        pyboost.tensor_from_array(np.full(c, fill, np.float32)) if p is None else p for p, fill in ((weight, 1), (bias, 0), (running_mean, 0), (running_var, 1))
+    )
     if training:
         m, v = (pyboost.tensor_from_array(np.zeros(c, np.float32)) for _ in range(2))
     shape = tuple(x.shape)

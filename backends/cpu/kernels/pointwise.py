@@ -3,6 +3,7 @@
 Small tensors go to MindSpore's primitives. Where a primitive is three times slower than NumPy at 64k elements or more, NumPy takes over
 from `above` elements on; the ratios were measured on 2.7.2 with two cores.
 """
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -38,14 +39,16 @@ def _alias(x):
 
 def against(ufunc):
     """ufunc(a, b); a large array meets one number in pieces against a row of it: NumPy does not vectorise maximum and minimum otherwise."""
+
     def fn(a, b):
         if b.ndim or a.size < 65536:
             return ufunc(a, b)
         flat, row = a.reshape(-1), np.full(65536, b, a.dtype)
         out = np.empty_like(flat)
         for i in range(0, len(flat), 65536):
-            ufunc(flat[i:i + 65536], row[:len(flat) - i], out=out[i:i + 65536])
+            ufunc(flat[i : i + 65536], row[: len(flat) - i], out=out[i : i + 65536])
         return out.reshape(a.shape)
+
     return fn
 
 
@@ -57,31 +60,62 @@ def _inverse(x):
 # ------------------------------------------------------------------------------------------------ slow for large tensors
 # name: (NumPy's function, elements from which it is faster, times slower at 64k elements, its dtypes there)
 for _name, (_fn, _above, _ratio, _codes) in {
-        "sqrt": (np.sqrt, 32768, 3.4, "fd"), "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "fd"), "exp": (np.exp, 2048, 17, "fd"),
-        "log": (np.log, 2048, 37, "fd"),
-        "tanh": (np.tanh, 2048, 61, "f"),
-        "sin": (np.sin, 1024, 40, "fd"), "cos": (np.cos, 1024, 31, "fd"), "tan": (np.tan, 1024, 30, "fd"),
-        "sinh": (np.sinh, 1024, 42, "fd"), "cosh": (np.cosh, 2048, 22, "fd"), "asin": (np.arcsin, 1024, 50, "fd"),
-        "acos": (np.arccos, 1024, 44, "fd"), "atan": (np.arctan, 1024, 26, "fd"), "asinh": (np.arcsinh, 1024, 29, "fd"),
-        "acosh": (np.arccosh, 1024, 20, "fd"), "atanh": (np.arctanh, 1024, 41, "fd"), "floor": (np.floor, 4096, 20, "fd"),
-        "ceil": (np.ceil, 4096, 20, "fd"), "trunc": (np.trunc, 4096, 18, "fd"), "_round": (np.rint, 4096, 28, "fd"),
-        "square": (np.square, 16384, 9, "fd"),
-        "sign": (lambda x: ((x > 0).view(np.int8) - (x < 0).view(np.int8)).astype(x.dtype), 4096, 7, "fd"), "reciprocal": (_inverse, 16384, 6, "fd"),
-        "neg": (np.negative, 16384, 9, "fdil"), "abs": (np.abs, 16384, 9, "fdil"), "sinc": (np.sinc, 4096, 6, "fd"),
-        "isfinite": (np.isfinite, 4096, 26, "fd"), "isnan": (np.isnan, 8192, 15, "fd"), "isinf": (np.isinf, 8192, 15, "fd"),
-        "add": (np.add, 2048, 76, INTS), "sub": (np.subtract, 2048, 65, INTS), "_rsub": (np.subtract, 2048, 65, INTS),
-        "mul": (np.multiply, 2048, 48, INTS), "_div": (np.divide, 1024, 190, "fd"), "eq": (np.equal, 16384, 9.7, "fdBasilb"),
-        "ne": (np.not_equal, 16384, 10, "fdBasilb"), "lt": (np.less, 16384, 10, "fdBasilb"),
-        "le": (np.less_equal, 16384, 10, "fdBasilb"), "gt": (np.greater, 16384, 9, "fdBasilb"),
-        "ge": (np.greater_equal, 16384, 9, "fdBasilb"),
-        "maximum": (against(np.maximum), 4096, 7.7, "fdBasil"), "minimum": (against(np.minimum), 4096, 7, "fdBasil"),
-        "_clamp_min": (against(np.maximum), 4096, 7.7, "fdBasil"), "_clamp_max": (against(np.minimum), 4096, 7, "fdBasil"),
-        "logical_and": (np.logical_and, 16384, 14, "b"), "logical_or": (np.logical_or, 16384, 14, "b"),
-        "logical_xor": (np.logical_xor, 16384, 14, "b"), "logical_not": (np.logical_not, 16384, 15, "b"),
-        "bitwise_and": (np.bitwise_and, 16384, 18, "b"), "bitwise_or": (np.bitwise_or, 16384, 18, "b"),
-        "bitwise_xor": (np.bitwise_xor, 16384, 18, "b"), "bitwise_not": (np.bitwise_not, 16384, 15, "b"),
-        "atan2": (np.arctan2, 1024, 77, "fd"), "hypot": (np.hypot, 8192, 4, "fd"),
-        "fmax": (np.fmax, 4096, 27, "fd")}.items():
+    "sqrt": (np.sqrt, 32768, 3.4, "fd"),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 8192, 9.5, "fd"),
+    "exp": (np.exp, 2048, 17, "fd"),
+    "log": (np.log, 2048, 37, "fd"),
+    "tanh": (np.tanh, 2048, 61, "f"),
+    "sin": (np.sin, 1024, 40, "fd"),
+    "cos": (np.cos, 1024, 31, "fd"),
+    "tan": (np.tan, 1024, 30, "fd"),
+    "sinh": (np.sinh, 1024, 42, "fd"),
+    "cosh": (np.cosh, 2048, 22, "fd"),
+    "asin": (np.arcsin, 1024, 50, "fd"),
+    "acos": (np.arccos, 1024, 44, "fd"),
+    "atan": (np.arctan, 1024, 26, "fd"),
+    "asinh": (np.arcsinh, 1024, 29, "fd"),
+    "acosh": (np.arccosh, 1024, 20, "fd"),
+    "atanh": (np.arctanh, 1024, 41, "fd"),
+    "floor": (np.floor, 4096, 20, "fd"),
+    "ceil": (np.ceil, 4096, 20, "fd"),
+    "trunc": (np.trunc, 4096, 18, "fd"),
+    "_round": (np.rint, 4096, 28, "fd"),
+    "square": (np.square, 16384, 9, "fd"),
+    "sign": (lambda x: ((x > 0).view(np.int8) - (x < 0).view(np.int8)).astype(x.dtype), 4096, 7, "fd"),
+    "reciprocal": (_inverse, 16384, 6, "fd"),
+    "neg": (np.negative, 16384, 9, "fdil"),
+    "abs": (np.abs, 16384, 9, "fdil"),
+    "sinc": (np.sinc, 4096, 6, "fd"),
+    "isfinite": (np.isfinite, 4096, 26, "fd"),
+    "isnan": (np.isnan, 8192, 15, "fd"),
+    "isinf": (np.isinf, 8192, 15, "fd"),
+    "add": (np.add, 2048, 76, INTS),
+    "sub": (np.subtract, 2048, 65, INTS),
+    "_rsub": (np.subtract, 2048, 65, INTS),
+    "mul": (np.multiply, 2048, 48, INTS),
+    "_div": (np.divide, 1024, 190, "fd"),
+    "eq": (np.equal, 16384, 9.7, "fdBasilb"),
+    "ne": (np.not_equal, 16384, 10, "fdBasilb"),
+    "lt": (np.less, 16384, 10, "fdBasilb"),
+    "le": (np.less_equal, 16384, 10, "fdBasilb"),
+    "gt": (np.greater, 16384, 9, "fdBasilb"),
+    "ge": (np.greater_equal, 16384, 9, "fdBasilb"),
+    "maximum": (against(np.maximum), 4096, 7.7, "fdBasil"),
+    "minimum": (against(np.minimum), 4096, 7, "fdBasil"),
+    "_clamp_min": (against(np.maximum), 4096, 7.7, "fdBasil"),
+    "_clamp_max": (against(np.minimum), 4096, 7, "fdBasil"),
+    "logical_and": (np.logical_and, 16384, 14, "b"),
+    "logical_or": (np.logical_or, 16384, 14, "b"),
+    "logical_xor": (np.logical_xor, 16384, 14, "b"),
+    "logical_not": (np.logical_not, 16384, 15, "b"),
+    "bitwise_and": (np.bitwise_and, 16384, 18, "b"),
+    "bitwise_or": (np.bitwise_or, 16384, 18, "b"),
+    "bitwise_xor": (np.bitwise_xor, 16384, 18, "b"),
+    "bitwise_not": (np.bitwise_not, 16384, 15, "b"),
+    "atan2": (np.arctan2, 1024, 77, "fd"),
+    "hypot": (np.hypot, 8192, 4, "fd"),
+    "fmax": (np.fmax, 4096, 27, "fd"),
+}.items():
     numpy(_name, _slower(_ratio), _fn, dtypes=_codes, above=_above)
     numpy(_name, LACKING, _fn, dtypes="tuv" if _name in ORDERED else REST)
     if _name == "sign":
@@ -102,15 +136,34 @@ numpy("log1p", "Log1p computes log(1 + x): near 0, which the function is for, no
 without("logical_xor", "takes NaN for 0", "FD")
 without("reciprocal rsqrt square mul", "infinity or 0 for complex numbers with a NaN part", "FD")
 without("sigmoid", "0 where exp(-x) overflows and PyTorch gives NaN", "FD")
-for _name, _legacy in {"acos": "ACos", "asin": "Asin", "atan": "Atan", "acosh": "Acosh", "asinh": "Asinh", "atan2": "Atan2",
-                       "hypot": "Hypot", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor", "bitwise_not": "Invert",
-                       "fmax": "Fmax", "lcm": "Lcm"}.items():
+for _name, _legacy in {
+    "acos": "ACos",
+    "asin": "Asin",
+    "atan": "Atan",
+    "acosh": "Acosh",
+    "asinh": "Asinh",
+    "atan2": "Atan2",
+    "hypot": "Hypot",
+    "bitwise_or": "BitwiseOr",
+    "bitwise_xor": "BitwiseXor",
+    "bitwise_not": "Invert",
+    "fmax": "Fmax",
+    "lcm": "Lcm",
+}.items():
     legacy(_name, _legacy, "PyBoost has no CPU kernel", broadcasts=False)
 for _name, (_fn, _codes) in {
-        "gcd": (np.gcd, "Ba"), "lcm": (np.lcm, "Bas"),
-        "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "FD"), "bitwise_and": (np.bitwise_and, "tuv"), "bitwise_or": (np.bitwise_or, "tuv"),
-        "bitwise_xor": (np.bitwise_xor, "tuv"), "logical_not": (np.logical_not, REST), "isinf": (np.isinf, "Basilb"),
-        "sign": (np.sign, "Bas"), "_where": (np.where, "Dtuv"), "masked_fill": (lambda x, mask, v: np.where(mask, v, x), "Dtuv")}.items():
+    "gcd": (np.gcd, "Ba"),
+    "lcm": (np.lcm, "Bas"),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), "FD"),
+    "bitwise_and": (np.bitwise_and, "tuv"),
+    "bitwise_or": (np.bitwise_or, "tuv"),
+    "bitwise_xor": (np.bitwise_xor, "tuv"),
+    "logical_not": (np.logical_not, REST),
+    "isinf": (np.isinf, "Basilb"),
+    "sign": (np.sign, "Bas"),
+    "_where": (np.where, "Dtuv"),
+    "masked_fill": (lambda x, mask, v: np.where(mask, v, x), "Dtuv"),
+}.items():
     numpy(_name, LACKING, _fn, dtypes=_codes)
 BRANCHES = "Select and MaskedFill branch for every element: 9 times slower than selection by bits at 1M elements"
 numpy("_where", BRANCHES, select, dtypes="fdeilasBbFz", above=32768)
@@ -215,31 +268,48 @@ legacy("fmod", "TruncateMod", "FmodTensor has no CPU kernel", _checked, dtypes="
 
 def _exactly(fn):
     """An operator of integers, with PyTorch's error for a divisor of zero."""
+
     def kernel(a, b, *mode):
         _nonzero(b)
         return fn(a, b, *mode)
+
     return kernel
 
 
 numpy("fmod", "TruncateMod lacks the dtype", _exactly(np.fmod), dtypes="sl")
-for _name, _fn in {"floor_divide": np.floor_divide, "remainder": np.remainder,
-                   "_div_round": lambda a, b, mode: np.floor_divide(a, b) if mode == "floor" else np.floor_divide(a - np.fmod(a, b), b)}.items():
+for _name, _fn in {
+    "floor_divide": np.floor_divide,
+    "remainder": np.remainder,
+    "_div_round": lambda a, b, mode: np.floor_divide(a, b) if mode == "floor" else np.floor_divide(a - np.fmod(a, b), b),
+}.items():
     numpy(_name, "the primitives compute int64 in floating point", _exactly(_fn), dtypes="l")
 
 
 without("_div_round", "DivMod is inexact for int64, and zero divisors must raise before the kernel")
-legacy("_div_round", "TruncateDiv", "DivMod is inexact for int64", dtypes="Basi", broadcasts=False,
-       fn=lambda p, a, b, mode: _checked(p if mode == "trunc" else _prim("FloorDiv"), a, b))
+legacy(
+    "_div_round",
+    "TruncateDiv",
+    "DivMod is inexact for int64",
+    dtypes="Basi",
+    broadcasts=False,
+    fn=lambda p, a, b, mode: _checked(p if mode == "trunc" else _prim("FloorDiv"), a, b),
+)
 composite("_div_round", why="DivMod is wrong for zero and infinite divisors", dtypes="fd")(
-    lambda a, b, mode: T.floor_divide(a, b) if mode == "floor" else T.trunc(T._div(a, b)))
+    lambda a, b, mode: T.floor_divide(a, b) if mode == "floor" else T.trunc(T._div(a, b))
+)
 
 
 composite("_trunc_quotient", why="every step in the half type", dtypes="ez")(lambda a, b: T.trunc(T._div(a, b)))
 
 
 # ------------------------------------------------------------------------------------------------ powers
-_POWERS = {2: lambda x: _prim("Square")(x), 3: lambda x: _prim("Mul")(x, _prim("Square")(x)), 0.5: lambda x: _prim("Sqrt")(x),
-           -0.5: lambda x: _prim("Rsqrt")(x), -1: lambda x: _prim("Reciprocal")(x)}
+_POWERS = {
+    2: lambda x: _prim("Square")(x),
+    3: lambda x: _prim("Mul")(x, _prim("Square")(x)),
+    0.5: lambda x: _prim("Sqrt")(x),
+    -0.5: lambda x: _prim("Rsqrt")(x),
+    -1: lambda x: _prim("Reciprocal")(x),
+}
 _NP_POWERS = {2: np.square, 3: lambda x: x * np.square(x), 0.5: np.sqrt, -0.5: lambda x: 1 / np.sqrt(x), -1: _inverse, -2: lambda x: 1 / np.square(x)}
 
 
@@ -275,10 +345,16 @@ def _lerp(a, b, w):
     return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
 
 
-numpy("addcmul", "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements",
-      lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b))
-numpy("addcdiv", "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
-      lambda x, a, b, v: x + (a / b if v == 1 else np.asarray(v, x.dtype) * a / b))
+numpy(
+    "addcmul",
+    "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements",
+    lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b),
+)
+numpy(
+    "addcdiv",
+    "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
+    lambda x, a, b, v: x + (a / b if v == 1 else np.asarray(v, x.dtype) * a / b),
+)
 # PyTorch's in-place operators write where they read; MindSpore's Inplace primitives have no CPU kernels
 _PASS = "no Inplace primitive has a CPU kernel; the primitive and a copy take 11 times as long at 64k elements"
 for _name, _fn in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "_div": np.divide}.items():
@@ -287,13 +363,15 @@ for _name, _fn in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "_div"
 
 def _in_blocks(fn):
     """fn(out, *others) piece by piece, so that what it holds in between stays in the cache."""
+
     def run(out, *others):
         n = out.size
         if n <= _BLOCK or not all(a.flags.c_contiguous for a in (out, *others) if a.ndim):
             return fn(out, *others)
         flat = [a.reshape(-1) if a.ndim else a for a in (out, *others)]
         for i in range(0, n, _BLOCK):
-            fn(*[a[i:i + _BLOCK] if a.ndim else a for a in flat])
+            fn(*[a[i : i + _BLOCK] if a.ndim else a for a in flat])
+
     return run
 
 
@@ -380,25 +458,33 @@ def _lcm(a, b):
 
 def _shift(by, beyond):
     """By powers of two, in two steps: 2 ** n itself may be no number of the dtype."""
+
     def fn(a, n):
         like = a if isinstance(a, Tensor) else n
         a, n = (t if isinstance(t, Tensor) else T.full((), t, dtype=like.dtype, device=like.device) for t in (a, n))
         within = (n >= 0) & (n < 8 * a.dtype.itemsize)
         n = n.masked_fill(~within, 0)
         return T.where(within, by(by(a, 2 ** (n // 2)), 2 ** (n - n // 2)), beyond(a))
+
     return fn
 
 
 for _name, _fn in {
-        "fmax": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.maximum(a, b))),
-        "hypot": lambda a, b: T.sqrt(a * a + b * b),
-        "fmin": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.minimum(a, b))), "signbit": lambda x: (x < 0) | (x == 0) & (1 / x < 0),
-        "copysign": lambda a, b: T.where(T.signbit(b), -T.abs(a), T.abs(a)),
-        "heaviside": lambda x, v: T.where(x == 0, v, (x > 0).to(x.dtype)),
-        "_complex": lambda re, im: T.view_as_complex(T.stack(T.broadcast_tensors(re, im), -1)), "_conj": lambda x: T.complex(x.real, -x.imag),
-        "angle": lambda x: T.atan2(x.imag, x.real) if x.dtype.is_complex else T.where(x != x, x, (x < 0).to(x.dtype) * np.pi),
-        "lcm": _lcm, "bitwise_left_shift": _shift(T.mul, lambda a: 0), "bitwise_right_shift": _shift(T.floor_divide, lambda a: -(a < 0).to(a.dtype)),
-        "special.entr": lambda x: -T.xlogy(x, x), "special.xlog1py": lambda x, y: T.where(x == 0, 0, x * T.log1p(y))}.items():
+    "fmax": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.maximum(a, b))),
+    "hypot": lambda a, b: T.sqrt(a * a + b * b),
+    "fmin": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.minimum(a, b))),
+    "signbit": lambda x: (x < 0) | (x == 0) & (1 / x < 0),
+    "copysign": lambda a, b: T.where(T.signbit(b), -T.abs(a), T.abs(a)),
+    "heaviside": lambda x, v: T.where(x == 0, v, (x > 0).to(x.dtype)),
+    "_complex": lambda re, im: T.view_as_complex(T.stack(T.broadcast_tensors(re, im), -1)),
+    "_conj": lambda x: T.complex(x.real, -x.imag),
+    "angle": lambda x: T.atan2(x.imag, x.real) if x.dtype.is_complex else T.where(x != x, x, (x < 0).to(x.dtype) * np.pi),
+    "lcm": _lcm,
+    "bitwise_left_shift": _shift(T.mul, lambda a: 0),
+    "bitwise_right_shift": _shift(T.floor_divide, lambda a: -(a < 0).to(a.dtype)),
+    "special.entr": lambda x: -T.xlogy(x, x),
+    "special.xlog1py": lambda x, y: T.where(x == 0, 0, x * T.log1p(y)),
+}.items():
     composite(_name, why="no primitive", dtypes="")(_fn)
 
 

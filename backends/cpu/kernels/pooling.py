@@ -1,4 +1,5 @@
 """Pooling: runs over the positions within the kernel, each a strided slice of the padded input."""
+
 from functools import reduce
 from itertools import product
 
@@ -26,8 +27,7 @@ def _out(n, kernel, stride, padding, dilation, ceil):
 def _padded(x, value, kernel, stride, padding, dilation, out):
     """x with `value` around, wide enough for the last window."""
     dims = len(kernel)
-    pads = [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d,
-            o in zip(x.shape[-dims:], kernel, stride, padding, dilation, out)]
+    pads = [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, o in zip(x.shape[-dims:], kernel, stride, padding, dilation, out)]
     return np.pad(x, [(0, 0)] * (x.ndim - dims) + pads, constant_values=value) if any(map(any, pads)) else x
 
 
@@ -41,7 +41,7 @@ MAX_WHY = "the legacy MaxPoolWithArgmaxV2 ignores NaN, gives -3.4e38 for -inf an
 
 @numpy("_C._nn.max_pool1d_with_indices _C._nn.max_pool2d_with_indices _C._nn.max_pool3d_with_indices", MAX_WHY)
 def max_pool(x, kernel, stride, padding, dilation, ceil):
-    n = x.shape[-len(kernel):]
+    n = x.shape[-len(kernel) :]
     out = _out(n, kernel, stride, padding, dilation, ceil)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     xp = _padded(x, lowest, kernel, stride, padding, dilation, out)
@@ -84,6 +84,7 @@ def _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out):
 
     def flat(columns):
         return reduce(lambda a, bn: a * bn[1] + bn[0], zip(columns, n), 0)
+
     index = np.take(flat(np.array(offsets).T * np.array(dilation)[:, None]), which)
     index += flat(_grid([[o * s - p for o in range(m)] for m, s, p in zip(out, stride, padding)]))
     return best, index
@@ -98,8 +99,9 @@ def max_pool1d(x, kernel, stride, padding, dilation, ceil):
 without("_C._nn.adaptive_max_pool2d", "ignores NaN")
 
 
-@numpy("_C._nn.adaptive_max_pool1d _C._nn.adaptive_max_pool2d _C._nn.adaptive_max_pool3d",
-       "AdaptiveMaxPool2D ignores NaN, and is there for two dimensions alone")
+@numpy(
+    "_C._nn.adaptive_max_pool1d _C._nn.adaptive_max_pool2d _C._nn.adaptive_max_pool3d", "AdaptiveMaxPool2D ignores NaN, and is there for two dimensions alone"
+)
 def adaptive_max_pool(x, size):
     """One dimension after the other: the maximum of maxima; the first in order wins, as over the window at once."""
     dims = len(size)
@@ -129,7 +131,7 @@ def _counts(n, kernel, stride, padding, out, include):
 
 
 def avg_pool(x, kernel, stride, padding, ceil, include, divisor):
-    n, one = x.shape[-len(kernel):], (1,) * len(kernel)
+    n, one = x.shape[-len(kernel) :], (1,) * len(kernel)
     out = _out(n, kernel, stride, padding, one, ceil)
     xp = _padded(x, 0, kernel, stride, padding, one, out)
     total = reduce(np.add, (xp[(..., *where)] for _, where in _positions(kernel, stride, one, out)))
@@ -137,14 +139,15 @@ def avg_pool(x, kernel, stride, padding, ceil, include, divisor):
     return (total / by).astype(x.dtype)
 
 
-@numpy("_C._nn.avg_pool1d_backward _C._nn.avg_pool2d_backward _C._nn.avg_pool3d_backward",
-       "AvgPool2DGrad has no CPU kernel; the legacy AvgPool3DGrad is 5 times slower at 64k elements")
+@numpy(
+    "_C._nn.avg_pool1d_backward _C._nn.avg_pool2d_backward _C._nn.avg_pool3d_backward",
+    "AvgPool2DGrad has no CPU kernel; the legacy AvgPool3DGrad is 5 times slower at 64k elements",
+)
 def avg_pool_backward(g, size, kernel, stride, padding, ceil, include, divisor):
     dims = len(kernel)
     n, out, one = size[-dims:], g.shape[-dims:], (1,) * dims
     g = (g / (divisor or _counts(n, kernel, stride, padding, out, include))).astype(g.dtype)
-    full = np.zeros((*g.shape[:-dims], *(max(m + 2 * p, (o - 1) * s + k) for m, p, o, s, k in zip(n, padding, out, stride, kernel))),
-                    g.dtype)
+    full = np.zeros((*g.shape[:-dims], *(max(m + 2 * p, (o - 1) * s + k) for m, p, o, s, k in zip(n, padding, out, stride, kernel))), g.dtype)
     for _, where in _positions(kernel, stride, one, out):
         full[(..., *where)] += g
     return np.ascontiguousarray(full[(..., *(slice(p, p + m) for p, m in zip(padding, n)))])

@@ -1,4 +1,5 @@
 """Random numbers: PyTorch's stream on host memory; no MindSpore kernel gives it."""
+
 import numpy as np
 
 from ....runtime import generator as g
@@ -15,9 +16,19 @@ def _dropout(gen, n, dtype, p):
     return keep.astype(dtype, copy=False)
 
 
-FILLERS = {"uniform": g.uniform, "normal": g.normal, "exponential": g.exponential, "geometric": g.geometric, "log_normal": g.log_normal,
-           "cauchy": g.cauchy, "random": g.random_, "integers": g.random_from_to, "bernoulli": g.bernoulli, "dropout": _dropout,
-           "permutation": g.randperm}
+FILLERS = {
+    "uniform": g.uniform,
+    "normal": g.normal,
+    "exponential": g.exponential,
+    "geometric": g.geometric,
+    "log_normal": g.log_normal,
+    "cauchy": g.cauchy,
+    "random": g.random_,
+    "integers": g.random_from_to,
+    "bernoulli": g.bernoulli,
+    "dropout": _dropout,
+    "permutation": g.randperm,
+}
 
 
 @numpy("_draw", WHY)
@@ -45,6 +56,7 @@ def _slope(cdf, pdf, a):
 @numpy("_standard_gamma_grad", "no primitive")
 def _standard_gamma_grad(alpha, x):
     from scipy import special
+
     a, x = alpha.astype(np.float64), x.astype(np.float64)
     return _slope(lambda a: special.gammainc(a, x), np.exp((a - 1) * np.log(x) - x - special.gammaln(a)), a)
 
@@ -52,7 +64,7 @@ def _standard_gamma_grad(alpha, x):
 @numpy("_dirichlet_grad", "no primitive")
 def _dirichlet_grad(x, alpha, total):
     from scipy import special
+
     x, a = x.astype(np.float64), alpha.astype(np.float64)
     b = total - a
-    return _slope(lambda a: special.betainc(a, b, x), np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - special.betaln(a, b)),
-                  a) / (1 - x)
+    return _slope(lambda a: special.betainc(a, b, x), np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - special.betaln(a, b)), a) / (1 - x)

@@ -1,4 +1,5 @@
 """Reductions: primitives for small tensors, NumPy where their one-thread loops fall behind or ignore NaN."""
+
 import numpy as np
 
 from ....runtime.ops.common import T, dt
@@ -21,6 +22,7 @@ def guarded(name, primitive, why, fn, dtypes, call=lambda prim, x, *args: prim(x
     def kernel(prim, x, *args):
         shape = x._shape
         return call(prim, x, *args) if shape and 0 not in shape else fn(x.asnumpy(), *args)
+
     pyboost_(name, primitive, why, kernel, dtypes)
     either(name, why, fn)
 
@@ -30,14 +32,14 @@ def _add(x, dims, **kw):
     """np.add.reduce; large rows by BLAS in a third of the time; columns dimension by dimension and in blocks, so that float errors grow
     with the block and not with the column."""
     if x.size > 16384 and x.dtype.char in "fd" and dims and dims == (*range(dims[0], x.ndim),) and x.flags.c_contiguous:
-        return total_last(x.reshape(*x.shape[:dims[0]], -1))
+        return total_last(x.reshape(*x.shape[: dims[0]], -1))
     if x.dtype.kind not in "fc" or not dims or dims[-1] == x.ndim - 1:
         return np.add.reduce(x, dims, **kw)
     for d in reversed(dims):
         while x.shape[d] > 64:
             k, rest = divmod(x.shape[d], 16)
             head, tail = np.split(x, (k * 16,), d)
-            x = np.add.reduce(head.reshape(x.shape[:d] + (k, 16) + x.shape[d + 1:]), d + 1, **kw)
+            x = np.add.reduce(head.reshape(x.shape[:d] + (k, 16) + x.shape[d + 1 :]), d + 1, **kw)
             if rest:
                 x = np.concatenate((x, np.add.reduce(tail, d, keepdims=True, **kw)), d)
         x = np.add.reduce(x, d, **kw)
@@ -57,13 +59,23 @@ def _mean(x, dims, keepdim, dtype):
 
 
 LOOP = "one thread's index loop: 254 us against 19 at 64k elements; wrong for no elements"
-guarded("sum", "SumExt", LOOP + "; integers go through double, inexact beyond 2**53",
-        lambda x, dims, keepdim, dtype: _add(x, dims, dtype=_total(x, dtype)), "fd",
-         lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None))
+guarded(
+    "sum",
+    "SumExt",
+    LOOP + "; integers go through double, inexact beyond 2**53",
+    lambda x, dims, keepdim, dtype: _add(x, dims, dtype=_total(x, dtype)),
+    "fd",
+    lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None),
+)
 guarded("mean", "MeanExt", LOOP, _mean, "fd", lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None))
-guarded("prod", "ProdExt", "435 us against 59 at 64k elements",
-        lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=_total(x, dtype)), "fd",
-         lambda prim, x, dim, keepdim, dtype: prim(x, dim, keepdim, None))
+guarded(
+    "prod",
+    "ProdExt",
+    "435 us against 59 at 64k elements",
+    lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=_total(x, dtype)),
+    "fd",
+    lambda prim, x, dim, keepdim, dtype: prim(x, dim, keepdim, None),
+)
 
 
 # ------------------------------------------------------------------------------------------------ any, all
@@ -72,9 +84,16 @@ def _test(name, primitive, ufunc):
 
     def prim_call(prim, x, dims=(), keepdim=False):
         return prim.of(keepdim)(x, dims)
+
     guarded(name, primitive, why, lambda x: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=None), "b", prim_call)
-    guarded(name + ".dims", primitive, why, lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims), "b",
-             lambda prim, x, dims, keepdim: prim_call(prim, x, dims, keepdim) if dims else x)
+    guarded(
+        name + ".dims",
+        primitive,
+        why,
+        lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims),
+        "b",
+        lambda prim, x, dims, keepdim: prim_call(prim, x, dims, keepdim) if dims else x,
+    )
 
 
 _test("any", "ReduceAny", np.logical_or)
@@ -94,6 +113,7 @@ def _extreme(name, ufunc, arg):
 
     def where(x, dim, keepdim):
         return arg(x, axis=dim) if x.ndim else np.zeros((), np.int64)
+
     Cap = name.capitalize()
     for full in (name, "a" + name, name + ".dim"):
         without(full, NAN)
@@ -148,16 +168,17 @@ def _scan(ufunc):
         rows = np.ascontiguousarray(np.moveaxis(x, dim, -1)).reshape(-1, x.shape[dim])
         out, step = np.empty_like(rows), max(16384 // x.shape[dim], 1)
         for i in range(0, len(rows), step):
-            block = rows[i:i + step].astype(np.float64)
-            out[i:i + step] = ufunc.accumulate(block, -1, out=block)
-        return np.ascontiguousarray(np.moveaxis(out.reshape(*x.shape[:dim], *x.shape[dim + 1:], x.shape[dim]), -1, dim))
+            block = rows[i : i + step].astype(np.float64)
+            out[i : i + step] = ufunc.accumulate(block, -1, out=block)
+        return np.ascontiguousarray(np.moveaxis(out.reshape(*x.shape[:dim], *x.shape[dim + 1 :], x.shape[dim]), -1, dim))
+
     return fn
 
 
-legacy("cumsum", "CumSum", "CumsumExt has no CPU kernel", dtypes="l",
-       fn=lambda prim, x, dim, dtype: prim(x, dim) if x.shape and 0 not in x.shape else x.asnumpy())
-numpy("cumsum", "CumSum adds in float32 where PyTorch adds in double; by way of float64 it takes 824 us against 242 at 64k",
-      _scan(np.add))
+legacy(
+    "cumsum", "CumSum", "CumsumExt has no CPU kernel", dtypes="l", fn=lambda prim, x, dim, dtype: prim(x, dim) if x.shape and 0 not in x.shape else x.asnumpy()
+)
+numpy("cumsum", "CumSum adds in float32 where PyTorch adds in double; by way of float64 it takes 824 us against 242 at 64k", _scan(np.add))
 numpy("cumprod", "CumProd multiplies in float32 where PyTorch multiplies in double", _scan(np.multiply))
 
 
@@ -168,13 +189,18 @@ def _running(ufunc):
         best = ufunc.accumulate(x, dim)
         at = np.arange(x.shape[dim]).reshape([-1 if d == dim else 1 for d in range(x.ndim)])
         return best, np.maximum.accumulate(np.where((x == best) | (x != x), at, 0), dim)
+
     return fn
 
 
 without("cummax", "the dimension is a constructor argument")
 for _add_kernel, _name, _primitive, _ufunc in ((pyboost_, "cummax", "Cummax", np.maximum), (legacy, "cummin", "Cummin", np.minimum)):
-    _add_kernel(_name, _primitive, "CumminExt has no CPU kernel; of Cummax the dimension is a constructor argument",
-                fn=lambda prim, x, dim, by=_running(_ufunc): prim.of(dim)(x) if x.shape else by(x.asnumpy(), dim))
+    _add_kernel(
+        _name,
+        _primitive,
+        "CumminExt has no CPU kernel; of Cummax the dimension is a constructor argument",
+        fn=lambda prim, x, dim, by=_running(_ufunc): prim.of(dim)(x) if x.shape else by(x.asnumpy(), dim),
+    )
     numpy(_name, f"{_primitive} lacks bool", _running(_ufunc))
 
 
@@ -221,7 +247,7 @@ def _pick(x, i, dim):
 def _kth(x, k, dim):
     """Values and positions of the k-th smallest; k an int or an array over the other dimensions. NaN is the largest."""
     order = np.argsort(x, dim, kind="stable")
-    k = np.expand_dims(np.broadcast_to(k, x.shape[:dim] + x.shape[dim + 1:]), dim)
+    k = np.expand_dims(np.broadcast_to(k, x.shape[:dim] + x.shape[dim + 1 :]), dim)
     i = np.take_along_axis(order, k, dim)
     return np.take_along_axis(x, i, dim), i
 
@@ -307,4 +333,3 @@ def histc(x, bins, low, high):
     low, high = x.dtype.type(low), x.dtype.type(high)
     at = ((x - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
     return np.bincount(np.minimum(at, bins - 1), minlength=bins)
-

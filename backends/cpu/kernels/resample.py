@@ -1,4 +1,5 @@
 """Resampling: taps along one dimension after the other; ResizeBilinearV2 and Col2Im where they serve."""
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -58,6 +59,7 @@ def _taps(mode, n, o, align, given, dtype):
 
     def far(x):
         return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
     return np.clip(i + np.arange(-1, 3)[:, None], 0, n - 1), np.stack((far(t + 1), near(t), near(1 - t), far(2 - t))).astype(f)
 
 
@@ -81,11 +83,12 @@ def upsample(mode):
                 for i in range(len(w) - 1):
                     w[i + 1] += np.where(at[i] == at[i + 1], w[i], 0)
                     w[i] = np.where(at[i] == at[i + 1], 0, w[i])
-                bits = int(np.log2((2 ** 15 - 0.5) / w.max()))
-                w = np.floor(w * 2 ** bits + 0.5).astype(np.int32)
+                bits = int(np.log2((2**15 - 0.5) / w.max()))
+                w = np.floor(w * 2**bits + 0.5).astype(np.int32)
             y = sum(np.take(x, i, axis) * _along(v, axis, x.ndim) for i, v in zip(at, w))
             x = np.clip((y + 2 ** (bits - 1)) >> bits, 0, 255).astype(np.uint8) if bits else y
         return x.copy() if x is source else x
+
     return fn
 
 
@@ -98,6 +101,7 @@ def upsample_backward(mode):
             np.add.at(matrix, (np.broadcast_to(np.arange(o), at.shape), at), 1 if w is None else w)
             g = np.moveaxis(np.matmul(np.moveaxis(g, axis, -1), matrix), -1, axis)
         return np.ascontiguousarray(g)
+
     return fn
 
 
@@ -141,8 +145,7 @@ def col2im(x, size, kernel, dilation, padding, stride):
     out = np.zeros((*cols.shape[:2], *(n + 2 * p for n, p in zip(size, padding))), x.dtype)
     for i in range(kernel[0]):
         for j in range(kernel[1]):
-            out[(..., *(slice(a * d, a * d + s * (m - 1) + 1, s) for a, d, s,
-                        m in zip((i, j), dilation, stride, count)))] += cols[:, :, i, j]
+            out[(..., *(slice(a * d, a * d + s * (m - 1) + 1, s) for a, d, s, m in zip((i, j), dilation, stride, count)))] += cols[:, :, i, j]
     return np.ascontiguousarray(out[(..., *(slice(p, p + n) for p, n in zip(padding, size)))])
 
 

@@ -1,4 +1,5 @@
 """Joining, repeating, reordering: Concat, Tile, Triu where they keep up, NumPy's copies where MindSpore walks views element by element."""
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -19,14 +20,22 @@ def _stack(prim, tensors, dim):
 
 
 pyboost_("stack", "Concat", "StackExt has no CPU kernel; the legacy Stack takes 90 us against Concat's 28", _stack, "fdaBsilbF")
-either("stack", "Stack and Concat on the last dimension take 650 us against 41 at 64k elements",
-       lambda tensors, dim: np.stack(tensors, dim))
+either("stack", "Stack and Concat on the last dimension take 650 us against 41 at 64k elements", lambda tensors, dim: np.stack(tensors, dim))
 
 # ------------------------------------------------------------------------------------------------ flip, roll, repeat
-guarded("_flip", "ReverseV2", "765 us against 22 at 64k elements", lambda x, dims: np.flip(x, dims) if x.ndim else x, "fdaBsilb",
-        lambda prim, x, dims: prim.of(dims)(x) if dims else x.asnumpy())
-numpy("roll", "Roll has no CPU kernel; Concat of two views takes 20 ms against 0.36 at 3M elements",
-      lambda x, shifts, dims: np.roll(x, shifts, dims) if dims else np.roll(x, shifts[0]))
+guarded(
+    "_flip",
+    "ReverseV2",
+    "765 us against 22 at 64k elements",
+    lambda x, dims: np.flip(x, dims) if x.ndim else x,
+    "fdaBsilb",
+    lambda prim, x, dims: prim.of(dims)(x) if dims else x.asnumpy(),
+)
+numpy(
+    "roll",
+    "Roll has no CPU kernel; Concat of two views takes 20 ms against 0.36 at 3M elements",
+    lambda x, shifts, dims: np.roll(x, shifts, dims) if dims else np.roll(x, shifts[0]),
+)
 
 
 @numpy("repeat", "Tile lacks the dtype and empty tensors")
@@ -35,12 +44,11 @@ def repeat(x, repeats):
 
 
 without("repeat", "fails on 0-d and empty tensors")
-pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(x.asnumpy(), repeats),
-         "fdaBsilbF")
-numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel",
-      lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats))
+pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(x.asnumpy(), repeats), "fdaBsilbF")
+numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel", lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats))
 composite("_repeat_interleave", "no primitive takes the repeats alone", dtypes="")(
-    lambda repeats: T.searchsorted(repeats.cumsum(0), T.arange(int(repeats.sum()), device=repeats.device), right=True).to(repeats.dtype))
+    lambda repeats: T.searchsorted(repeats.cumsum(0), T.arange(int(repeats.sum()), device=repeats.device), right=True).to(repeats.dtype)
+)
 
 # ------------------------------------------------------------------------------------------------ triangles
 legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: prim.of(k)(x), "fdaBsilb")
@@ -87,8 +95,11 @@ def _reduce_at(x, at, src, reduce, include_self):
     out = np.array(x, order="C")
     if not include_self:
         out[at] = _start(x.dtype, reduce)
-    np_at = UFUNC[reduce].at if x.dtype != bool or reduce not in ("sum", "prod", "mean") else {
-        "sum": np.logical_or, "mean": np.logical_or, "prod": np.logical_and}[reduce].at
+    np_at = (
+        UFUNC[reduce].at
+        if x.dtype != bool or reduce not in ("sum", "prod", "mean")
+        else {"sum": np.logical_or, "mean": np.logical_or, "prod": np.logical_and}[reduce].at
+    )
     np_at(out, at, src)
     if reduce == "mean":
         count = np.zeros(x.shape, np.int64)
@@ -164,11 +175,10 @@ def _scattered_index_reduce(x, dim, index, source, reduce, include_self):
 def segment_reduce(x, reduce, lengths, indices, offsets, axis, unsafe, initial):
     rows = x.reshape((-1,) + x.shape[axis:])
     ends = lengths.reshape(-1, lengths.shape[-1]).cumsum(-1)
-    out = np.empty((rows.shape[0], lengths.shape[-1]) + x.shape[axis + 1:], x.dtype)
+    out = np.empty((rows.shape[0], lengths.shape[-1]) + x.shape[axis + 1 :], x.dtype)
     start = _start(x.dtype, reduce) if initial is None else initial
     for row, stops, o in zip(rows, ends, out):
         for k, (a, b) in enumerate(zip([0, *stops[:-1]], stops)):
             v = UFUNC[reduce].reduce(row[a:b], 0, initial=start)
             o[k] = v if reduce != "mean" else np.nan if a == b and initial is None else v / (b - a) if a != b else v
-    return out.reshape(lengths.shape + x.shape[axis + 1:])
-
+    return out.reshape(lengths.shape + x.shape[axis + 1 :])

@@ -1,4 +1,5 @@
 """Sorting: Sort and TopK where there is no NaN, which PyTorch takes for the largest value and MindSpore for none."""
+
 import numpy as np
 
 from ....runtime.ops.common import T, dt
@@ -98,7 +99,7 @@ def distinct(x, dim, sort):
     start, inverse, counts = _runs(new, order, shape)
     values = s[start]
     if dim is not None:
-        values = values.reshape((len(values),) + x.shape[:dim] + x.shape[dim + 1:])
+        values = values.reshape((len(values),) + x.shape[:dim] + x.shape[dim + 1 :])
     return values, inverse, counts
 
 

@@ -1,11 +1,11 @@
 """Special functions on CPU: MindSpore's primitives where they are right, else SciPy, which MindSpore itself depends on."""
+
 import numpy as np
 import scipy.special as sp
 
 from ..table import legacy, numpy, without
 
-for _name, _prim in {"lgamma": "Lgamma", "i0": "BesselI0", "special.i0e": "BesselI0e", "special.i1": "BesselI1",
-                     "special.i1e": "BesselI1e"}.items():
+for _name, _prim in {"lgamma": "Lgamma", "i0": "BesselI0", "special.i0e": "BesselI0e", "special.i1": "BesselI1", "special.i1e": "BesselI1e"}.items():
     legacy(_name, _prim, "PyBoost has no such primitive", dtypes="fd")
 without("erfinv", "wrong by up to 0.9")
 without("digamma", "relative error 0.1 near the root")
@@ -33,20 +33,36 @@ def _zeta(x, q):
 def _airy_ai(x):
     """SciPy's; where that gives up or PyTorch rounds the phase to the dtype, the leading terms of the asymptotic series."""
     z = -2 * x * np.sqrt(-x) / 3
-    t, f, g = z + x.dtype.type(np.pi / 4), 1 - 0.03713348765432099 / z ** 2, 0.06944444444444445 / z - 0.03799305912780064 / z ** 3
+    t, f, g = z + x.dtype.type(np.pi / 4), 1 - 0.03713348765432099 / z**2, 0.06944444444444445 / z - 0.03799305912780064 / z**3
     far = (np.sin(t) * f - np.cos(t) * g) / (np.sqrt(np.pi) * (-x) ** 0.25)
     return np.select([np.isinf(x), x > 103.892, x < (-10 if x.dtype.char == "f" else -1e4)], [np.nan, 0, far], sp.airy(x)[0])
 
 
 for _name, _fn in {
-        "erfinv": lambda x: np.copysign(sp.erfinv(x), x), "digamma": sp.psi, "special.erfcx": sp.erfcx, "special.ndtri": sp.ndtri,
-        "special.log_ndtr": sp.log_ndtr, "_polygamma": _polygamma, "igamma": _igamma, "igammac": lambda a, x: _igamma(a, x, True),
-        "special.zeta": _zeta, "special.entr": sp.entr,
-        "special.xlog1py": sp.xlog1py, "special.airy_ai": _airy_ai, "special.bessel_j0": sp.j0, "special.bessel_j1": sp.j1,
-        "special.bessel_y0": sp.y0, "special.bessel_y1": sp.y1, "special.modified_bessel_i0": sp.i0, "special.modified_bessel_i1": sp.i1,
-        "special.modified_bessel_k0": sp.k0, "special.modified_bessel_k1": sp.k1, "special.scaled_modified_bessel_k0": sp.k0e,
-        "special.scaled_modified_bessel_k1": sp.k1e,
-        "special.spherical_bessel_j0": lambda x: np.where(np.isinf(x), 0, np.sinc(x / np.pi))}.items():
+    "erfinv": lambda x: np.copysign(sp.erfinv(x), x),
+    "digamma": sp.psi,
+    "special.erfcx": sp.erfcx,
+    "special.ndtri": sp.ndtri,
+    "special.log_ndtr": sp.log_ndtr,
+    "_polygamma": _polygamma,
+    "igamma": _igamma,
+    "igammac": lambda a, x: _igamma(a, x, True),
+    "special.zeta": _zeta,
+    "special.entr": sp.entr,
+    "special.xlog1py": sp.xlog1py,
+    "special.airy_ai": _airy_ai,
+    "special.bessel_j0": sp.j0,
+    "special.bessel_j1": sp.j1,
+    "special.bessel_y0": sp.y0,
+    "special.bessel_y1": sp.y1,
+    "special.modified_bessel_i0": sp.i0,
+    "special.modified_bessel_i1": sp.i1,
+    "special.modified_bessel_k0": sp.k0,
+    "special.modified_bessel_k1": sp.k1,
+    "special.scaled_modified_bessel_k0": sp.k0e,
+    "special.scaled_modified_bessel_k1": sp.k1e,
+    "special.spherical_bessel_j0": lambda x: np.where(np.isinf(x), 0, np.sinc(x / np.pi)),
+}.items():
     numpy(_name, MISSING, _fn, dtypes="fd")
 without("xlogy", "NaN for 0 log 0")
 numpy("xlogy", "Xlogy gives NaN for 0 log 0", sp.xlogy, dtypes="fd")
@@ -66,18 +82,23 @@ def _second_kinds(x, n, sign):
     return sp.eval_chebyu(n, x) + sign * np.where(n > 0, sp.eval_chebyu(np.maximum(n - 1, 0), x), 0)
 
 
-_POLYNOMIALS = {"chebyshev_polynomial_t": lambda n, x: sp.eval_chebyt(n, x), "chebyshev_polynomial_u": lambda n, x: sp.eval_chebyu(n, x),
-                "chebyshev_polynomial_v": lambda n, x: _second_kinds(x, n, -1),
-                "chebyshev_polynomial_w": lambda n, x: _second_kinds(x, n, 1),
-                "hermite_polynomial_h": sp.eval_hermite, "hermite_polynomial_he": sp.eval_hermitenorm,
-                "laguerre_polynomial_l": sp.eval_laguerre,
-                "legendre_polynomial_p": sp.eval_legendre}
+_POLYNOMIALS = {
+    "chebyshev_polynomial_t": lambda n, x: sp.eval_chebyt(n, x),
+    "chebyshev_polynomial_u": lambda n, x: sp.eval_chebyu(n, x),
+    "chebyshev_polynomial_v": lambda n, x: _second_kinds(x, n, -1),
+    "chebyshev_polynomial_w": lambda n, x: _second_kinds(x, n, 1),
+    "hermite_polynomial_h": sp.eval_hermite,
+    "hermite_polynomial_he": sp.eval_hermitenorm,
+    "laguerre_polynomial_l": sp.eval_laguerre,
+    "legendre_polynomial_p": sp.eval_legendre,
+}
 
 
 def _polynomial(f, shifted=False):
     def kernel(x, n):
         wide, degree = x.astype(np.float64), n.astype(np.int64)
         return np.where(degree < 0, 0, f(np.maximum(degree, 0), 2 * wide - 1 if shifted else wide))
+
     return kernel
 
 

@@ -1,4 +1,5 @@
 """autocast: run a region's operators in a lower precision, chosen per operator by the runtime."""
+
 import functools
 import warnings
 from collections.abc import Iterable, Mapping
@@ -23,15 +24,18 @@ def _check_device_type(device_type):
 
 def autocast_decorator(autocast_instance, func):
     """``func`` run under the instance."""
+
     @functools.wraps(func)
     def decorated(*args, **kwargs):
         with autocast_instance:
             return func(*args, **kwargs)
+
     return decorated
 
 
 class autocast:
     """Context manager and decorator: operators inside run in ``dtype`` where that is known to be safe and fast."""
+
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         _check_device_type(device_type)
         self.device = device_type
@@ -44,8 +48,11 @@ class autocast:
             enabled = False
         elif enabled and self.fast_dtype not in (torch.bfloat16, torch.float16):
             name = device_type.upper()
-            warnings.warn(f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only "
-                          "supports dtypes of torch.bfloat16, torch.float16 currently.", stacklevel=2)
+            warnings.warn(
+                f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only "
+                "supports dtypes of torch.bfloat16, torch.float16 currently.",
+                stacklevel=2,
+            )
             enabled = False
         self._enabled = enabled
 
@@ -70,8 +77,7 @@ class autocast:
 
     def __call__(self, func):
         if not callable(func):
-            raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as a "
-                            "context manager?")
+            raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as a context manager?")
         return autocast_decorator(self, func)
 
 
@@ -113,6 +119,7 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):
             return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+
     return decorated
 
 
@@ -126,4 +133,5 @@ def custom_bwd(bwd=None, *, device_type):
     def decorated(*args, **kwargs):
         with autocast(device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
             return bwd(*args, **kwargs)
+
     return decorated

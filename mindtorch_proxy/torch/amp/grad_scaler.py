@@ -1,4 +1,5 @@
 """GradScaler: scale the loss so that small gradients survive float16, and skip steps whose gradients overflow."""
+
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ __all__ = ["OptState", "GradScaler"]
 
 class OptState(Enum):
     """What has happened to an optimizer since the last update."""
+
     READY = 0
     UNSCALED = 1
     STEPPED = 2
@@ -26,12 +28,14 @@ def _parameter(name, what):
 
     def set(self, new):
         setattr(self, name, new)
+
     get.__doc__, set.__doc__ = f"The scale's {what}.", f"Set the scale's {what}."
     return get, set
 
 
 class GradScaler:
     """Scales losses, unscales gradients, skips the steps that would apply infs or NaNs, and adapts the scale."""
+
     def __init__(self, device="cuda", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
         if enabled and device == "cuda" and not torch.cuda.is_available():
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
@@ -50,8 +54,9 @@ class GradScaler:
 
     def _need_scale(self, what):
         if self._scale is None:
-            raise AssertionError(f"Attempted {what} but _scale is None.  This may indicate your script did not use "
-                                 "scaler.scale(loss or outputs) earlier in the iteration.")
+            raise AssertionError(
+                f"Attempted {what} but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
+            )
         return self._scale
 
     def scale(self, outputs):
@@ -129,8 +134,7 @@ class GradScaler:
             scale.fill_(new_scale)
         elif new_scale is not None:
             if new_scale.device.type != self._device or new_scale.numel() != 1 or new_scale.requires_grad:
-                raise AssertionError("new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
-                                     "requires_grad=False.")
+                raise AssertionError("new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with requires_grad=False.")
             scale.copy_(new_scale)
         else:
             found = [f for s in self._per_optimizer_states.values() for f in s["found_inf_per_device"].values()]
@@ -173,8 +177,13 @@ class GradScaler:
         """The scaler's state; empty if disabled."""
         if not self._enabled:
             return {}
-        return {"scale": self.get_scale(), "growth_factor": self._growth_factor, "backoff_factor": self._backoff_factor,
-                "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker()}
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._get_growth_tracker(),
+        }
 
     def load_state_dict(self, state_dict):
         """Take over a state that ``state_dict`` gave."""
@@ -193,10 +202,8 @@ class GradScaler:
         state = self.__dict__.copy()
         if self._enabled:
             if self._per_optimizer_states:
-                raise AssertionError("A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
-                                     "scaler.update().")
-            state |= {"_init_scale": self.get_scale(), "_init_growth_tracker": self._get_growth_tracker(), "_scale": None,
-                      "_growth_tracker": None}
+                raise AssertionError("A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update().")
+            state |= {"_init_scale": self.get_scale(), "_init_growth_tracker": self._get_growth_tracker(), "_scale": None, "_growth_tracker": None}
         return state
 
     def _check_inf_per_device(self, optimizer):

@@ -1,4 +1,5 @@
 """torch.autograd."""
+
 from mindtorch_proxy.runtime.autograd import TASK as _TASK, backward, grad  # noqa: F401
 
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, variable  # noqa: F401
@@ -9,11 +10,28 @@ from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: F401
 from .variable import Variable  # noqa: F401
 
 
-
 def _is_checkpoint_valid():
     """Whether a reentrant checkpoint may run: not while backward or grad was asked for some inputs only."""
     return not _TASK.restricted
 
 
-__all__ = ["Variable", "Function", "backward", "grad_mode", "grad", "gradcheck", "gradgradcheck", "detect_anomaly", "set_detect_anomaly", "no_grad",
-           "enable_grad", "inference_mode", "set_grad_enabled", "GradcheckError", "forward_ad", "functional", "graph", "profiler"]
+__all__ = [
+    "Variable",
+    "Function",
+    "backward",
+    "grad_mode",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "detect_anomaly",
+    "set_detect_anomaly",
+    "no_grad",
+    "enable_grad",
+    "inference_mode",
+    "set_grad_enabled",
+    "GradcheckError",
+    "forward_ad",
+    "functional",
+    "graph",
+    "profiler",
+]

@@ -2,8 +2,10 @@
 
 
 def _unsupported(*args, **kwargs):
-    raise NotImplementedError("forward-mode automatic differentiation is not supported (any op, any dtype, any device); use torch.autograd.functional.jvp, "
-                              "which differentiates backward twice")
+    raise NotImplementedError(
+        "forward-mode automatic differentiation is not supported (any op, any dtype, any device); use torch.autograd.functional.jvp, "
+        "which differentiates backward twice"
+    )
 
 
 make_dual = unpack_dual = enter_dual_level = exit_dual_level = _unsupported

@@ -1,4 +1,5 @@
 """torch.autograd.grad_mode."""
+
 from mindtorch_proxy.runtime.autograd import _SetGrad, enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 
 _DecoratorContextManager = _SetGrad

@@ -1,4 +1,5 @@
 """torch.autograd.gradcheck: analytical gradients against finite differences."""
+
 import torch
 
 from mindtorch_proxy.runtime.autograd import grad
@@ -33,8 +34,24 @@ def _numerical(fn, inputs, x, eps):
     return [torch.stack(c) for c in cols or []]
 
 
-def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False,
-              check_batched_grad=False, check_batched_forward_grad=False, check_forward_ad=False, check_backward_ad=True, fast_mode=False, masked=None):
+def gradcheck(
+    func,
+    inputs,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
+    fast_mode=False,
+    masked=None,
+):
     """Compare the gradients of func at inputs with finite differences."""
     inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
     wrt = [(i, t) for i, t in enumerate(inputs) if isinstance(t, torch.Tensor) and t.requires_grad]
@@ -59,9 +76,25 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     return True
 
 
-def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, gen_non_contig_grad_outputs=False, raise_exception=True, nondet_tol=0.0,
-                  check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False, check_fwd_over_rev=False, check_rev_over_rev=True,
-                  fast_mode=False, masked=False):
+def gradgradcheck(
+    func,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    gen_non_contig_grad_outputs=False,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_fwd_over_rev=False,
+    check_rev_over_rev=True,
+    fast_mode=False,
+    masked=False,
+):
     """gradcheck of the gradients."""
     inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
     outs = _outputs(func(*inputs))
@@ -74,4 +107,5 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
         targets = [t for t in ins if isinstance(t, torch.Tensor) and t.requires_grad]
         with torch.enable_grad():
             return grad(_outputs(func(*ins)), targets, gs, create_graph=True, allow_unused=True, materialize_grads=True)
+
     return gradcheck(first, inputs + tuple(gos), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)

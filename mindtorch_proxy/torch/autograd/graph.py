@@ -1,4 +1,5 @@
 """torch.autograd.graph."""
+
 import contextlib
 
 from mindtorch_proxy.runtime.autograd import MODE, Node, disable_saved_tensors_hooks, edge, saved_tensors_hooks
@@ -53,7 +54,9 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                 fn(list(grads))
                 seen[0] = 0
                 grads[:] = [None] * len(tensors)
+
         return hook
+
     handles = [t.register_hook(make(i)) for i, t in enumerate(tensors) if t.requires_grad]
 
     class Handle(RemovableHandle):
@@ -63,18 +66,31 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         def remove(self):
             for h in handles:
                 h.remove()
+
     return Handle()
 
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors():
     """Saved tensors are copies, so that later in-place changes do not matter."""
+
     class Context:
         def clear(self):
             pass
+
     with saved_tensors_hooks(lambda t: t.detach().clone().requires_grad_(t.requires_grad) if not t.requires_grad else t.clone(), lambda t: t):
         yield Context()
 
 
-__all__ = ["saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "allow_mutation_on_saved_tensors", "Node",
-           "GradientEdge", "get_gradient_edge", "increment_version", "MODE"]
+__all__ = [
+    "saved_tensors_hooks",
+    "save_on_cpu",
+    "disable_saved_tensors_hooks",
+    "register_multi_grad_hook",
+    "allow_mutation_on_saved_tensors",
+    "Node",
+    "GradientEdge",
+    "get_gradient_edge",
+    "increment_version",
+    "MODE",
+]

@@ -1,4 +1,5 @@
 """torch.autograd.profiler: ranges run their body; there is no tracer behind them."""
+
 import contextlib
 
 

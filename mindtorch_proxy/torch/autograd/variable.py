@@ -1,4 +1,5 @@
 """torch.autograd.variable: Variable is Tensor."""
+
 from mindtorch_proxy.runtime.tensor import Tensor
 
 

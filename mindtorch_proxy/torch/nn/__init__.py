@@ -1,4 +1,5 @@
 """Neural networks: modules, parameters, initial values, utilities."""
+
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .modules import *  # noqa: F401, F403
 from . import attention, functional, init, modules, parallel, parameter, utils

@@ -1,4 +1,5 @@
 """The `reduction` argument of losses, and the two that it replaced."""
+
 import warnings
 
 _CODES = {"none": 0, "mean": 1, "sum": 2}

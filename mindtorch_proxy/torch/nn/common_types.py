@@ -1,4 +1,5 @@
 """Names for the argument types of layers: a number, or a tuple of n of them."""
+
 from typing import Optional, TypeVar, Union
 
 from torch import Tensor

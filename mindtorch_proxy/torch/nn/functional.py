@@ -1,4 +1,5 @@
 """The functional interface: operators of the namespace nn.functional, resolved when first asked for."""
+
 import importlib as _importlib
 
 from mindtorch_proxy.runtime import op as _op
@@ -9,8 +10,10 @@ from . import _reduction as _Reduction, grad  # noqa: F401
 from .modules.utils import _list_with_default, _pair, _single, _triple  # noqa: F401
 
 # functions of the root namespace that are here as well
-_ROOT = frozenset("""conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d adaptive_avg_pool1d channel_shuffle
- native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist cosine_similarity bilinear prelu""".split())
+_ROOT = frozenset(
+    """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d adaptive_avg_pool1d channel_shuffle
+ native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist cosine_similarity bilinear prelu""".split()
+)
 
 
 def _none_or_dtype(input):

@@ -1,4 +1,5 @@
 """Gradients of convolutions by themselves."""
+
 from mindtorch_proxy.runtime.ops import conv as _conv
 
 
@@ -12,6 +13,7 @@ def _make(dims):
 
     def conv_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1):
         return _conv._for_weight.call(input, grad_output, tuple(weight_size)[2:], *_amounts(dims, stride, padding, dilation), groups)
+
     for f, what in ((conv_input, "input"), (conv_weight, "weight")):
         f.__name__ = f.__qualname__ = f"conv{dims}d_{what}"
         f.__doc__ = f"The gradient of conv{dims}d with respect to its {what}."

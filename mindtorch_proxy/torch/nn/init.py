@@ -1,12 +1,38 @@
 """Initial values of parameters."""
+
 import math
 import warnings
 
 import torch
 
-__all__ = ["calculate_gain", "uniform_", "normal_", "trunc_normal_", "constant_", "ones_", "zeros_", "eye_", "dirac_",
-           "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "orthogonal_", "sparse_", "uniform", "normal",
-           "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse"]
+__all__ = [
+    "calculate_gain",
+    "uniform_",
+    "normal_",
+    "trunc_normal_",
+    "constant_",
+    "ones_",
+    "zeros_",
+    "eye_",
+    "dirac_",
+    "xavier_uniform_",
+    "xavier_normal_",
+    "kaiming_uniform_",
+    "kaiming_normal_",
+    "orthogonal_",
+    "sparse_",
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+]
 
 
 def _overridable(function):
@@ -25,7 +51,8 @@ def _overridable(function):
 def calculate_gain(nonlinearity, param=None):
     """The recommended gain for a nonlinearity; `param` is the slope of leaky_relu."""
     gains = {"sigmoid": 1, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4, "linear": 1} | {
-        f"conv{kind}{n}d": 1 for kind in ("", "_transpose") for n in (1, 2, 3)}
+        f"conv{kind}{n}d": 1 for kind in ("", "_transpose") for n in (1, 2, 3)
+    }
     if nonlinearity == "leaky_relu":
         if param is not None and (isinstance(param, bool) or not isinstance(param, (int, float))):
             raise ValueError(f"negative_slope {param} not a valid number")
@@ -59,8 +86,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
-                      stacklevel=2)
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2)
     if cdf((b - mean) / std) - cdf((a - mean) / std) > 0.3:
         # The bounds as the tensor's dtype rounds them
         low, high = (tensor.new_tensor(x, device="cpu").item() for x in (a, b))
@@ -214,7 +240,7 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     rows, columns = tensor.shape
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
-        tensor[torch.randperm(rows)[:math.ceil(sparsity * rows)], column] = 0
+        tensor[torch.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
     return tensor
 
 

@@ -1,4 +1,5 @@
 """Tensors that a Module registers by themselves when assigned: parameters and buffers."""
+
 from collections import OrderedDict
 
 import torch
@@ -9,11 +10,13 @@ __all__ = ["Parameter", "UninitializedParameter", "is_lazy", "Buffer", "Uninitia
 
 def _marked_by(mark):
     """Metaclass: tensors of a user's own class count as instances where they carry the mark."""
+
     class Marked(type(torch.Tensor)):
         def __instancecheck__(self, instance):
             if super().__instancecheck__(instance):
                 return True
             return self.__dict__.get("_mark") == mark and isinstance(instance, torch.Tensor) and getattr(instance, mark, False)
+
     return Marked
 
 
@@ -33,8 +36,10 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         # A tensor of a user's class keeps that class and is marked instead
         t = data.detach().requires_grad_(requires_grad)
         if type(t) is not type(data):
-            raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
-                               f"instance of the same type, but return type {type(t).__name__} was found instead.")
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
+                f"instance of the same type, but return type {type(t).__name__} was found instead."
+            )
         t._is_param = True
         return t
 
@@ -58,9 +63,29 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
 class UninitializedTensorMixin:
     """A parameter or buffer of unknown shape, as lazy modules have them."""
 
-    _allowed_methods = [getattr(torch.Tensor, name) for name in (
-        "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short", "int", "long",
-        "cuda", "cpu", "to", "get_device", "_has_compatible_shallow_copy_type") if hasattr(torch.Tensor, name)]
+    _allowed_methods = [
+        getattr(torch.Tensor, name)
+        for name in (
+            "__hash__",
+            "size",
+            "copy_",
+            "is_complex",
+            "is_floating_point",
+            "half",
+            "float",
+            "double",
+            "char",
+            "short",
+            "int",
+            "long",
+            "cuda",
+            "cpu",
+            "to",
+            "get_device",
+            "_has_compatible_shallow_copy_type",
+        )
+        if hasattr(torch.Tensor, name)
+    ]
 
     def materialize(self, shape, device=None, dtype=None):
         """Become a tensor of this shape, with uninitialised values."""
@@ -70,13 +95,15 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self):
-        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
-                           "before accessing their attributes.")
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. Call `forward` to initialize the parameters before accessing their attributes."
+        )
 
     def share_memory_(self):
         """Fails: there is no memory yet."""
-        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
-                           "before calling `module.share_memory()`.")
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling `module.share_memory()`."
+        )
 
     def __repr__(self):
         return f"<{type(self).__name__}>"
@@ -91,8 +118,9 @@ class UninitializedTensorMixin:
                 with DisableTorchFunctionSubclass():
                     return func(*args, **(kwargs or {}))
             return super().__torch_function__(func, types, args, kwargs or {})
-        raise ValueError(f"Attempted to use an uninitialized parameter in {func}. Call `forward` of the lazy module with a dummy batch "
-                         "to initialize its parameters first.")
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. Call `forward` of the lazy module with a dummy batch to initialize its parameters first."
+        )
 
 
 def is_lazy(param):

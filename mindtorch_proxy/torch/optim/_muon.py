@@ -1,4 +1,5 @@
 """Muon."""
+
 import math
 
 import torch
@@ -40,8 +41,9 @@ class Muon(_ParameterwiseOptimizer):
 
     _complex, _decoupled, _scalars = False, True, ()
 
-    def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315),
-                 eps=1e-7, ns_steps=5, adjust_lr_fn=None):
+    def __init__(
+        self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315), eps=1e-7, ns_steps=5, adjust_lr_fn=None
+    ):
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         for what, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):

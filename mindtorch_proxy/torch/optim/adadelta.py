@@ -1,4 +1,5 @@
 """Adadelta."""
+
 from .optimizer import _check_options, _options, _ParameterwiseOptimizer
 
 __all__ = ["Adadelta"]
@@ -7,8 +8,7 @@ __all__ = ["Adadelta"]
 class Adadelta(_ParameterwiseOptimizer):
     """Steps in the ratio of averaged squared updates and gradients."""
 
-    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
-                 differentiable=False):
+    def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False, differentiable=False):
         _check_options(lr, epsilon=eps, weight_decay=weight_decay)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")

@@ -1,4 +1,5 @@
 """Adagrad."""
+
 import torch
 
 from .optimizer import _check_options, _options, _ParameterwiseOptimizer
@@ -11,8 +12,20 @@ class Adagrad(_ParameterwiseOptimizer):
 
     _sparse = True
 
-    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
-                 maximize=False, differentiable=False, fused=None):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        lr_decay=0,
+        weight_decay=0,
+        initial_accumulator_value=0,
+        eps=1e-10,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        fused=None,
+    ):
         _check_options(lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, epsilon=eps)
         super().__init__(params, _options(locals()))
         for group in self.param_groups:
@@ -21,8 +34,10 @@ class Adagrad(_ParameterwiseOptimizer):
 
     def _new_state(self, p, group):
         value = group["initial_accumulator_value"]
-        return {"step": self._scalar(0.0, p, group),
-                "sum": torch.full_like(p, complex(value, value) if p.is_complex() else value, memory_format=torch.preserve_format)}
+        return {
+            "step": self._scalar(0.0, p, group),
+            "sum": torch.full_like(p, complex(value, value) if p.is_complex() else value, memory_format=torch.preserve_format),
+        }
 
     def share_memory(self):
         """Move the state to shared memory."""

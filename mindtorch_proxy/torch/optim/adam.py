@@ -1,4 +1,5 @@
 """Adam."""
+
 import torch
 
 from .optimizer import _addcdiv_, _check_options, _number, _options, _ParameterwiseOptimizer, _to_scalar
@@ -11,8 +12,22 @@ class Adam(_ParameterwiseOptimizer):
 
     _sparse_hint = ", please consider SparseAdam instead"
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
-                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+        decoupled_weight_decay=False,
+    ):
         if isinstance(lr, torch.Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         _check_options(lr, betas, epsilon=eps, weight_decay=weight_decay)
@@ -45,8 +60,7 @@ class Adam(_ParameterwiseOptimizer):
         average, square = state["exp_avg"], state["exp_avg_sq"]
         if self._in_one_pass(group, lr):
             keep = 1 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
-            torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, (1 - beta2 ** step) ** 0.5, group["eps"],
-                         lr / (1 - beta1 ** step), keep)
+            torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, group["eps"], lr / (1 - beta1**step), keep)
             return
         average.lerp_(grad, 1 - beta1)
         if isinstance(beta2, torch.Tensor):
@@ -56,7 +70,7 @@ class Adam(_ParameterwiseOptimizer):
         if group["amsgrad"]:
             highest = state["max_exp_avg_sq"]
             square = highest.copy_(torch.maximum(highest, square))
-        denominator = (square.sqrt() / (1 - beta2 ** step) ** 0.5).add_(group["eps"])
+        denominator = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
         if group["differentiable"]:
             average = average.clone()  # the next step changes it, and backward needs it
-        _addcdiv_(param, average, denominator, -(lr / (1 - beta1 ** step)))
+        _addcdiv_(param, average, denominator, -(lr / (1 - beta1**step)))

@@ -1,4 +1,5 @@
 """Adamax."""
+
 import torch
 
 from .optimizer import _check_options, _options, _ParameterwiseOptimizer
@@ -9,8 +10,7 @@ __all__ = ["Adamax"]
 class Adamax(_ParameterwiseOptimizer):
     """Adam with the infinity norm."""
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
-                 differentiable=False, capturable=False):
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, differentiable=False, capturable=False):
         _check_options(lr, betas, epsilon=eps, weight_decay=weight_decay)
         super().__init__(params, _options(locals()))
 
@@ -23,4 +23,4 @@ class Adamax(_ParameterwiseOptimizer):
         norm.copy_(torch.maximum(norm.mul(beta2), grad.abs().add_(group["eps"])))
         if group["differentiable"]:
             average, norm = average.clone(), norm.clone()
-        param.addcdiv_(average, norm, value=-lr / (1 - beta1 ** step))
+        param.addcdiv_(average, norm, value=-lr / (1 - beta1**step))

@@ -1,4 +1,5 @@
 """Averaged stochastic gradient descent."""
+
 import torch
 
 from .optimizer import _check_options, _get_scalar_dtype, _number, _options, _ParameterwiseOptimizer, _to_scalar
@@ -11,8 +12,7 @@ class ASGD(_ParameterwiseOptimizer):
 
     _scalars = ("step", "eta", "mu")
 
-    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
-                 differentiable=False, capturable=False):
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False, differentiable=False, capturable=False):
         _check_options(lr, weight_decay=weight_decay)
         super().__init__(params, _options(locals()))
 
@@ -20,8 +20,12 @@ class ASGD(_ParameterwiseOptimizer):
         return torch.tensor(value, device=p.device, dtype=_get_scalar_dtype())
 
     def _new_state(self, p, group):
-        return {"step": self._scalar(0.0, p, group), "eta": self._scalar(float(_number(_to_scalar(group["lr"]))), p, group),
-                "mu": self._scalar(1.0, p, group), "ax": self._zeros(p)}
+        return {
+            "step": self._scalar(0.0, p, group),
+            "eta": self._scalar(float(_number(_to_scalar(group["lr"]))), p, group),
+            "mu": self._scalar(1.0, p, group),
+            "ax": self._zeros(p),
+        }
 
     def _update(self, param, grad, state, group, lr, step):
         lambd, eta, mu, average = group["lambd"], state["eta"].item(), state["mu"], state["ax"]

@@ -1,4 +1,5 @@
 """L-BFGS."""
+
 import torch
 
 from .optimizer import Optimizer, _check_options, _number, _options, _to_scalar
@@ -10,10 +11,10 @@ def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
     """The minimum of the cubic through two points with these values and slopes, within bounds."""
     low, high = bounds or sorted((x1, x2))
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
-    square = d1 ** 2 - g1 * g2
+    square = d1**2 - g1 * g2
     if square < 0:
         return (low + high) / 2.0
-    d2 = square ** 0.5
+    d2 = square**0.5
     if x1 <= x2:
         best = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
     else:
@@ -26,6 +27,7 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
 
     A point is (t, loss, gradient, slope along d).
     """
+
     def evaluate(t):
         f_new, g_new = obj_func(x, t, d)
         return t, f_new, g_new.clone(), g_new.dot(d).item()
@@ -92,8 +94,7 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
 class LBFGS(Optimizer):
     """Limited-memory BFGS; step needs a closure that computes the loss and its gradients."""
 
-    def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
-                 line_search_fn=None):
+    def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, line_search_fn=None):
         _check_options(lr)
         max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
         super().__init__(params, _options(locals()))
@@ -119,7 +120,7 @@ class LBFGS(Optimizer):
         start = 0
         for p in self._params:
             p = torch.view_as_real(p) if p.is_complex() else p
-            p.add_(update[start:start + p.numel()].view_as(p), alpha=step_size)
+            p.add_(update[start : start + p.numel()].view_as(p), alpha=step_size)
             start += p.numel()
 
     def _directional_evaluate(self, closure, x, t, d):
@@ -186,9 +187,16 @@ class LBFGS(Optimizer):
             if line_search is not None:
                 if line_search != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
-                loss, grad, t, used = _strong_wolfe(lambda *args: self._directional_evaluate(closure, *args),
-                                                    [p.clone() for p in self._params], t, d, loss, grad, slope,
-                                                    max_ls=group["max_eval"] - evaluations)
+                loss, grad, t, used = _strong_wolfe(
+                    lambda *args: self._directional_evaluate(closure, *args),
+                    [p.clone() for p in self._params],
+                    t,
+                    d,
+                    loss,
+                    grad,
+                    slope,
+                    max_ls=group["max_eval"] - evaluations,
+                )
                 self._add_grad(t, d)
             else:
                 self._add_grad(t, d)
@@ -198,8 +206,12 @@ class LBFGS(Optimizer):
             flat = bool(grad.abs().max() <= group["tolerance_grad"])
             evaluations += used
             state["func_evals"] += used
-            if (evaluations >= group["max_eval"] or flat or d.mul(t).abs().max() <= group["tolerance_change"]
-                    or abs(loss - state["prev_loss"]) < group["tolerance_change"]):
+            if (
+                evaluations >= group["max_eval"]
+                or flat
+                or d.mul(t).abs().max() <= group["tolerance_change"]
+                or abs(loss - state["prev_loss"]) < group["tolerance_change"]
+            ):
                 break
         state["t"] = t
         return first_loss

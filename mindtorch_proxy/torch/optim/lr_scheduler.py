@@ -1,4 +1,5 @@
 """Learning rates that change over time."""
+
 import math
 import types
 import warnings
@@ -12,12 +13,28 @@ from torch import Tensor, inf
 
 from .optimizer import Optimizer, _to_scalar
 
-__all__ = ["LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "SequentialLR",
-           "CosineAnnealingLR", "ChainedScheduler", "ReduceLROnPlateau", "CyclicLR", "CosineAnnealingWarmRestarts", "OneCycleLR",
-           "PolynomialLR", "LRScheduler"]
+__all__ = [
+    "LambdaLR",
+    "MultiplicativeLR",
+    "StepLR",
+    "MultiStepLR",
+    "ConstantLR",
+    "LinearLR",
+    "ExponentialLR",
+    "SequentialLR",
+    "CosineAnnealingLR",
+    "ChainedScheduler",
+    "ReduceLROnPlateau",
+    "CyclicLR",
+    "CosineAnnealingWarmRestarts",
+    "OneCycleLR",
+    "PolynomialLR",
+    "LRScheduler",
+]
 
-EPOCH_DEPRECATION_WARNING = ("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
-                             "use `scheduler.step()` to step the scheduler.")
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` to step the scheduler."
+)
 
 
 def _copied(x):
@@ -30,8 +47,7 @@ def _format_param(name, optimizer, param):
     if not isinstance(param, (list, tuple)):
         param = [param] * n
     elif len(param) != n:
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, param_groups has "
-                         f"{n}.")
+        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, param_groups has {n}.")
     return [_copied(p) for p in param]
 
 
@@ -78,8 +94,10 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0. "
-                               "Load the optimizer's state_dict before creating the scheduler, or set initial_lr.")
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0. "
+                    "Load the optimizer's state_dict before creating the scheduler, or set initial_lr."
+                )
         self.base_lrs = _param_groups_val_list(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         self._track_steps(optimizer)
@@ -132,12 +150,20 @@ class LRScheduler:
         """Go to the next epoch and set its rates."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
-                              "make sure to call `optimizer.step()` before `lr_scheduler.step()`.", UserWarning, stacklevel=2)
+                warnings.warn(
+                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
+                    "make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
+                    UserWarning,
+                    stacklevel=2,
+                )
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the opposite "
-                              "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the learning rate "
-                              "schedule is skipped.", UserWarning, stacklevel=2)
+                warnings.warn(
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the opposite "
+                    "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the learning rate "
+                    "schedule is skipped.",
+                    UserWarning,
+                    stacklevel=2,
+                )
         self._step_count += 1
         if epoch is not None:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
@@ -309,7 +335,7 @@ class ExponentialLR(_FactorScheduler):
         return None if self._is_initial else self.gamma
 
     def _total_factor(self):
-        return self.gamma ** self.last_epoch
+        return self.gamma**self.last_epoch
 
 
 class PolynomialLR(_FactorScheduler):
@@ -341,12 +367,16 @@ class _CompositeScheduler(LRScheduler):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
             if isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified "
-                                 f"when calling `step`, but got one at index {i} in the given schedulers sequence.")
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified "
+                    f"when calling `step`, but got one at index {i} in the given schedulers sequence."
+                )
             if optimizer != scheduler.optimizer:
-                raise ValueError(f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
-                                 f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
-                                 f"{type(optimizer).__name__}.")
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
         return optimizer
 
     def state_dict(self):
@@ -364,9 +394,11 @@ class SequentialLR(_CompositeScheduler):
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         self._check_schedulers(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
-            raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
-                             f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
-                             f"{len(milestones)}")
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
+                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
+                f"{len(milestones)}"
+            )
         self._schedulers = schedulers
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
@@ -431,8 +463,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            return [group["lr"] + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
-                    for base, group in zip(self.base_lrs, groups)]
+            return [group["lr"] + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2 for base, group in zip(self.base_lrs, groups)]
         return [self._cosine(epoch) / self._cosine(epoch - 1) * (group["lr"] - self.eta_min) + self.eta_min for group in groups]
 
     def _get_closed_form_lr(self):
@@ -442,8 +473,7 @@ class CosineAnnealingLR(LRScheduler):
 class ReduceLROnPlateau(LRScheduler):
     """Reduces the rate when a metric has stopped improving."""
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0,
-                 eps=1e-8):
+    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0, eps=1e-8):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         _check_optimizer(optimizer)
@@ -491,9 +521,11 @@ class ReduceLROnPlateau(LRScheduler):
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
-                raise RuntimeError(f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` "
-                                   f"was initialized ({len(self.min_lrs)}), usually due to a new param group being added to the "
-                                   "optimizer. Please modify the `min_lrs` field to match.")
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` "
+                    f"was initialized ({len(self.min_lrs)}), usually due to a new param group being added to the "
+                    "optimizer. Please modify the `min_lrs` field to match."
+                )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, lowest in zip(groups, self.min_lrs):
             old = float(group["lr"])
@@ -553,8 +585,22 @@ class _MomentumScheduler(LRScheduler):
 class CyclicLR(_MomentumScheduler):
     """Up and down between two rates."""
 
-    def __init__(self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0, scale_fn=None,
-                 scale_mode="cycle", cycle_momentum=True, base_momentum=0.8, max_momentum=0.9, last_epoch=-1):
+    def __init__(
+        self,
+        optimizer,
+        base_lr,
+        max_lr,
+        step_size_up=2000,
+        step_size_down=None,
+        mode="triangular",
+        gamma=1.0,
+        scale_fn=None,
+        scale_mode="cycle",
+        cycle_momentum=True,
+        base_momentum=0.8,
+        max_momentum=0.9,
+        last_epoch=-1,
+    ):
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         base_lrs = _format_param("base_lr", optimizer, base_lr)
@@ -581,8 +627,10 @@ class CyclicLR(_MomentumScheduler):
     def _init_scale_fn(self):
         if self._scale_fn_custom is None:
             self._scale_fn_ref, self.scale_mode = {
-                "triangular": (self._triangular_scale_fn, "cycle"), "triangular2": (self._triangular2_scale_fn, "cycle"),
-                "exp_range": (partial(self._exp_range_scale_fn, self.gamma), "iterations")}[self.mode]
+                "triangular": (self._triangular_scale_fn, "cycle"),
+                "triangular2": (self._triangular2_scale_fn, "cycle"),
+                "exp_range": (partial(self._exp_range_scale_fn, self.gamma), "iterations"),
+            }[self.mode]
 
     def scale_fn(self, x):
         """The height of a cycle or iteration."""
@@ -598,7 +646,7 @@ class CyclicLR(_MomentumScheduler):
 
     @staticmethod
     def _exp_range_scale_fn(gamma, x):
-        return gamma ** x
+        return gamma**x
 
     def get_lr(self):
         _warn_get_lr_called_within_step(self)
@@ -663,8 +711,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_cur = epoch % self.T_0
         else:
             n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            self.T_cur = epoch - self.T_0 * (self.T_mult ** n - 1) / (self.T_mult - 1)
-            self.T_i = self.T_0 * self.T_mult ** n
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**n
         self.last_epoch = math.floor(epoch)
         with _flag(self, "_get_lr_called_within_step"):
             self._set(self.get_lr())
@@ -673,9 +721,23 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 class OneCycleLR(_MomentumScheduler):
     """Up to max_lr and down far below the initial rate, once."""
 
-    def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, anneal_strategy="cos",
-                 cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, final_div_factor=1e4, three_phase=False,
-                 last_epoch=-1):
+    def __init__(
+        self,
+        optimizer,
+        max_lr,
+        total_steps=None,
+        epochs=None,
+        steps_per_epoch=None,
+        pct_start=0.3,
+        anneal_strategy="cos",
+        cycle_momentum=True,
+        base_momentum=0.85,
+        max_momentum=0.95,
+        div_factor=25.0,
+        final_div_factor=1e4,
+        three_phase=False,
+        last_epoch=-1,
+    ):
         _check_optimizer(optimizer)
         self.optimizer = optimizer
         if total_steps is None and (epochs is None or steps_per_epoch is None):
@@ -689,10 +751,10 @@ class OneCycleLR(_MomentumScheduler):
         moves = [("initial_lr", "max_lr", "max_momentum", "base_momentum"), ("max_lr", "min_lr", "base_momentum", "max_momentum")]
         if three_phase:
             ends.insert(1, float(2 * pct_start * self.total_steps) - 2)
-            moves[1:] = [("max_lr", "initial_lr", "base_momentum", "max_momentum"),
-                         ("initial_lr", "min_lr", "max_momentum", "max_momentum")]
-        self._schedule_phases = [dict(zip(("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"), (end, *move)))
-                                 for end, move in zip(ends, moves)]
+            moves[1:] = [("max_lr", "initial_lr", "base_momentum", "max_momentum"), ("initial_lr", "min_lr", "max_momentum", "max_momentum")]
+        self._schedule_phases = [
+            dict(zip(("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"), (end, *move))) for end, move in zip(ends, moves)
+        ]
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):

@@ -1,4 +1,5 @@
 """NAdam."""
+
 from .optimizer import _check_options, _options, _ParameterwiseOptimizer
 
 __all__ = ["NAdam"]
@@ -9,14 +10,26 @@ class NAdam(_ParameterwiseOptimizer):
 
     _scalars = ("step", "mu_product")
 
-    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False,
-                 *, foreach=None, maximize=False, capturable=False, differentiable=False):
+    def __init__(
+        self,
+        params,
+        lr=2e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        momentum_decay=4e-3,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
         _check_options(lr, betas, epsilon=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, _options(locals()))
 
     def _new_state(self, p, group):
-        return {"step": self._scalar(0.0, p, group), "mu_product": self._scalar(1.0, p, group), "exp_avg": self._zeros(p),
-                "exp_avg_sq": self._zeros(p)}
+        return {"step": self._scalar(0.0, p, group), "mu_product": self._scalar(1.0, p, group), "exp_avg": self._zeros(p), "exp_avg_sq": self._zeros(p)}
 
     def _update(self, param, grad, state, group, lr, step):
         (beta1, beta2), average, square = group["betas"], state["exp_avg"], state["exp_avg_sq"]
@@ -25,7 +38,7 @@ class NAdam(_ParameterwiseOptimizer):
         product = state["mu_product"].item()
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        denominator = square.div(1 - beta2 ** step).sqrt_().add_(group["eps"])
+        denominator = square.div(1 - beta2**step).sqrt_().add_(group["eps"])
         if group["differentiable"]:
             average = average.clone()
         param.addcdiv_(grad, denominator, value=-lr * (1.0 - mu) / (1.0 - product))

@@ -1,4 +1,5 @@
 """The base class of optimizers."""
+
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
@@ -29,6 +30,7 @@ required = _RequiredParameter()
 
 def _use_grad_for_differentiable(func):
     """Run a step without autograd, or with it where the optimizer is differentiable."""
+
     @functools.wraps(func)
     def step(self, *args, **kwargs):
         with torch.set_grad_enabled(bool(self.defaults.get("differentiable", False))):
@@ -79,8 +81,9 @@ def register_optimizer_step_post_hook(hook):
     return _add_hook(_global_optimizer_post_hooks, hook)
 
 
-_HOOK_TABLES = tuple(f"_optimizer_{name}_hooks" for name in (
-    "step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post"))
+_HOOK_TABLES = tuple(
+    f"_optimizer_{name}_hooks" for name in ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
+)
 
 
 class Optimizer:
@@ -109,8 +112,7 @@ class Optimizer:
             setattr(self, name, OrderedDict())
         self._patch_step_function()
         if isinstance(params, torch.Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            f"{torch.typename(params)}")
+            raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {torch.typename(params)}")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
@@ -137,6 +139,7 @@ class Optimizer:
     @staticmethod
     def profile_hook_step(func):
         """Wrap a class's step: run the hooks around it."""
+
         @functools.wraps(func)
         def wrapper(*args, **kwargs):
             self = args[0]
@@ -268,8 +271,10 @@ class Optimizer:
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
         if isinstance(params, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-                            "change between runs. Please use a list instead.")
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                "change between runs. Please use a list instead."
+            )
         params = [params] if isinstance(params, torch.Tensor) else list(params)
         names = [p[0] for p in params if isinstance(p, tuple)]
         params = param_group["params"] = [p[1] if isinstance(p, tuple) else p for p in params]
@@ -287,19 +292,22 @@ class Optimizer:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         if len(params) != len(set(params)):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
-                          "github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=3)
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):
                 how = "with names" if "param_names" in param_group else "without names"
-                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
-                                 f"{how} to the optimizer")
+                raise ValueError(f"all optimizer param groups should be with/without names. cannot add param group {how} to the optimizer")
             if not set(group["params"]).isdisjoint(params):
                 raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
 
 # ---- optimizers that update one parameter after the other
+
 
 def _check_options(lr, betas=(), **positive):
     """Raise unless all options are in their ranges."""

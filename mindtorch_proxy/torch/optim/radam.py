@@ -1,4 +1,5 @@
 """RAdam."""
+
 from .optimizer import _check_options, _options, _ParameterwiseOptimizer
 
 __all__ = ["RAdam"]
@@ -7,8 +8,20 @@ __all__ = ["RAdam"]
 class RAdam(_ParameterwiseOptimizer):
     """Adam with a rectified adaptive rate: plain momentum until its variance is known."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *, foreach=None,
-                 maximize=False, capturable=False, differentiable=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
         _check_options(lr, betas, epsilon=eps, weight_decay=weight_decay)
         super().__init__(params, _options(locals()))
 
@@ -19,11 +32,11 @@ class RAdam(_ParameterwiseOptimizer):
         (beta1, beta2), average, square = group["betas"], state["exp_avg"], state["exp_avg_sq"]
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        correction = 1 - beta2 ** step
-        update = average / (1 - beta1 ** step) * lr
+        correction = 1 - beta2**step
+        update = average / (1 - beta1**step) * lr
         longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * step * beta2 ** step / correction
+        length = longest - 2 * step * beta2**step / correction
         if length > 5.0:
             rectify = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
-            update = update * (correction ** 0.5 / square.sqrt().add(group["eps"])) * rectify
+            update = update * (correction**0.5 / square.sqrt().add(group["eps"])) * rectify
         param.add_(update, alpha=-1.0)

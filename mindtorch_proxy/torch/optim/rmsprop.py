@@ -1,4 +1,5 @@
 """RMSprop."""
+
 from .optimizer import _check_options, _options, _ParameterwiseOptimizer
 
 __all__ = ["RMSprop"]
@@ -7,8 +8,20 @@ __all__ = ["RMSprop"]
 class RMSprop(_ParameterwiseOptimizer):
     """Steps over the root of the averaged squared gradient, or of its variance."""
 
-    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None,
-                 maximize=False, differentiable=False):
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        alpha=0.99,
+        eps=1e-8,
+        weight_decay=0,
+        momentum=0,
+        centered=False,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
         _check_options(lr, epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, _options(locals()))
 

@@ -1,4 +1,5 @@
 """Stochastic gradient descent."""
+
 from .optimizer import _add_, _check_options, _options, _ParameterwiseOptimizer
 
 __all__ = ["SGD"]
@@ -9,8 +10,9 @@ class SGD(_ParameterwiseOptimizer):
 
     _sparse, _as_real, _scalars = True, False, ()
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
-                 differentiable=False, fused=None):
+    def __init__(
+        self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None, differentiable=False, fused=None
+    ):
         _check_options(lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")

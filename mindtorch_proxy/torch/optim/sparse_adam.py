@@ -1,4 +1,5 @@
 """Adam for sparse gradients."""
+
 import math
 
 from .optimizer import _check_options, _options, _ParameterwiseOptimizer
@@ -20,8 +21,10 @@ class SparseAdam(_ParameterwiseOptimizer):
             raise ValueError(f"Invalid epsilon value: {eps}")
         super().__init__(params, _options(locals()))
         places = [([i, j], p) for i, group in enumerate(self.param_groups) for j, p in enumerate(group["params"])]
-        for what, wants, wrong in (("Sparse", "requires dense parameter tensors", [x for x, p in places if p.is_sparse]),
-                                   ("Complex", "does not support complex parameters", [x for x, p in places if p.is_complex()])):
+        for what, wants, wrong in (
+            ("Sparse", "requires dense parameter tensors", [x for x, p in places if p.is_sparse]),
+            ("Complex", "does not support complex parameters", [x for x, p in places if p.is_complex()]),
+        ):
             if wrong:
                 raise ValueError(f"{what} params at indices {wrong}: SparseAdam {wants}")
 
@@ -41,5 +44,5 @@ class SparseAdam(_ParameterwiseOptimizer):
             old = state[name][index]
             averages.append(old + (new - old).mul_(1 - beta))
             state[name][index] = averages[-1]
-        size = lr * math.sqrt(1 - beta2 ** step) / (1 - beta1 ** step)
+        size = lr * math.sqrt(1 - beta2**step) / (1 - beta1**step)
         param[index] = param[index] - size * averages[0].div_(averages[1].sqrt_().add_(group["eps"]))

@@ -1,4 +1,5 @@
 """Stochastic weight averaging."""
+
 import itertools
 import math
 from copy import deepcopy
@@ -32,6 +33,7 @@ def get_ema_multi_avg_fn(decay=0.999):
 
 def get_swa_multi_avg_fn():
     """The equal average of lists of parameters, in place."""
+
     @torch.no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged):
         weight = 1 / (int(num_averaged) + 1)
@@ -57,6 +59,7 @@ def get_ema_avg_fn(decay=0.999):
 
 def get_swa_avg_fn():
     """The equal average of one parameter."""
+
     @torch.no_grad()
     def swa_update(averaged_param, current_param, num_averaged):
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
@@ -84,6 +87,7 @@ class AveragedModel(torch.nn.Module):
 
     def update_parameters(self, model):
         """Take the model's present parameters into the average."""
+
         def tensors(module):
             return itertools.chain(module.parameters(), module.buffers() if self.use_buffers else ())
 

@@ -1,4 +1,5 @@
 """Activation checkpointing: drop what the forward saves, and run it again in the backward."""
+
 import contextlib
 import traceback
 import warnings
@@ -9,15 +10,29 @@ from torch.overrides import TorchFunctionMode
 
 from ._pytree import tree_leaves
 
-__all__ = ["checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "check_backward_validity", "detach_variable",
-           "get_device_states", "set_device_states", "noop_context_fn", "set_checkpoint_early_stop", "DefaultDeviceType",
-           "set_checkpoint_debug_enabled", "create_selective_checkpoint_contexts"]
+__all__ = [
+    "checkpoint",
+    "checkpoint_sequential",
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "detach_variable",
+    "get_device_states",
+    "set_device_states",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+    "DefaultDeviceType",
+    "set_checkpoint_debug_enabled",
+    "create_selective_checkpoint_contexts",
+]
 _DEFAULT_DETERMINISM_MODE = "default"
 _checkpoint_debug_enabled = _enable_checkpoint_early_stop = None
-_EXPLICIT = ("the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint without use_reentrant "
-             "will "
-             "raise an exception. use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can "
-             "pass use_reentrant=True.")
+_EXPLICIT = (
+    "the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling checkpoint without use_reentrant "
+    "will "
+    "raise an exception. use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can "
+    "pass use_reentrant=True."
+)
 _TIP = "\nTip: To see a more detailed error message, pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)`."
 
 
@@ -60,6 +75,7 @@ def check_backward_validity(inputs):
 
 class DefaultDeviceType:
     """The type of device whose random state is kept where the arguments name none."""
+
     _default_device_type = None
 
     @staticmethod
@@ -81,9 +97,12 @@ def _device_tensors(args):
 def _infer_device_type(*args):
     types = [x.device.type for x in _device_tensors(args)]
     if len(set(types)) > 1:
-        warnings.warn("Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device state will only be "
-                      f"saved for devices of a single device type, and the remaining devices will be ignored. Device types: "
-                      f"{sorted(set(types))} first device type: {types[0]}", stacklevel=3)
+        warnings.warn(
+            "Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device state will only be "
+            f"saved for devices of a single device type, and the remaining devices will be ignored. Device types: "
+            f"{sorted(set(types))} first device type: {types[0]}",
+            stacklevel=3,
+        )
     return types[0] if types else DefaultDeviceType.get_device_type()
 
 
@@ -104,11 +123,15 @@ def set_device_states(devices, states, *, device_type=None):
 
 class _Surroundings:
     """Random states and autocast of the first run, for the second."""
+
     def __init__(self, preserve_rng_state, args):
         self.device_type = _infer_device_type(*args)
         types = {"cpu", self.device_type}
-        self.autocast = {t: {"enabled": torch.is_autocast_enabled(t), "dtype": torch.get_autocast_dtype(t),
-                             "cache_enabled": torch.is_autocast_cache_enabled()} for t in types if torch.amp.is_autocast_available(t)}
+        self.autocast = {
+            t: {"enabled": torch.is_autocast_enabled(t), "dtype": torch.get_autocast_dtype(t), "cache_enabled": torch.is_autocast_cache_enabled()}
+            for t in types
+            if torch.amp.is_autocast_available(t)
+        }
         self.rng = (torch.get_rng_state(), *get_device_states(*args)) if preserve_rng_state else None
 
     @contextlib.contextmanager
@@ -127,6 +150,7 @@ class _Surroundings:
 
 class CheckpointFunction(torch.autograd.Function):
     """The reentrant form: a function whose backward runs a backward of its own."""
+
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
@@ -140,10 +164,12 @@ class CheckpointFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *grads):
         if not torch.autograd._is_checkpoint_valid():
-            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
-                               "parameter "
-                               "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
-                               "passing the `inputs` argument.")
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter "
+                "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
+                "passing the `inputs` argument."
+            )
         inputs = list(ctx.others)
         for i, x in zip(ctx.positions, ctx.saved_tensors):
             inputs[i] = x
@@ -169,6 +195,7 @@ class _StopRecomputationError(Exception):
 
 class _SaveInputs(torch.autograd.Function):
     """Keeps the arguments as saved tensors, so that an outer checkpoint drops them and a change in place is noticed."""
+
     @staticmethod
     def forward(ctx, dummy, *tensors):
         ctx.save_for_backward(*tensors)
@@ -181,6 +208,7 @@ class _SaveInputs(torch.autograd.Function):
 
 class _Log(TorchFunctionMode):
     """The functions that were called, each with where."""
+
     def __init__(self):
         super().__init__()
         self.calls = []
@@ -202,6 +230,7 @@ _allowed_determinism_checks_to_fns = {_DEFAULT_DETERMINISM_MODE: _default_meta_e
 
 class _Frame:
     """One checkpointed run: what it saved is a list of positions; ``get`` runs the function again to fill them."""
+
     def __init__(self, function, args, kwargs, preserve_rng_state, contexts, determinism_check, early_stop, debug):
         self.function, self.kwargs, self.early_stop, self.debug = function, kwargs, early_stop, debug
         self.metadata_fn = _allowed_determinism_checks_to_fns[determinism_check]
@@ -237,6 +266,7 @@ class _Frame:
             if count == len(self.metadata) and self.early_stop:
                 raise _StopRecomputationError
             return x.detach()
+
         log = self.logs[1] if self.debug else contextlib.nullcontext()
         try:
             with self.surroundings.restored(), torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x), self.recompute_context, log:
@@ -248,24 +278,30 @@ class _Frame:
         except CheckpointError as e:
             if not self.debug:
                 raise
-            raise CheckpointError(f"An error happened while unpacking tensors; the functions of the original forward:\n{self.logs[0]}\n"
-                                  f"The functions of the recomputation:\n{self.logs[1]}\n{e}") from e
+            raise CheckpointError(
+                f"An error happened while unpacking tensors; the functions of the original forward:\n{self.logs[0]}\n"
+                f"The functions of the recomputation:\n{self.logs[1]}\n{e}"
+            ) from e
         self.recomputed = found
 
     def check(self, count, found):
         if count != len(self.metadata):
-            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                                  f"recomputation.\nNumber of tensors saved during forward: {len(self.metadata)}\nNumber of tensors saved "
-                                  f"during recomputation: {count}.\n{_TIP}")
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.metadata)}\nNumber of tensors saved "
+                f"during recomputation: {count}.\n{_TIP}"
+            )
         wrong = [(i, self.metadata[i], self.metadata_fn(x)) for i, x in found.items() if self.metadata[i] != self.metadata_fn(x)]
         if wrong:
             text = "".join(f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}\n" for i, a, b in wrong)
-            raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
-                                  f"the forward pass.\n{text}.\n{_TIP}")
+            raise CheckpointError(
+                f"torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n{text}.\n{_TIP}"
+            )
 
 
 class _Holder:
     """Stands in the graph for a tensor that was dropped."""
+
     def __init__(self, frame, position):
         self.frame, self.position = frame, position
 
@@ -273,8 +309,9 @@ class _Holder:
         return self.frame.get(self.position)
 
 
-def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check=_DEFAULT_DETERMINISM_MODE, debug=False,
-               early_stop=True, **kwargs):
+def checkpoint(
+    function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check=_DEFAULT_DETERMINISM_MODE, debug=False, early_stop=True, **kwargs
+):
     """Run ``function(*args)`` without keeping what its backward needs: that is computed again when it is needed."""
     if use_reentrant is None:
         warnings.warn(f"torch.utils.checkpoint: {_EXPLICIT}", stacklevel=2)
@@ -316,10 +353,12 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
             for f in part:
                 x = f(x)
             return x
+
         return forward
+
     last = size * (segments - 1)
     for start in range(0, last, size):
-        input = checkpoint(run(functions[start:start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+        input = checkpoint(run(functions[start : start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return run(functions[last:])(input)
 
 

@@ -1,4 +1,5 @@
 """Whether automatic mixed precision on CUDA is impossible."""
+
 __all__ = ["amp_definitely_not_available"]
 
 

@@ -1,4 +1,5 @@
 """torch.distributed.fsdp: classes to test for; sharding itself is not supported yet."""
+
 import torch
 
 __all__ = ["FullyShardedDataParallel"]

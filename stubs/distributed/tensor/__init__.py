@@ -1,4 +1,5 @@
 """torch.distributed.tensor in a build without torch.distributed: the class that nothing is an instance of."""
+
 import torch
 
 __all__ = ["DTensor"]

@@ -1,4 +1,5 @@
 """torch.utils.benchmark: time statements."""
+
 import contextlib
 import statistics
 import time
@@ -23,6 +24,7 @@ def set_torch_threads(n):
 
 class Measurement:
     """Times of several runs of ``number_per_run`` executions each."""
+
     def __init__(self, number_per_run, raw_times, stmt, label=None, sub_label=None, description=None, num_threads=1):
         self.number_per_run, self.raw_times, self.stmt, self.num_threads = number_per_run, raw_times, stmt, num_threads
         self.label, self.sub_label, self.description = label, sub_label, description
@@ -42,15 +44,30 @@ class Measurement:
     def __repr__(self):
         scale, unit = next(((s, u) for s, u in ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms")) if self.median < 1000 * s), (1.0, "s"))
         kind = "Median" if len(self.times) > 1 else "Time"
-        return (f"<torch.utils.benchmark.Measurement object>\n{self.label or self.stmt}\n  {kind}: {self.median / scale:.2f} {unit}\n"
-                f"  {len(self.times)} measurement{'s' * (len(self.times) > 1)}, {self.number_per_run} runs per measurement, "
-                f"{self.num_threads} thread{'s' * (self.num_threads > 1)}")
+        return (
+            f"<torch.utils.benchmark.Measurement object>\n{self.label or self.stmt}\n  {kind}: {self.median / scale:.2f} {unit}\n"
+            f"  {len(self.times)} measurement{'s' * (len(self.times) > 1)}, {self.number_per_run} runs per measurement, "
+            f"{self.num_threads} thread{'s' * (self.num_threads > 1)}"
+        )
 
 
 class Timer:
     """Times a statement like timeit's, with a number of threads set."""
-    def __init__(self, stmt="pass", setup="pass", global_setup="", timer=timer, globals=None, label=None, sub_label=None, description=None,
-                 env=None, num_threads=1, language="python"):
+
+    def __init__(
+        self,
+        stmt="pass",
+        setup="pass",
+        global_setup="",
+        timer=timer,
+        globals=None,
+        label=None,
+        sub_label=None,
+        description=None,
+        env=None,
+        num_threads=1,
+        language="python",
+    ):
         if language not in ("python", "py"):
             raise NotImplementedError(f"torch.utils.benchmark.Timer: language {language!r}")
         self._timer = timeit.Timer(stmt, setup, timer, globals if globals is not None else {"torch": torch})

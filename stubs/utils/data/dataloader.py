@@ -1,4 +1,5 @@
 """The DataLoader: batches of a dataset, loaded here or by worker processes."""
+
 import functools
 import itertools
 import logging
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 class _DatasetKind:
     """Whether a dataset has an index or is a stream."""
+
     Map, Iterable = 0, 1
 
     @staticmethod
@@ -39,31 +41,58 @@ class _DatasetKind:
 
 class _InfiniteConstantSampler(Sampler):
     """Nones without end: the indices of a stream."""
+
     def __iter__(self):
         return itertools.repeat(None)
 
 
 class DataLoader(Generic[_T_co]):
     """An iterable of collated batches of a dataset."""
+
     _iterator = None
     __initialized = False
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
-                 pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, *,
-                 prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True):
+    def __init__(
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=None,
+        sampler=None,
+        batch_sampler=None,
+        num_workers=0,
+        collate_fn=None,
+        pin_memory=False,
+        drop_last=False,
+        timeout=0,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
+        *,
+        prefetch_factor=None,
+        persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
+    ):
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if timeout < 0:
             raise ValueError("timeout option should be non-negative")
         if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-                             "multiprocessing, otherwise set prefetch_factor to None.")
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                "multiprocessing, otherwise set prefetch_factor to None."
+            )
         if prefetch_factor is not None and prefetch_factor < 0:
             raise ValueError("prefetch_factor option should be non-negative")
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
-        self.dataset = (_IterDataPipeSerializationWrapper(dataset) if isinstance(dataset, IterDataPipe) else
-                        _MapDataPipeSerializationWrapper(dataset) if isinstance(dataset, MapDataPipe) else dataset)
+        self.dataset = (
+            _IterDataPipeSerializationWrapper(dataset)
+            if isinstance(dataset, IterDataPipe)
+            else _MapDataPipeSerializationWrapper(dataset)
+            if isinstance(dataset, MapDataPipe)
+            else dataset
+        )
         self.num_workers, self.pin_memory, self.pin_memory_device = num_workers, pin_memory, pin_memory_device
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.timeout, self.worker_init_fn, self.in_order, self.generator = timeout, worker_init_fn, in_order, generator
@@ -71,11 +100,10 @@ class DataLoader(Generic[_T_co]):
         stream = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if stream else _DatasetKind.Map
         if stream:
-            if isinstance(dataset, IterDataPipe):   # as in PyTorch, a shuffler that this adds is not part of the dataset
+            if isinstance(dataset, IterDataPipe):  # as in PyTorch, a shuffler that this adds is not part of the dataset
                 graph_settings.apply_shuffle_settings(dataset, shuffle)
                 shuffle = None
-            for name, value, allowed in (("shuffle", shuffle, (False, None)), ("sampler", sampler, (None,)),
-                                         ("batch_sampler", batch_sampler, (None,))):
+            for name, value, allowed in (("shuffle", shuffle, (False, None)), ("sampler", sampler, (None,)), ("batch_sampler", batch_sampler, (None,))):
                 if not any(value is a for a in allowed):
                     raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
         if sampler is not None and shuffle:
@@ -87,8 +115,7 @@ class DataLoader(Generic[_T_co]):
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
-            sampler = (_InfiniteConstantSampler() if stream else RandomSampler(dataset, generator=generator) if shuffle
-                       else SequentialSampler(dataset))
+            sampler = _InfiniteConstantSampler() if stream else RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
@@ -111,17 +138,21 @@ class DataLoader(Generic[_T_co]):
     def multiprocessing_context(self, context):
         if context is not None:
             if self.num_workers == 0:
-                raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                                 f"num_workers={self.num_workers}")
+                raise ValueError(
+                    f"multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers={self.num_workers}"
+                )
             if isinstance(context, str):
                 methods = multiprocessing.get_all_start_methods()
                 if context not in methods:
-                    raise ValueError(f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
-                                     f"multiprocessing_context={context!r}")
+                    raise ValueError(
+                        f"multiprocessing_context option should specify a valid start method in {methods!r}, but got multiprocessing_context={context!r}"
+                    )
                 context = multiprocessing.get_context(context)
             if not isinstance(context, python_multiprocessing.context.BaseContext):
-                raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start method, "
-                                f"but got multiprocessing_context={context}")
+                raise TypeError(
+                    "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+                    f"but got multiprocessing_context={context}"
+                )
         self.__multiprocessing_context = context
 
     @property
@@ -159,10 +190,13 @@ class DataLoader(Generic[_T_co]):
         """Warn about more workers than processors."""
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if self.num_workers and processors and self.num_workers > processors:
-            warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker "
-                          f"in current system is {processors}, which is smaller than what this DataLoader is going to create. Please be "
-                          "aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
-                          "to avoid potential slowness/freeze if necessary.", stacklevel=2)
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker "
+                f"in current system is {processors}, which is smaller than what this DataLoader is going to create. Please be "
+                "aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker number "
+                "to avoid potential slowness/freeze if necessary.",
+                stacklevel=2,
+            )
 
 
 class _BaseDataLoaderIter:
@@ -171,16 +205,16 @@ class _BaseDataLoaderIter:
         self._auto_collation, self._drop_last, self._index_sampler = loader._auto_collation, loader.drop_last, loader._index_sampler
         self._num_workers, self._timeout, self._persistent_workers = loader.num_workers, loader.timeout, loader.persistent_workers
         if loader.pin_memory and loader.pin_memory_device:
-            warnings.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,ignore pin_memory_device="
-                          f"'{loader.pin_memory_device}'.", stacklevel=2)
+            warnings.warn(
+                f"pin_memory_device is deprecated, the current accelerator will be used as the device,ignore pin_memory_device='{loader.pin_memory_device}'.",
+                stacklevel=2,
+            )
         self._pin_memory = loader.pin_memory and torch.accelerator.is_available()
         if loader.pin_memory and not self._pin_memory:
-            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
-                          stacklevel=2)
+            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=2)
         self._seed_pipes(loader)
         self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
-        self._make_fetcher = functools.partial(_make_fetcher, self._dataset, self._dataset_kind, self._auto_collation, self._collate_fn,
-                                               self._drop_last)
+        self._make_fetcher = functools.partial(_make_fetcher, self._dataset, self._dataset_kind, self._auto_collation, self._collate_fn, self._drop_last)
         self._reset(loader, first_iter=True)
 
     def __iter__(self):
@@ -202,11 +236,12 @@ class _BaseDataLoaderIter:
         self._num_yielded += 1
         expected = self._IterableDataset_len_called
         if self._dataset_kind == _DatasetKind.Iterable and expected is not None and self._num_yielded > expected:
-            message = (f"Length of IterableDataset {self._dataset} was reported to be {expected}(when accessing len(dataloader)), but "
-                       f"{self._num_yielded} samples have been fetched. ")
+            message = (
+                f"Length of IterableDataset {self._dataset} was reported to be {expected}(when accessing len(dataloader)), but "
+                f"{self._num_yielded} samples have been fetched. "
+            )
             if self._num_workers > 0:
-                message += ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset "
-                            "replica at each worker.")
+                message += "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each worker."
             warnings.warn(message, stacklevel=2)
         return _utils.pin_memory.pin_memory(data) if self._pin_memory else data
 
@@ -236,6 +271,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Hands numbered lists of indices to the workers in turn and gives their batches back in order (or as they come)."""
+
     _shut_down = True
 
     def __init__(self, loader):
@@ -250,27 +286,41 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._shut_down, self._pid = False, os.getpid()
         for i, index_queue in enumerate(self._index_queues):
             index_queue.cancel_join_thread()
-            worker = context.Process(target=_utils.worker._worker_loop, daemon=True, args=(
-                self._make_fetcher, self._dataset_kind == _DatasetKind.Iterable, index_queue, self._data_queue, self._done, self._base_seed,
-                loader.worker_init_fn, i, self._num_workers, self._pid, self._shared_seed))
+            worker = context.Process(
+                target=_utils.worker._worker_loop,
+                daemon=True,
+                args=(
+                    self._make_fetcher,
+                    self._dataset_kind == _DatasetKind.Iterable,
+                    index_queue,
+                    self._data_queue,
+                    self._done,
+                    self._base_seed,
+                    loader.worker_init_fn,
+                    i,
+                    self._num_workers,
+                    self._pid,
+                    self._shared_seed,
+                ),
+            )
             worker.start()
             self._workers.append(worker)
 
     def _reset(self, loader, first_iter=False):
         super()._reset(loader, first_iter)
         self._sent = self._received = 0
-        self._arrived, self._owner = {}, {}   # batches that came early, and whose the numbers sent are
+        self._arrived, self._owner = {}, {}  # batches that came early, and whose the numbers sent are
         self._alive, self._load = [True] * self._num_workers, [0] * self._num_workers
         self._turn = itertools.cycle(range(self._num_workers))
         if first_iter:
             self._start(loader)
-            self._seed_pipes(loader)   # the workers keep the seed of before; what it draws from the generator counts
+            self._seed_pipes(loader)  # the workers keep the seed of before; what it draws from the generator counts
         else:
             self._seed_pipes(loader)
             for q in self._index_queues:
                 q.put(_ResumeIteration(self._shared_seed))
             waiting = self._num_workers
-            while waiting:   # what is left of the last epoch comes before the answers
+            while waiting:  # what is left of the last epoch comes before the answers
                 waiting -= isinstance(self._get_data()[0], _ResumeIteration)
         for _ in range(self._prefetch * self._num_workers):
             self._send()
@@ -304,7 +354,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             dead = [w.pid for w, alive in zip(self._workers, self._alive) if alive and not w.is_alive()]
             if dead:
                 try:
-                    return self._data_queue.get(timeout=0.1)   # sent before it ended
+                    return self._data_queue.get(timeout=0.1)  # sent before it ended
                 except queue.Empty:
                     self._shutdown_workers()
                     raise RuntimeError(f"DataLoader worker (pid(s) {', '.join(map(str, dead))}) exited unexpectedly") from None
@@ -316,7 +366,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _next_data(self):
         while True:
             while self._in_order and self._received < self._sent and self._received not in self._owner:
-                self._received += 1   # a number that an ended worker never answered
+                self._received += 1  # a number that an ended worker never answered
             if not self._owner:
                 if not self._persistent_workers:
                     self._shutdown_workers()
@@ -347,7 +397,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._send()
 
     def _shutdown_workers(self):
-        if self._shut_down or os.getpid() != self._pid or sys.is_finalizing():   # a forked copy; multiprocessing's own end
+        if self._shut_down or os.getpid() != self._pid or sys.is_finalizing():  # a forked copy; multiprocessing's own end
             return
         self._shut_down = True
         self._done.set()

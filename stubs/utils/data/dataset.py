@@ -1,4 +1,5 @@
 """Datasets: things with an index or an iterator."""
+
 import bisect
 import itertools
 import math
@@ -13,6 +14,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 class Dataset(Generic[_T_co]):
     """A dataset with an index: subclasses write ``__getitem__`` and, mostly, ``__len__`` (and ``__getitems__`` for batches)."""
+
     def __getitem__(self, index):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
@@ -22,12 +24,14 @@ class Dataset(Generic[_T_co]):
 
 class IterableDataset(Dataset[_T_co]):
     """A dataset that is a stream: subclasses write ``__iter__``."""
+
     def __add__(self, other):
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
     """The rows of tensors with the same first size."""
+
     def __init__(self, *tensors):
         if any(t.size(0) != tensors[0].size(0) for t in tensors):
             raise AssertionError("Size mismatch between tensors")
@@ -52,10 +56,10 @@ def _get_items(dataset, indices):
 
 class StackDataset(Dataset):
     """Datasets of equal length side by side: an item is a tuple, or a dict if they were named."""
+
     def __init__(self, *args, **kwargs):
         if args and kwargs:
-            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types "
-                             "are given.")
+            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given.")
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = args or kwargs
@@ -81,6 +85,7 @@ class StackDataset(Dataset):
 
 class ConcatDataset(Dataset[_T_co]):
     """Datasets one after the other."""
+
     @staticmethod
     def cumsum(sequence):
         return list(itertools.accumulate(map(len, sequence)))
@@ -112,6 +117,7 @@ class ConcatDataset(Dataset[_T_co]):
 
 class ChainDataset(IterableDataset):
     """Streams one after the other."""
+
     def __init__(self, datasets):
         self.datasets = datasets
 
@@ -131,12 +137,15 @@ class ChainDataset(IterableDataset):
 
 class Subset(Dataset[_T_co]):
     """The items of a dataset at some indices."""
+
     def __init__(self, dataset, indices):
         self.dataset, self.indices = dataset, indices
         if type(self).__getitem__ is not Subset.__getitem__ and type(self).__getitems__ is Subset.__getitems__:
-            raise NotImplementedError(f"{type(self).__name__} overrides __getitem__ but not __getitems__. When subclassing Subset and "
-                                      "overriding __getitem__, you must also override __getitems__ to ensure DataLoader works correctly "
-                                      "with your custom logic.")
+            raise NotImplementedError(
+                f"{type(self).__name__} overrides __getitem__ but not __getitems__. When subclassing Subset and "
+                "overriding __getitem__, you must also override __getitems__ to ensure DataLoader works correctly "
+                "with your custom logic."
+            )
 
     def __getitem__(self, idx):
         if isinstance(idx, list):
@@ -168,4 +177,4 @@ def random_split(dataset, lengths, generator=torch.default_generator):
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     indices = torch.randperm(sum(lengths), generator=generator).tolist()
-    return [Subset(dataset, indices[end - n:end]) for end, n in zip(itertools.accumulate(lengths), lengths)]
+    return [Subset(dataset, indices[end - n : end]) for end, n in zip(itertools.accumulate(lengths), lengths)]

@@ -1,4 +1,5 @@
 """A sampler for one of several processes."""
+
 import math
 
 import torch
@@ -10,6 +11,7 @@ __all__ = ["DistributedSampler"]
 
 class DistributedSampler(Sampler):
     """The share of one replica: every ``num_replicas``-th index, padded (or cut) so that all replicas get as many."""
+
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
         if (num_replicas is None or rank is None) and not torch.distributed.is_available():
             raise RuntimeError("Requires distributed package to be available")
@@ -31,7 +33,7 @@ class DistributedSampler(Sampler):
             indices = list(range(len(self.dataset)))
         if len(indices) < self.total_size:
             indices *= math.ceil(self.total_size / len(indices))
-        return iter(indices[self.rank:self.total_size:self.num_replicas])
+        return iter(indices[self.rank : self.total_size : self.num_replicas])
 
     def __len__(self):
         return self.num_samples

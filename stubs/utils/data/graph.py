@@ -1,4 +1,5 @@
 """Which pipes a pipe is made from."""
+
 from collections import deque
 
 from .datapipes.datapipe import IterDataPipe, MapDataPipe, _DataPipeSerializationWrapper
@@ -37,4 +38,5 @@ def traverse_dps(datapipe):
             if id(source) not in users:
                 sources.update(graph(source, users))
         return {id(pipe): (pipe, sources)}
+
     return graph(datapipe, frozenset())

@@ -1,4 +1,5 @@
 """Settings of all pipes of a graph."""
+
 import inspect
 import warnings
 
@@ -19,6 +20,7 @@ def get_all_graph_pipes(graph):
             if key not in found:
                 found[key] = pipe
                 collect(sources)
+
     collect(graph)
     return list(found.values())
 
@@ -29,17 +31,21 @@ def _with_methods(datapipe, *names):
 
 def apply_sharding(datapipe, num_of_instances, instance_id, sharding_group=SHARDING_PRIORITIES.DEFAULT):
     """Tell the pipes that shard which share is this process's; two of them on one way are an error."""
+
     def apply(graph, done):
         for pipe, sources in graph.values():
             here = done
             if inspect.ismethod(getattr(pipe, "apply_sharding", None)):
                 if done is not None:
-                    raise RuntimeError("Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
-                                       f"applied to {done} while trying to apply to {pipe}")
+                    raise RuntimeError(
+                        "Sharding twice on a single pipeline is likely unintended and will cause data loss. Sharding already "
+                        f"applied to {done} while trying to apply to {pipe}"
+                    )
                 group = {} if len(inspect.signature(pipe.apply_sharding).parameters) < 3 else {"sharding_group": sharding_group}
                 pipe.apply_sharding(num_of_instances, instance_id, **group)
                 here = pipe
             apply(sources, here)
+
     apply(traverse_dps(datapipe), None)
     return datapipe
 
@@ -50,8 +56,11 @@ def apply_shuffle_settings(datapipe, shuffle=None):
         return datapipe
     shufflers = _with_methods(datapipe, "set_shuffle", "set_seed")
     if shuffle and not shufflers:
-        warnings.warn("`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
-                      "default buffer size might not be sufficient for your task.", stacklevel=2)
+        warnings.warn(
+            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the "
+            "default buffer size might not be sufficient for your task.",
+            stacklevel=2,
+        )
         datapipe = datapipe.shuffle()
         shufflers = [datapipe]
     for shuffler in shufflers:

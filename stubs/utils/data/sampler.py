@@ -1,4 +1,5 @@
 """Samplers: orders in which to take the items of a dataset."""
+
 import itertools
 from typing import Generic, TypeVar
 
@@ -15,12 +16,14 @@ def _check_count(name, value):
 
 class Sampler(Generic[_T_co]):
     """An iterable of indices: subclasses write ``__iter__`` and, mostly, ``__len__``."""
+
     def __iter__(self):
         raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):
     """The indices in order."""
+
     def __init__(self, data_source):
         self.data_source = data_source
 
@@ -33,6 +36,7 @@ class SequentialSampler(Sampler[int]):
 
 class RandomSampler(Sampler[int]):
     """The indices at random, each once or, with ``replacement``, independently."""
+
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         self.data_source, self.replacement, self._num_samples, self.generator = data_source, replacement, num_samples, generator
         if not isinstance(replacement, bool):
@@ -48,14 +52,14 @@ class RandomSampler(Sampler[int]):
         if generator is None:
             generator = torch.Generator()
             generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
-        if self.replacement:   # drawn in blocks of 32, which fixes the stream of random numbers
+        if self.replacement:  # drawn in blocks of 32, which fixes the stream of random numbers
             for _ in range(self.num_samples // 32):
                 yield from torch.randint(high=n, size=(32,), dtype=torch.int64, generator=generator).tolist()
             yield from torch.randint(high=n, size=(self.num_samples % 32,), dtype=torch.int64, generator=generator).tolist()
         else:
             for _ in range(self.num_samples // n):
                 yield from torch.randperm(n, generator=generator).tolist()
-            yield from torch.randperm(n, generator=generator).tolist()[:self.num_samples % n]
+            yield from torch.randperm(n, generator=generator).tolist()[: self.num_samples % n]
 
     def __len__(self):
         return self.num_samples
@@ -63,6 +67,7 @@ class RandomSampler(Sampler[int]):
 
 class SubsetRandomSampler(Sampler[int]):
     """Some indices, in random order."""
+
     def __init__(self, indices, generator=None):
         self.indices, self.generator = indices, generator
 
@@ -76,6 +81,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with given weights."""
+
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         _check_count("num_samples", num_samples)
         if not isinstance(replacement, bool):
@@ -94,6 +100,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list[int]]):
     """Lists of ``batch_size`` indices of another sampler."""
+
     def __init__(self, sampler, batch_size, drop_last):
         _check_count("batch_size", batch_size)
         if not isinstance(drop_last, bool):

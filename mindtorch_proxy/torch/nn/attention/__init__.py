@@ -1,4 +1,5 @@
 """Choosing the implementation of scaled_dot_product_attention."""
+
 import contextlib
 from enum import Enum
 

@@ -1,4 +1,5 @@
 """Attention with a score function and a mask function of (batch, head, query, key) positions, evaluated densely by broadcasting."""
+
 import itertools
 import math
 from typing import NamedTuple
@@ -11,12 +12,14 @@ _DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 class AuxRequest(NamedTuple):
     """Which results beside the output flex_attention shall return."""
+
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
     """What was asked for by an AuxRequest; None for what was not."""
+
     lse: torch.Tensor | None = None
     max_scores: torch.Tensor | None = None
 
@@ -31,6 +34,7 @@ def _positions(B, H, q_len, kv_len, device):
         shape = [1, 1, 1, 1]
         shape[dim] = n
         return torch.arange(n, device=device).view(shape)
+
     return line(B or 1, 0), line(H or 1, 1), line(q_len, 2), line(kv_len, 3)
 
 
@@ -53,7 +57,9 @@ def _combine(op):
             for m in mask_mods[1:]:
                 result = result & m(b, h, q_idx, kv_idx) if op == "and" else result | m(b, h, q_idx, kv_idx)
             return result
+
         return mask_mod
+
     return combined
 
 
@@ -73,6 +79,7 @@ def _dense(number, indices):
 class BlockMask:
     """A mask function with the blocks it leaves out: kv_num_blocks and kv_indices list, for each row of blocks, those with some elements,
     full_kv_... those with all; q_... and full_q_... the same for each column."""
+
     _TENSORS = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
 
     def __init__(self, seq_lengths, kv_num_blocks, kv_indices, BLOCK_SIZE, mask_mod, full_kv_num_blocks=None, full_kv_indices=None, compute_q_blocks=True):
@@ -87,8 +94,17 @@ class BlockMask:
             setattr(self, name, value)
 
     @classmethod
-    def from_kv_blocks(cls, kv_num_blocks, kv_indices, full_kv_num_blocks=None, full_kv_indices=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE,
-                       mask_mod=None, seq_lengths=None, compute_q_blocks=True):
+    def from_kv_blocks(
+        cls,
+        kv_num_blocks,
+        kv_indices,
+        full_kv_num_blocks=None,
+        full_kv_indices=None,
+        BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE,
+        mask_mod=None,
+        seq_lengths=None,
+        compute_q_blocks=True,
+    ):
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
         lengths = seq_lengths or (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
         return cls(lengths, kv_num_blocks, kv_indices, size, mask_mod or noop_mask, full_kv_num_blocks, full_kv_indices, compute_q_blocks)
@@ -99,8 +115,10 @@ class BlockMask:
 
     def __getitem__(self, index):
         """The mask of some batches, heads and rows of blocks, whose dimensions stay."""
-        index = [slice(i + n, i + n + 1) if isinstance(i, int) and i < 0 else slice(i, i + 1) if isinstance(i, int) else i
-                 for i, n in zip(index if isinstance(index, tuple) else (index,), self.kv_num_blocks.shape)]
+        index = [
+            slice(i + n, i + n + 1) if isinstance(i, int) and i < 0 else slice(i, i + 1) if isinstance(i, int) else i
+            for i, n in zip(index if isinstance(index, tuple) else (index,), self.kv_num_blocks.shape)
+        ]
         part = [t if t is None else t[tuple(index)] for t in (getattr(self, name) for name in self._TENSORS[:4])]
         return BlockMask(self.seq_lengths, *part[:2], self.BLOCK_SIZE, _sliced, *part[2:], self.q_indices is not None)
 
@@ -125,16 +143,20 @@ class BlockMask:
         """A picture of the blocks, of at most `limit` pairs of batch and head; grid_size -1 shows each block."""
         dense = self.to_dense().float()
         rows, columns = dense.shape[-2:]
-        r, c = (1, 1) if grid_size == -1 else (max(-(-n // g) for g in (size, n)) for n, size in zip(
-            (rows, columns), (grid_size, grid_size) if isinstance(grid_size, int) else grid_size))
+        r, c = (
+            (1, 1)
+            if grid_size == -1
+            else (max(-(-n // g) for g in (size, n)) for n, size in zip((rows, columns), (grid_size, grid_size) if isinstance(grid_size, int) else grid_size))
+        )
         pictures = []
         for index in itertools.islice(itertools.product(*map(range, dense.shape[:-2])), limit):
-            cells = [[dense[index][i:i + r, j:j + c].mean().item() for j in range(0, columns, c)] for i in range(0, rows, r)]
+            cells = [[dense[index][i : i + r, j : j + c].mean().item() for j in range(0, columns, c)] for i in range(0, rows, r)]
             lines = ("".join("██" if share == 1 else "░░" if share else "  " for share in line) for line in cells)
             pictures.append(f"{index}\n" + "".join(line + "\n" for line in lines))
         if math.prod(dense.shape[:-2]) > limit:
-            pictures.append("...\nTo print out more, set BlockMask.to_string(limit=N)\n"
-                            "You can also index (BlockMask[batch, head]) to choose a specific batch or head")
+            pictures.append(
+                "...\nTo print out more, set BlockMask.to_string(limit=N)\nYou can also index (BlockMask[batch, head]) to choose a specific batch or head"
+            )
         return "\n".join(pictures)
 
     def __str__(self):
@@ -143,8 +165,13 @@ class BlockMask:
     def __repr__(self):
         sizes = [(name, getattr(self, name)) for name in self._TENSORS]
         mod = getattr(self.mask_mod, "__name__", self.mask_mod)
-        lines = [*(f"{name}={t if t is None else t.shape}" for name, t in sizes), f"BLOCK_SIZE={self.BLOCK_SIZE}", f"shape={self.shape}",
-                 f"sparsity={self.sparsity():.2f}%", f"mask_mod={mod}"]
+        lines = [
+            *(f"{name}={t if t is None else t.shape}" for name, t in sizes),
+            f"BLOCK_SIZE={self.BLOCK_SIZE}",
+            f"shape={self.shape}",
+            f"sparsity={self.sparsity():.2f}%",
+            f"mask_mod={mod}",
+        ]
         return "BlockMask(\n    " + ",\n    ".join(lines) + "\n)"
 
 
@@ -172,8 +199,10 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
         raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
     if key.shape[1] != query.shape[1]:
         if not enable_gqa:
-            raise ValueError(f"Expect query and key/value to have the same number of heads but got Hq={query.shape[1]} and Hkv={key.shape[1]}. "
-                             "Try setting enable_gqa=True for GQA.")
+            raise ValueError(
+                f"Expect query and key/value to have the same number of heads but got Hq={query.shape[1]} and Hkv={key.shape[1]}. "
+                "Try setting enable_gqa=True for GQA."
+            )
         rep = query.shape[1] // key.shape[1]
         key, value = key.repeat_interleave(rep, 1), value.repeat_interleave(rep, 1)
     scale = query.shape[-1] ** -0.5 if scale is None else scale

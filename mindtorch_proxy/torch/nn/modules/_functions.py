@@ -1,4 +1,5 @@
 """Autograd functions of layers."""
+
 import torch
 from torch.autograd.function import Function
 
@@ -19,7 +20,7 @@ class CrossMapLRN2d(Function):
         ctx.size, ctx.alpha, ctx.beta = size, alpha, beta
         half, square = int((size - 1) / 2), input * input
         total = CrossMapLRN2d._window(square, half, half)
-        total = torch.cat([total[:, :half + 1], total[:, half + 1:] + square[:, :1]], dim=1)
+        total = torch.cat([total[:, : half + 1], total[:, half + 1 :] + square[:, :1]], dim=1)
         scale = total * (alpha / size) + k
         output = input * scale.pow(-beta)
         ctx.save_for_backward(input, output, scale)

@@ -1,4 +1,5 @@
 """Activations, and multi-head attention."""
+
 import warnings
 
 import torch
@@ -9,9 +10,37 @@ from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 from .utils import _layer, _optional_parameters
 
-__all__ = ["Threshold", "ReLU", "RReLU", "Hardtanh", "ReLU6", "Sigmoid", "Hardsigmoid", "Tanh", "SiLU", "Mish", "Hardswish", "ELU",
-           "CELU", "SELU", "GLU", "GELU", "Hardshrink", "LeakyReLU", "LogSigmoid", "Softplus", "Softshrink", "MultiheadAttention",
-           "PReLU", "Softsign", "Tanhshrink", "Softmin", "Softmax", "Softmax2d", "LogSoftmax"]
+__all__ = [
+    "Threshold",
+    "ReLU",
+    "RReLU",
+    "Hardtanh",
+    "ReLU6",
+    "Sigmoid",
+    "Hardsigmoid",
+    "Tanh",
+    "SiLU",
+    "Mish",
+    "Hardswish",
+    "ELU",
+    "CELU",
+    "SELU",
+    "GLU",
+    "GELU",
+    "Hardshrink",
+    "LeakyReLU",
+    "LogSigmoid",
+    "Softplus",
+    "Softshrink",
+    "MultiheadAttention",
+    "PReLU",
+    "Softsign",
+    "Tanhshrink",
+    "Softmin",
+    "Softmax",
+    "Softmax2d",
+    "LogSoftmax",
+]
 
 
 def _check_range(self):
@@ -24,14 +53,23 @@ def _check_range(self):
         raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
-Threshold = _layer("Threshold(threshold, value, inplace=False)",
-                   lambda self, input: F.threshold(input, self.threshold, self.value, self.inplace), "threshold=, value=, inplace?")
+Threshold = _layer(
+    "Threshold(threshold, value, inplace=False)",
+    lambda self, input: F.threshold(input, self.threshold, self.value, self.inplace),
+    "threshold=, value=, inplace?",
+)
 ReLU = _layer("ReLU(inplace=False)", lambda self, input: F.relu(input, inplace=self.inplace), "inplace?")
-RReLU = _layer("RReLU(lower=1 / 8, upper=1 / 3, inplace=False)",
-               lambda self, input: F.rrelu(input, self.lower, self.upper, self.training, self.inplace), "lower=, upper=, inplace?")
-Hardtanh = _layer("Hardtanh(min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None)",
-                  lambda self, input: F.hardtanh(input, self.min_val, self.max_val, self.inplace), "min_val=, max_val=, inplace?",
-                  setup=_check_range)
+RReLU = _layer(
+    "RReLU(lower=1 / 8, upper=1 / 3, inplace=False)",
+    lambda self, input: F.rrelu(input, self.lower, self.upper, self.training, self.inplace),
+    "lower=, upper=, inplace?",
+)
+Hardtanh = _layer(
+    "Hardtanh(min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None)",
+    lambda self, input: F.hardtanh(input, self.min_val, self.max_val, self.inplace),
+    "min_val=, max_val=, inplace?",
+    setup=_check_range,
+)
 Sigmoid = _layer("Sigmoid()", lambda self, input: torch.sigmoid(input))
 Hardsigmoid = _layer("Hardsigmoid(inplace=False)", lambda self, input: F.hardsigmoid(input, self.inplace))
 Tanh = _layer("Tanh()", lambda self, input: torch.tanh(input))
@@ -44,11 +82,11 @@ SELU = _layer("SELU(inplace=False)", lambda self, input: F.selu(input, self.inpl
 GLU = _layer("GLU(dim=-1)", lambda self, input: F.glu(input, self.dim), "dim=")
 GELU = _layer("GELU(approximate='none')", lambda self, input: F.gelu(input, approximate=self.approximate), "approximate=")
 Hardshrink = _layer("Hardshrink(lambd=0.5)", lambda self, input: F.hardshrink(input, self.lambd), "lambd")
-LeakyReLU = _layer("LeakyReLU(negative_slope=1e-2, inplace=False)",
-                   lambda self, input: F.leaky_relu(input, self.negative_slope, self.inplace), "negative_slope=, inplace?")
+LeakyReLU = _layer(
+    "LeakyReLU(negative_slope=1e-2, inplace=False)", lambda self, input: F.leaky_relu(input, self.negative_slope, self.inplace), "negative_slope=, inplace?"
+)
 LogSigmoid = _layer("LogSigmoid()", lambda self, input: F.logsigmoid(input))
-Softplus = _layer("Softplus(beta=1.0, threshold=20.0)", lambda self, input: F.softplus(input, self.beta, self.threshold),
-                  "beta=, threshold=")
+Softplus = _layer("Softplus(beta=1.0, threshold=20.0)", lambda self, input: F.softplus(input, self.beta, self.threshold), "beta=, threshold=")
 Softshrink = _layer("Softshrink(lambd=0.5)", lambda self, input: F.softshrink(input, self.lambd), "lambd")
 Softsign = _layer("Softsign()", lambda self, input: F.softsign(input))
 Tanhshrink = _layer("Tanhshrink()", lambda self, input: F.tanhshrink(input))
@@ -104,11 +142,22 @@ class MultiheadAttention(Module):
 
     __constants__ = ["batch_first"]
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None,
-                 batch_first=False, device=None, dtype=None):
+    def __init__(
+        self,
+        embed_dim,
+        num_heads,
+        dropout=0.0,
+        bias=True,
+        add_bias_kv=False,
+        add_zero_attn=False,
+        kdim=None,
+        vdim=None,
+        batch_first=False,
+        device=None,
+        dtype=None,
+    ):
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
-                             "instead")
+            raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead")
         super().__init__()
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim
@@ -122,11 +171,9 @@ class MultiheadAttention(Module):
             raise AssertionError("embed_dim must be divisible by num_heads")
         kwargs = {"device": device, "dtype": dtype}
         shapes = {"in_proj_weight": (3 * embed_dim, embed_dim) if same else None}
-        projections = {f"{x}_proj_weight": None if same else (embed_dim, size) for x, size in
-                       (("q", embed_dim), ("k", self.kdim), ("v", self.vdim))}
+        projections = {f"{x}_proj_weight": None if same else (embed_dim, size) for x, size in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim))}
         # The names stand in the order in which PyTorch registers them: it is the order of parameters()
-        _optional_parameters(self, kwargs, **(shapes | projections if same else projections | shapes),
-                             in_proj_bias=(3 * embed_dim,) if bias else None)
+        _optional_parameters(self, kwargs, **(shapes | projections if same else projections | shapes), in_proj_bias=(3 * embed_dim,) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **kwargs)
         if add_bias_kv:
             _optional_parameters(self, kwargs, bias_k=(1, 1, embed_dim), bias_v=(1, 1, embed_dim))
@@ -150,29 +197,61 @@ class MultiheadAttention(Module):
         state.setdefault("_qkv_same_embed_dim", True)
         super().__setstate__(state)
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True,
-                is_causal=False):
+    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True, is_causal=False):
         transpose = self.batch_first and query.dim() == 3
         # where PyTorch takes one fused kernel, the result is contiguous
-        fused = (transpose and query is key is value and not self.training and self.num_heads % 2 == 0 and self._qkv_same_embed_dim
-                 and self.in_proj_bias is not None and self.bias_k is None and not self.add_zero_attn and not torch.is_autocast_enabled()
-                 and not any(m is not None and m.is_floating_point() for m in (attn_mask, key_padding_mask))
-                 and not (torch.is_grad_enabled() and any(t.requires_grad for t in (query, *self.parameters()))))
-        key_padding_mask = F._canonical_mask(mask=key_padding_mask, mask_name="key_padding_mask",
-                                             other_type=F._none_or_dtype(attn_mask), other_name="attn_mask", target_type=query.dtype)
-        attn_mask = F._canonical_mask(mask=attn_mask, mask_name="attn_mask", other_type=None, other_name="", target_type=query.dtype,
-                                      check_other=False)
+        fused = (
+            transpose
+            and query is key is value
+            and not self.training
+            and self.num_heads % 2 == 0
+            and self._qkv_same_embed_dim
+            and self.in_proj_bias is not None
+            and self.bias_k is None
+            and not self.add_zero_attn
+            and not torch.is_autocast_enabled()
+            and not any(m is not None and m.is_floating_point() for m in (attn_mask, key_padding_mask))
+            and not (torch.is_grad_enabled() and any(t.requires_grad for t in (query, *self.parameters())))
+        )
+        key_padding_mask = F._canonical_mask(
+            mask=key_padding_mask, mask_name="key_padding_mask", other_type=F._none_or_dtype(attn_mask), other_name="attn_mask", target_type=query.dtype
+        )
+        attn_mask = F._canonical_mask(mask=attn_mask, mask_name="attn_mask", other_type=None, other_name="", target_type=query.dtype, check_other=False)
         if transpose:  # the same tensor stays the same tensor: self-attention projects it once
             seen = {}
             query, key, value = (seen.setdefault(id(x), x.transpose(1, 0)) for x in (query, key, value))
-        projections = {} if self._qkv_same_embed_dim else {
-            "use_separate_proj_weight": True, "q_proj_weight": self.q_proj_weight, "k_proj_weight": self.k_proj_weight,
-            "v_proj_weight": self.v_proj_weight}
+        projections = (
+            {}
+            if self._qkv_same_embed_dim
+            else {
+                "use_separate_proj_weight": True,
+                "q_proj_weight": self.q_proj_weight,
+                "k_proj_weight": self.k_proj_weight,
+                "v_proj_weight": self.v_proj_weight,
+            }
+        )
         output, weights = F.multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v,
-            self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, training=self.training,
-            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
-            average_attn_weights=average_attn_weights, is_causal=is_causal, **projections)
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+            **projections,
+        )
         output = output.transpose(1, 0) if transpose else output
         return output.contiguous() if fused else output, weights
 

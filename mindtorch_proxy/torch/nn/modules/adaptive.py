@@ -1,4 +1,5 @@
 """Adaptive softmax."""
+
 import itertools
 from collections import namedtuple
 
@@ -23,9 +24,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs = list(cutoffs)
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        if (cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1 or any(int(c) != c for c in cutoffs)):
-            raise ValueError("cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value "
-                             "is between 1 and n_classes-1")
+        if cutoffs != sorted(set(cutoffs)) or cutoffs[0] <= 0 or cutoffs[-1] > n_classes - 1 or any(int(c) != c for c in cutoffs):
+            raise ValueError(
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1"
+            )
         self.in_features = in_features
         self.n_classes = n_classes
         self.cutoffs = cutoffs + [n_classes]
@@ -38,8 +40,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.tail = ModuleList()
         for i, (start, stop) in enumerate(itertools.pairwise(self.cutoffs)):
             hidden = int(in_features // div_value ** (i + 1))
-            self.tail.append(Sequential(Linear(in_features, hidden, bias=False, **kwargs),
-                                        Linear(hidden, stop - start, bias=False, **kwargs)))
+            self.tail.append(Sequential(Linear(in_features, hidden, bias=False, **kwargs), Linear(hidden, stop - start, bias=False, **kwargs)))
 
     def reset_parameters(self):
         """Draw new initial values."""
@@ -55,8 +56,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if batched and input_.size(0) != target_.size(0):
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input_.dim() != target_.dim() + 1:
-            raise RuntimeError(f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with size "
-                               f"{input_.size()}")
+            raise RuntimeError(f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with size {input_.size()}")
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         used = 0
         output = input.new_zeros(target.size(0))
@@ -74,17 +74,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 output.index_copy_(0, rows, logprob.gather(1, (target[mask] - start).unsqueeze(1)).squeeze(1))
             used += rows.numel()
         if used != target.size(0):
-            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in range [{target.min().item()}, "
-                               f"{target.max().item()}] were found. ")
+            raise RuntimeError(
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{target.min().item()}, {target.max().item()}] were found. "
+            )
         output += F.log_softmax(self.head(input), dim=1).gather(1, index.unsqueeze(1)).squeeze()
         loss = (-output).mean()
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
     def _get_full_log_prob(self, input, head_output):
         head = F.log_softmax(head_output, dim=1)
-        clusters = [F.log_softmax(tail(input), dim=1) + head[:, self.shortlist_size + i].unsqueeze(1)
-                    for i, tail in enumerate(self.tail)]
-        return torch.cat([head[:, :self.shortlist_size], *clusters], dim=1)
+        clusters = [F.log_softmax(tail(input), dim=1) + head[:, self.shortlist_size + i].unsqueeze(1) for i, tail in enumerate(self.tail)]
+        return torch.cat([head[:, : self.shortlist_size], *clusters], dim=1)
 
     def log_prob(self, input):
         """Log probabilities of all classes."""

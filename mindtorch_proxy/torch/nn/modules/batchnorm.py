@@ -1,4 +1,5 @@
 """Batch normalization."""
+
 import torch
 
 from .. import functional as F
@@ -23,8 +24,7 @@ class _NormBase(Module):
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
-                 bias=True):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -57,8 +57,10 @@ class _NormBase(Module):
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
 
     def extra_repr(self):
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}, "
-                f"track_running_stats={self.track_running_stats}")
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         # Version 2 added num_batches_tracked
@@ -82,8 +84,7 @@ class _BatchNorm(_NormBase):
                 factor = 1.0 / float(self.num_batches_tracked)
         use_batch = self.training or self.running_mean is None and self.running_var is None
         keep = not self.training or self.track_running_stats
-        return F.batch_norm(input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias,
-                            use_batch, factor, self.eps)
+        return F.batch_norm(input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias, use_batch, factor, self.eps)
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
@@ -119,15 +120,14 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 BatchNorm1d, BatchNorm2d, BatchNorm3d = _family("BatchNorm", _BatchNorm, "Batch normalization over {} dimensions and the batch.")
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = _family(
-    "LazyBatchNorm", _LazyNormBase, "A BatchNorm{}d that learns num_features from its first input.",
-    (BatchNorm1d, BatchNorm2d, BatchNorm3d))
+    "LazyBatchNorm", _LazyNormBase, "A BatchNorm{}d that learns num_features from its first input.", (BatchNorm1d, BatchNorm2d, BatchNorm3d)
+)
 
 
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization with statistics over all processes of a group; in one process, plain batch normalization."""
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None,
-                 dtype=None, *, bias=True):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None, dtype=None, *, bias=True):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
         self.process_group = process_group
 
@@ -148,8 +148,9 @@ class SyncBatchNorm(_BatchNorm):
         """The module tree with every batch normalization replaced by a SyncBatchNorm that shares its tensors."""
         output = module
         if isinstance(module, _BatchNorm):
-            output = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
-                                   process_group, bias=module.bias is not None)
+            output = SyncBatchNorm(
+                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group, bias=module.bias is not None
+            )
             for name in ("weight", "bias") * module.affine + ("running_mean", "running_var", "num_batches_tracked", "training"):
                 setattr(output, name, getattr(module, name))
         for name, child in module.named_children():

@@ -1,4 +1,5 @@
 """Mixing the channels of groups."""
+
 from .. import functional as F
 from .utils import _layer
 

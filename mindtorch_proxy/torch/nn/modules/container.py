@@ -1,4 +1,5 @@
 """Modules that hold other modules or parameters."""
+
 import operator
 import warnings
 from collections import OrderedDict
@@ -17,8 +18,9 @@ class Container(Module):
     """Deprecated: subclass Module."""
 
     def __init__(self, **kwargs):
-        warnings.warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
-                      FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.", FutureWarning, stacklevel=2
+        )
         super().__init__()
         for key, value in kwargs.items():
             self.add_module(key, value)
@@ -333,8 +335,7 @@ class ParameterDict(Module):
 
     def _key_to_attr(self, key):
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                            f"'{type(key).__name__}').")
+            raise TypeError(f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}').")
         return key
 
     def __getitem__(self, key):

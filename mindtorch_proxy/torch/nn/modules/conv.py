@@ -1,4 +1,5 @@
 """Convolutions."""
+
 from .. import functional as F
 from ..parameter import UninitializedParameter
 from .lazy import LazyModuleMixin
@@ -6,16 +7,28 @@ from .linear import _reset_affine
 from .module import Module
 from .utils import _family, _ntuple, _optional_parameters, _reverse_repeat_tuple
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
-           "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d"]
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+]
 
 
 class _ConvNd(Module):
-    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels",
-                     "kernel_size"]
+    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels", "kernel_size"]
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
-                 padding_mode, device=None, dtype=None):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias, padding_mode, device=None, dtype=None
+    ):
         super().__init__()
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -47,8 +60,7 @@ class _ConvNd(Module):
         else:
             self._reversed_padding_repeated_twice = _reverse_repeat_tuple(padding, 2)
         channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
-        _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(*channels, *kernel_size),
-                             bias=(out_channels,) if bias else None)
+        _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(*channels, *kernel_size), bias=(out_channels,) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -85,12 +97,26 @@ class _ConvNd(Module):
 
 
 class _ConvTransposeNd(_ConvNd):
-    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
-                 padding_mode, device=None, dtype=None):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias, padding_mode, device=None, dtype=None
+    ):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
-                         padding_mode, device=device, dtype=dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
 
     def _output_padding(self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None):
         """The output padding that gives output_size."""
@@ -101,14 +127,12 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == lead + n:
             output_size = output_size[lead:]
         if len(output_size) != n:
-            raise ValueError(f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {lead + n} elements "
-                             f"(got {len(output_size)})")
+            raise ValueError(f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {lead + n} elements (got {len(output_size)})")
         dilation = dilation or (1,) * n
         low = [(input.size(d + lead) - 1) * stride[d] - 2 * padding[d] + dilation[d] * (kernel_size[d] - 1) + 1 for d in range(n)]
         high = [s + stride[d] - 1 for d, s in enumerate(low)]
         if not all(a <= s <= b for a, s, b in zip(low, output_size, high)):
-            raise ValueError(f"requested an output size of {output_size}, but valid sizes range from {low} to {high} (for an input of "
-                             f"{input.size()[2:]})")
+            raise ValueError(f"requested an output size of {output_size}, but valid sizes range from {low} to {high} (for an input of {input.size()[2:]})")
         return [s - a for s, a in zip(output_size, low)]
 
     def forward(self, input, output_size=None):
@@ -116,29 +140,67 @@ class _ConvTransposeNd(_ConvNd):
             raise ValueError(f"Only `zeros` padding mode is supported for {type(self).__name__}")
         n = self._n
         output_padding = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, n, self.dilation)
-        return getattr(F, f"conv_transpose{n}d")(input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups,
-                                                 self.dilation)
+        return getattr(F, f"conv_transpose{n}d")(input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation)
 
 
 class _Conv(_ConvNd):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros", device=None, dtype=None
+    ):
         n = _ntuple(self._n)
-        super().__init__(in_channels, out_channels, n(kernel_size), n(stride), padding if isinstance(padding, str) else n(padding),
-                         n(dilation), False, n(0), groups, bias, padding_mode, device=device, dtype=dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            n(kernel_size),
+            n(stride),
+            padding if isinstance(padding, str) else n(padding),
+            n(dilation),
+            False,
+            n(0),
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
 
 
 class _ConvTranspose(_ConvTransposeNd):
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
         n = _ntuple(self._n)
-        super().__init__(in_channels, out_channels, n(kernel_size), n(stride), n(padding), n(dilation), True, n(output_padding), groups,
-                         bias, padding_mode, device=device, dtype=dtype)
+        super().__init__(
+            in_channels,
+            out_channels,
+            n(kernel_size),
+            n(stride),
+            n(padding),
+            n(dilation),
+            True,
+            n(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
 
 
 Conv1d, Conv2d, Conv3d = _family("Conv", _Conv, "Convolution over {} spatial dimensions.")
-ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = _family("ConvTranspose", _ConvTranspose,
-                                                            "Transposed convolution over {} spatial dimensions.")
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = _family("ConvTranspose", _ConvTranspose, "Transposed convolution over {} spatial dimensions.")
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
@@ -168,8 +230,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
     def _get_in_channels(self, input):
         n = self._get_num_spatial_dims()
         if input.dim() not in (n + 1, n + 2):
-            raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got input of "
-                               f"size: {input.shape}")
+            raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got input of size: {input.shape}")
         return input.shape[-n - 1]
 
     def _get_num_spatial_dims(self):
@@ -177,21 +238,23 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
 
 class _LazyConv(_LazyConvXdMixin):
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros",
-                 device=None, dtype=None):
+    def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros", device=None, dtype=None):
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
         self._start_lazy(out_channels, bias, device, dtype)
 
 
 class _LazyConvTranspose(_LazyConvXdMixin):
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1,
-                 padding_mode="zeros", device=None, dtype=None):
+    def __init__(
+        self, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None
+    ):
         super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype)
         self._start_lazy(out_channels, bias, device, dtype)
 
 
-LazyConv1d, LazyConv2d, LazyConv3d = _family("LazyConv", _LazyConv, "A Conv{}d that learns in_channels from its first input.",
-                                             (Conv1d, Conv2d, Conv3d))
+LazyConv1d, LazyConv2d, LazyConv3d = _family("LazyConv", _LazyConv, "A Conv{}d that learns in_channels from its first input.", (Conv1d, Conv2d, Conv3d))
 LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = _family(
-    "LazyConvTranspose", _LazyConvTranspose, "A ConvTranspose{}d that learns in_channels from its first input.",
-    (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d))
+    "LazyConvTranspose",
+    _LazyConvTranspose,
+    "A ConvTranspose{}d that learns in_channels from its first input.",
+    (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d),
+)

@@ -1,4 +1,5 @@
 """Distances between vectors."""
+
 from .. import functional as F
 from .module import Module
 from .utils import _layer

@@ -1,4 +1,5 @@
 """Dropout layers."""
+
 from .. import functional as F
 from .module import Module
 from .utils import _layer
@@ -25,5 +26,4 @@ Dropout1d = _layer("Dropout1d", lambda self, input: F.dropout1d(input, self.p, s
 Dropout2d = _layer("Dropout2d", lambda self, input: F.dropout2d(input, self.p, self.training, self.inplace), base=_DropoutNd)
 Dropout3d = _layer("Dropout3d", lambda self, input: F.dropout3d(input, self.p, self.training, self.inplace), base=_DropoutNd)
 AlphaDropout = _layer("AlphaDropout", lambda self, input: F.alpha_dropout(input, self.p, self.training), base=_DropoutNd)
-FeatureAlphaDropout = _layer("FeatureAlphaDropout", lambda self, input: F.feature_alpha_dropout(input, self.p, self.training),
-                             base=_DropoutNd)
+FeatureAlphaDropout = _layer("FeatureAlphaDropout", lambda self, input: F.feature_alpha_dropout(input, self.p, self.training), base=_DropoutNd)

@@ -1,4 +1,5 @@
 """Modules that find the shapes of their parameters at the first call."""
+
 import itertools
 
 import torch

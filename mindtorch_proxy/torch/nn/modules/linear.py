@@ -1,4 +1,5 @@
 """Linear layers."""
+
 import math
 
 import torch
@@ -41,8 +42,7 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(out_features, in_features),
-                             bias=(out_features,) if bias else None)
+        _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(out_features, in_features), bias=(out_features,) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -72,8 +72,9 @@ class Bilinear(Module):
         self.out_features = out_features
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
-        _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(out_features, in1_features, in2_features),
-                             bias=(out_features,) if bias else None)
+        _optional_parameters(
+            self, {"device": device, "dtype": dtype}, weight=(out_features, in1_features, in2_features), bias=(out_features,) if bias else None
+        )
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -87,8 +88,7 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self):
-        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}")
+        return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
 class LazyLinear(LazyModuleMixin, Linear):
@@ -119,6 +119,7 @@ class LazyLinear(LazyModuleMixin, Linear):
                 self.reset_parameters()
         if self.in_features == 0:  # the weight came from a state_dict
             if input.shape[-1] != self.weight.shape[-1]:
-                raise AssertionError(f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from "
-                                     f"self.weight: {self.weight.shape[-1]}")
+                raise AssertionError(
+                    f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from self.weight: {self.weight.shape[-1]}"
+                )
             self.in_features = input.shape[-1]

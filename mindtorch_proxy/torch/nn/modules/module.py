@@ -1,4 +1,5 @@
 """The base class of all layers and models."""
+
 import functools
 import inspect
 import itertools
@@ -14,9 +15,17 @@ from torch.utils.hooks import BackwardHook, RemovableHandle
 from ..parameter import Buffer, Parameter, is_lazy
 from .utils import _parse_to
 
-__all__ = ["register_module_forward_pre_hook", "register_module_forward_hook", "register_module_full_backward_pre_hook",
-           "register_module_backward_hook", "register_module_full_backward_hook", "register_module_buffer_registration_hook",
-           "register_module_module_registration_hook", "register_module_parameter_registration_hook", "Module"]
+__all__ = [
+    "register_module_forward_pre_hook",
+    "register_module_forward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_backward_hook",
+    "register_module_full_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+    "Module",
+]
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -50,8 +59,14 @@ _MIXED_HOOKS = "Cannot use both regular backward hooks and full backward hooks {
 
 
 def _has_any_global_hook():
-    return (_global_backward_pre_hooks or _global_backward_hooks or _global_forward_pre_hooks or _global_forward_hooks
-            or _global_forward_hooks_always_called or _global_forward_hooks_with_kwargs)
+    return (
+        _global_backward_pre_hooks
+        or _global_backward_hooks
+        or _global_forward_pre_hooks
+        or _global_forward_hooks
+        or _global_forward_hooks_always_called
+        or _global_forward_hooks_with_kwargs
+    )
 
 
 class _WrappedHook:
@@ -105,16 +120,19 @@ def _registrar(table, when):
 
 register_module_buffer_registration_hook = _registrar(_global_buffer_registration_hooks, "(module, name, buffer) at register_buffer")
 register_module_module_registration_hook = _registrar(_global_module_registration_hooks, "(module, name, submodule) at add_module")
-register_module_parameter_registration_hook = _registrar(_global_parameter_registration_hooks,
-                                                         "(module, name, param) at register_parameter")
+register_module_parameter_registration_hook = _registrar(_global_parameter_registration_hooks, "(module, name, param) at register_parameter")
 register_module_forward_pre_hook = _registrar(_global_forward_pre_hooks, "(module, args) before every forward")
 register_module_full_backward_pre_hook = _registrar(_global_backward_pre_hooks, "(module, grad_output) before every backward")
 
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """Call hook(module, args, output) after the forward of every module."""
-    return _add_hook(_global_forward_hooks, hook, with_kwargs=(_global_forward_hooks_with_kwargs, with_kwargs),
-                     always_call=(_global_forward_hooks_always_called, always_call))
+    return _add_hook(
+        _global_forward_hooks,
+        hook,
+        with_kwargs=(_global_forward_hooks_with_kwargs, with_kwargs),
+        always_call=(_global_forward_hooks_always_called, always_call),
+    )
 
 
 def _global_backward_hook(hook, full):
@@ -157,9 +175,17 @@ def _forward_unimplemented(self, *input):
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-_HOOK_TABLES = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks",
-                "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
-                "_load_state_dict_post_hooks")
+_HOOK_TABLES = (
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 def _caster(dtype):
@@ -181,11 +207,17 @@ class Module:
 
     def __init__(self, *args, **kwargs):
         if not self.call_super_init and (args or kwargs):
-            what = (f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs
-                    else f"takes 1 positional argument but {len(args) + 1} were given")
+            what = f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else f"takes 1 positional argument but {len(args) + 1} were given"
             raise TypeError(f"{type(self).__name__}.__init__() {what}")
-        state = {"training": True, "_parameters": {}, "_buffers": {}, "_non_persistent_buffers_set": set(),
-                 "_backward_pre_hooks": OrderedDict(), "_backward_hooks": OrderedDict(), "_is_full_backward_hook": None}
+        state = {
+            "training": True,
+            "_parameters": {},
+            "_buffers": {},
+            "_non_persistent_buffers_set": set(),
+            "_backward_pre_hooks": OrderedDict(),
+            "_backward_hooks": OrderedDict(),
+            "_is_full_backward_hook": None,
+        }
         for name in _HOOK_TABLES:
             state[name] = OrderedDict()
         state["_modules"] = {}
@@ -223,11 +255,12 @@ class Module:
         self._check_name("_parameters", "parameter", name)
         if param is not None:
             if not isinstance(param, Parameter):
-                raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
-                                "(torch.nn.Parameter or None required)")
+                raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
             if param.grad_fn:
-                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly; "
-                                 f"to express '{name}' as a function of another Tensor, compute the value in forward().")
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly; "
+                    f"to express '{name}' as a function of another Tensor, compute the value in forward()."
+                )
             param = _registered(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
@@ -282,8 +315,7 @@ class Module:
             modules[name] = _registered(_global_module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer) or buffers is not None and name in buffers:
             if value is not None and not _is_tensor_like(value):
-                raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
-                                "(torch.nn.Buffer, torch.Tensor or None expected)")
+                raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
             self._set_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
@@ -291,14 +323,14 @@ class Module:
     def _set_buffer(self, name, value):
         persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
         # A subclass may have its own register_buffer, without `persistent`
-        if (getattr(self.register_buffer, "__func__", None) is Module.register_buffer
-                or "persistent" in inspect.signature(self.register_buffer).parameters):
+        if getattr(self.register_buffer, "__func__", None) is Module.register_buffer or "persistent" in inspect.signature(self.register_buffer).parameters:
             self.register_buffer(name, value, persistent)
         elif persistent:
             self.register_buffer(name, value)
         else:
-            raise RuntimeError("Registering a non-persistent buffer on a Module subclass that implements register_buffer() without "
-                               "the persistent argument is not allowed.")
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the persistent argument is not allowed."
+            )
 
     def __delattr__(self, name):
         for table in (self._parameters, self._buffers, self._modules):
@@ -446,8 +478,7 @@ class Module:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
             if dtype.is_complex:
-                warnings.warn("Complex modules are a new feature: some modules might not work as expected with complex parameters "
-                              "or buffers.", stacklevel=2)
+                warnings.warn("Complex modules are a new feature: some modules might not work as expected with complex parameters or buffers.", stacklevel=2)
 
         def convert(t):
             kind = dtype if t.is_floating_point() or t.is_complex() else None
@@ -458,8 +489,9 @@ class Module:
             except NotImplementedError as e:
                 if str(e) != "Cannot copy out of meta tensor; no data!":
                     raise
-                raise NotImplementedError(f"{e} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
-                                          "module from meta to a different device.") from None
+                raise NotImplementedError(
+                    f"{e} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module from meta to a different device."
+                ) from None
 
         return self._apply(convert)
 
@@ -494,8 +526,13 @@ class Module:
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Call hook(module, args[, kwargs], output) after forward; what it returns replaces the output."""
-        return _add_hook(self._forward_hooks, hook, prepend, with_kwargs=(self._forward_hooks_with_kwargs, with_kwargs),
-                         always_call=(self._forward_hooks_always_called, always_call))
+        return _add_hook(
+            self._forward_hooks,
+            hook,
+            prepend,
+            with_kwargs=(self._forward_hooks_with_kwargs, with_kwargs),
+            always_call=(self._forward_hooks_always_called, always_call),
+        )
 
     def _get_backward_hooks(self):
         full, regular = [], []
@@ -510,8 +547,16 @@ class Module:
     def _wrapped_call_impl(self, *args, **kwargs):
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
-        if (self._backward_hooks or self._backward_pre_hooks or self._forward_hooks or self._forward_pre_hooks
-                or _global_backward_pre_hooks or _global_backward_hooks or _global_forward_hooks or _global_forward_pre_hooks):
+        if (
+            self._backward_hooks
+            or self._backward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
+            or _global_backward_pre_hooks
+            or _global_backward_hooks
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+        ):
             return self._call_impl(*args, **kwargs)
         return self.forward(*args, **kwargs)
 
@@ -535,8 +580,9 @@ class Module:
                     result = output
             if backward:
                 if not isinstance(result, (torch.Tensor, tuple)):
-                    warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                                  f"{type(result)}", stacklevel=2)
+                    warnings.warn(
+                        f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(result)}", stacklevel=2
+                    )
                 result = backward.setup_output_hook(result)
             if regular:
                 self._hook_grad_fn(regular, result)
@@ -548,13 +594,17 @@ class Module:
                         output = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
                         result = result if output is None else output
                     except Exception as e:
-                        warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as another "
-                                      f"error was raised in forward: {e}", stacklevel=2)
+                        warnings.warn(
+                            f"module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in forward: {e}",
+                            stacklevel=2,
+                        )
             raise
 
     def _all_forward_hooks(self):
-        for hooks, kw, always in ((_global_forward_hooks, _global_forward_hooks_with_kwargs, _global_forward_hooks_always_called),
-                                  (self._forward_hooks, self._forward_hooks_with_kwargs, self._forward_hooks_always_called)):
+        for hooks, kw, always in (
+            (_global_forward_hooks, _global_forward_hooks_with_kwargs, _global_forward_hooks_always_called),
+            (self._forward_hooks, self._forward_hooks_with_kwargs, self._forward_hooks_always_called),
+        ):
             for key, hook in tuple(hooks.items()):
                 yield key, hook, key in kw, key in always
 
@@ -575,9 +625,12 @@ class Module:
     def _hook_grad_fn(self, hooks, result):
         """Regular backward hooks see the last operation alone: they sit on the grad_fn of the first tensor in the output."""
         if not isinstance(result, torch.Tensor) and not (isinstance(result, tuple) and all(isinstance(r, torch.Tensor) for r in result)):
-            warnings.warn("Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
-                          "deprecated: the hook will be missing some of the grad_output. Please use register_full_backward_hook.",
-                          FutureWarning, stacklevel=3)
+            warnings.warn(
+                "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
+                "deprecated: the hook will be missing some of the grad_output. Please use register_full_backward_hook.",
+                FutureWarning,
+                stacklevel=3,
+            )
         while not isinstance(result, torch.Tensor):
             result = next(v for v in result.values() if isinstance(v, torch.Tensor)) if isinstance(result, dict) else result[0]
         if result.grad_fn is not None:
@@ -606,8 +659,7 @@ class Module:
     def _register_state_dict_hook(self, hook):
         """Call hook(module, state_dict, prefix, local_metadata) at the end of state_dict; it may return another dict."""
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered via "
-                               "register_state_dict_post_hook")
+            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook")
         return _add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
@@ -672,19 +724,22 @@ class Module:
     def _load_tensor(self, name, key, param, value, assign, errors):
         """Put the checkpoint's `value` in the place of `param`, or note why not."""
         if not torch.overrides.is_tensor_like(value):
-            errors.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
-                          f"received {type(value)}")
+            errors.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(value)}')
             return
         if not is_lazy(param):
             if param.dim() == 0 and tuple(value.shape) == (1,):  # scalars of version 0.3
                 value = value[0]
             if value.shape != param.shape:
-                errors.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
-                              f"model is {param.shape}.")
+                errors.append(
+                    f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current model is {param.shape}."
+                )
                 return
         if param.is_meta and not value.is_meta and not assign:
-            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
-                          "which is a no-op. (Did you mean to pass `assign=True`?)", stacklevel=4)
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+                "which is a no-op. (Did you mean to pass `assign=True`?)",
+                stacklevel=4,
+            )
         swap = _future.get_swap_module_params_on_conversion()
         try:
             with torch.no_grad():
@@ -703,8 +758,10 @@ class Module:
                 else:
                     param.copy_(new)
         except Exception as e:
-            errors.append(f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in the model are '
-                          f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {e.args}.")
+            errors.append(
+                f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in the model are '
+                f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {e.args}."
+            )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         for hook in self._load_state_dict_pre_hooks.values():
@@ -728,7 +785,7 @@ class Module:
         if strict:
             for key in state_dict:
                 if key.startswith(prefix) and key != extra_key:
-                    name, *rest = key[len(prefix):].split(".", 1)
+                    name, *rest = key[len(prefix) :].split(".", 1)
                     if name not in (self._modules if rest else local_state):
                         unexpected_keys.append(key)
 
@@ -753,8 +810,10 @@ class Module:
                     load(child, {k: v for k, v in local.items() if k.startswith(child_prefix)}, child_prefix)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
-                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                                         "values, if incompatible_keys need to be modified, it should be done inplace.")
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                        "values, if incompatible_keys need to be modified, it should be done inplace."
+                    )
 
         load(self, state_dict, "")
         if strict:

@@ -1,4 +1,5 @@
 """Layer, group and local response normalization."""
+
 import numbers
 
 from .. import functional as F
@@ -9,12 +10,16 @@ from .utils import _layer, _optional_parameters
 
 __all__ = ["LocalResponseNorm", "CrossMapLRN2d", "LayerNorm", "GroupNorm", "RMSNorm"]
 
-LocalResponseNorm = _layer("LocalResponseNorm(size, alpha=1e-4, beta=0.75, k=1.0)",
-                           lambda self, input: F.local_response_norm(input, self.size, self.alpha, self.beta, self.k),
-                           "size, alpha=, beta=, k=")
-CrossMapLRN2d = _layer("CrossMapLRN2d(size, alpha=1e-4, beta=0.75, k=1)",
-                       lambda self, input: _cross_map_lrn2d.apply(input, self.size, self.alpha, self.beta, self.k),
-                       "size, alpha=, beta=, k=")
+LocalResponseNorm = _layer(
+    "LocalResponseNorm(size, alpha=1e-4, beta=0.75, k=1.0)",
+    lambda self, input: F.local_response_norm(input, self.size, self.alpha, self.beta, self.k),
+    "size, alpha=, beta=, k=",
+)
+CrossMapLRN2d = _layer(
+    "CrossMapLRN2d(size, alpha=1e-4, beta=0.75, k=1)",
+    lambda self, input: _cross_map_lrn2d.apply(input, self.size, self.alpha, self.beta, self.k),
+    "size, alpha=, beta=, k=",
+)
 
 
 class LayerNorm(Module):

@@ -1,11 +1,26 @@
 """Padding layers."""
+
 from .. import functional as F
 from .module import Module
 from .utils import _family, _ntuple
 
-__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "ReflectionPad1d",
-           "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d",
-           "ZeroPad3d"]
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
 
 
 class _PadNd(Module):
@@ -70,7 +85,5 @@ class _ZeroPadNd(_ConstantPadNd):
 CircularPad1d, CircularPad2d, CircularPad3d = _family("CircularPad", _CircularPadNd, "Pads {} dimensions, wrapping around.")
 ConstantPad1d, ConstantPad2d, ConstantPad3d = _family("ConstantPad", _ConstantPadNd, "Pads {} dimensions with one value.")
 ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _family("ReflectionPad", _ReflectionPadNd, "Pads {} dimensions by reflection.")
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _family("ReplicationPad", _ReplicationPadNd,
-                                                               "Pads {} dimensions with the values at the edges.")
-ZeroPad1d, ZeroPad2d, ZeroPad3d = _family("ZeroPad", _ZeroPadNd, "Pads {} dimensions with zeros.",
-                                          (ConstantPad1d, ConstantPad2d, ConstantPad3d))
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _family("ReplicationPad", _ReplicationPadNd, "Pads {} dimensions with the values at the edges.")
+ZeroPad1d, ZeroPad2d, ZeroPad3d = _family("ZeroPad", _ZeroPadNd, "Pads {} dimensions with zeros.", (ConstantPad1d, ConstantPad2d, ConstantPad3d))

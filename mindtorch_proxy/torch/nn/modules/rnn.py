@@ -1,4 +1,5 @@
 """Recurrent layers; the recurrences are operators (runtime/ops/misc.py)."""
+
 import math
 import numbers
 import warnings
@@ -21,8 +22,7 @@ def _apply_permutation(tensor, permutation, dim=1):
 
 def apply_permutation(tensor, permutation, dim=1):
     """Deprecated: tensor.index_select(dim, permutation)."""
-    warnings.warn("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead", FutureWarning,
-                  stacklevel=2)
+    warnings.warn("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead", FutureWarning, stacklevel=2)
     return _apply_permutation(tensor, permutation, dim)
 
 
@@ -37,8 +37,9 @@ class RNNBase(Module):
 
     __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
 
-    def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
-                 proj_size=0, device=None, dtype=None):
+    def __init__(
+        self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, proj_size=0, device=None, dtype=None
+    ):
         super().__init__()
         self.mode = mode
         self.input_size = input_size
@@ -52,8 +53,11 @@ class RNNBase(Module):
         if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
         if dropout > 0 and num_layers == 1:
-            warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-                          f"greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=2)
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=2,
+            )
         _require(bool, bias=bias, batch_first=batch_first)
         _require(int, input_size=input_size, hidden_size=hidden_size)
         for name in ("input_size", "hidden_size", "num_layers"):
@@ -68,7 +72,7 @@ class RNNBase(Module):
         gates, output = _MODES[mode][0] * hidden_size, proj_size or hidden_size
         self._all_weights = []
         for layer in range(num_layers):
-            for suffix in ("", "_reverse")[:1 + bidirectional]:
+            for suffix in ("", "_reverse")[: 1 + bidirectional]:
                 shapes = {"weight_ih": (gates, output * (1 + bidirectional) if layer else input_size), "weight_hh": (gates, output)}
                 if bias:
                     shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
@@ -105,8 +109,10 @@ class RNNBase(Module):
         """Raise unless the input has the weights' dtype, the right number of dimensions and features."""
         dtype = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != dtype and not torch.is_autocast_enabled(input.device.type):
-            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: input.to({dtype}), "
-                             f"or convert model: model.to({input.dtype})")
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: input.to({dtype}), "
+                f"or convert model: model.to({input.dtype})"
+            )
         dims = 3 if batch_sizes is None else 2
         if input.dim() != dims:
             raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
@@ -162,9 +168,17 @@ class RNNBase(Module):
         self.check_forward_args(input, hx, sizes)
         transposed = self.batch_first and packed is None
         pair = self.mode == "LSTM"
-        output, states = _run(self.mode, input.transpose(0, 1) if transposed else input, None if sizes is None else sizes.tolist(),
-                              hx if pair else (hx,), [self._five(names) for names in self._all_weights], self.num_layers, self.dropout,
-                              self.training, self.bidirectional)
+        output, states = _run(
+            self.mode,
+            input.transpose(0, 1) if transposed else input,
+            None if sizes is None else sizes.tolist(),
+            hx if pair else (hx,),
+            [self._five(names) for names in self._all_weights],
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+        )
         if transposed:
             output = output.transpose(0, 1)
         if not batched:
@@ -180,7 +194,8 @@ class RNNBase(Module):
     def extra_repr(self):
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
         return f"{self.input_size}, {self.hidden_size}" + "".join(
-            f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value)
+            f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value
+        )
 
     # PyTorch pickles the list of weights as well; here it is computed
 
@@ -234,8 +249,7 @@ class LSTM(RNNBase):
     def _unsqueeze(self, hx, batched):
         if any(h.dim() != 2 + batched for h in hx):
             kind = "batched 3-D" if batched else "unbatched 2-D"
-            raise RuntimeError(f"For {kind} input, hx and cx should also be {2 + batched}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) "
-                               "tensors")
+            raise RuntimeError(f"For {kind} input, hx and cx should also be {2 + batched}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
         return hx if batched else tuple(h.unsqueeze(1) for h in hx)
 
 
@@ -259,14 +273,21 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         rows = num_chunks * hidden_size
-        _optional_parameters(self, {"device": device, "dtype": dtype}, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size),
-                             bias_ih=(rows,) if bias else None, bias_hh=(rows,) if bias else None)
+        _optional_parameters(
+            self,
+            {"device": device, "dtype": dtype},
+            weight_ih=(rows, input_size),
+            weight_hh=(rows, hidden_size),
+            bias_ih=(rows,) if bias else None,
+            bias_hh=(rows,) if bias else None,
+        )
         self.reset_parameters()
 
     def extra_repr(self):
         usual = {"bias": True, "nonlinearity": "tanh"}
         return f"{self.input_size}, {self.hidden_size}" + "".join(
-            f", {name}={self.__dict__[name]}" for name, value in usual.items() if self.__dict__.get(name, value) != value)
+            f", {name}={self.__dict__[name]}" for name, value in usual.items() if self.__dict__.get(name, value) != value
+        )
 
     def reset_parameters(self):
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0

@@ -1,4 +1,5 @@
 """The Transformer of "Attention Is All You Need"."""
+
 import copy
 import warnings
 
@@ -45,9 +46,24 @@ def _detect_is_causal_mask(mask, is_causal=None, size=None):
 class Transformer(Module):
     """Encoder and decoder."""
 
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
-                 activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False,
-                 bias=True, device=None, dtype=None):
+    def __init__(
+        self,
+        d_model=512,
+        nhead=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        custom_encoder=None,
+        custom_decoder=None,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         kwargs = {"device": device, "dtype": dtype}
         args = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
@@ -55,26 +71,47 @@ class Transformer(Module):
         def norm():
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kwargs)
 
-        self.encoder = custom_encoder if custom_encoder is not None else TransformerEncoder(
-            TransformerEncoderLayer(*args, **kwargs), num_encoder_layers, norm())
-        self.decoder = custom_decoder if custom_decoder is not None else TransformerDecoder(
-            TransformerDecoderLayer(*args, **kwargs), num_decoder_layers, norm())
+        self.encoder = (
+            custom_encoder if custom_encoder is not None else TransformerEncoder(TransformerEncoderLayer(*args, **kwargs), num_encoder_layers, norm())
+        )
+        self.decoder = (
+            custom_decoder if custom_decoder is not None else TransformerDecoder(TransformerDecoderLayer(*args, **kwargs), num_decoder_layers, norm())
+        )
         self._reset_parameters()
         self.d_model = d_model
         self.nhead = nhead
         self.batch_first = batch_first
 
-    def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None, tgt_key_padding_mask=None,
-                memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None, memory_is_causal=False):
+    def forward(
+        self,
+        src,
+        tgt,
+        src_mask=None,
+        tgt_mask=None,
+        memory_mask=None,
+        src_key_padding_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        src_is_causal=None,
+        tgt_is_causal=None,
+        memory_is_causal=False,
+    ):
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-                            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
-                            memory_is_causal=memory_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
 
     @staticmethod
     def generate_square_subsequent_mask(sz, device=None, dtype=None):
@@ -102,8 +139,7 @@ class TransformerEncoder(Module):
         why_not = self._why_not_nested(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not why_not
         if enable_nested_tensor and why_not:
-            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why_not}",
-                          stacklevel=2)
+            warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why_not}", stacklevel=2)
 
     @staticmethod
     def _why_not_nested(layer):
@@ -111,14 +147,15 @@ class TransformerEncoder(Module):
         if not isinstance(layer, TransformerEncoderLayer):
             return " was not TransformerEncoderLayer"
         attention = layer.self_attn
-        for wrong, text in ((layer.norm_first, ".norm_first was True"),
-                            (not attention.batch_first, ".self_attn.batch_first was not True(use batch_first for better inference "
-                                                        "performance)"),
-                            (not attention._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
-                            (attention.in_proj_bias is None, ".self_attn was passed bias=False"),
-                            (not layer.activation_relu_or_gelu, ".activation_relu_or_gelu was not True"),
-                            (layer.norm1.eps != layer.norm2.eps, ".norm1.eps was not equal to encoder_layer.norm2.eps"),
-                            (attention.num_heads % 2, ".self_attn.num_heads is odd")):
+        for wrong, text in (
+            (layer.norm_first, ".norm_first was True"),
+            (not attention.batch_first, ".self_attn.batch_first was not True(use batch_first for better inference performance)"),
+            (not attention._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
+            (attention.in_proj_bias is None, ".self_attn was passed bias=False"),
+            (not layer.activation_relu_or_gelu, ".activation_relu_or_gelu was not True"),
+            (layer.norm1.eps != layer.norm2.eps, ".norm1.eps was not equal to encoder_layer.norm2.eps"),
+            (attention.num_heads % 2, ".self_attn.num_heads is odd"),
+        ):
             if wrong:
                 return text
         return ""
@@ -126,8 +163,7 @@ class TransformerEncoder(Module):
     def _zeroes_padding(self, src, mask, padding):
         """Whether PyTorch would take its path over nested tensors, which leaves zeros in padded positions."""
         first = self.layers[0]
-        if (not self.use_nested_tensor or first.training or src.dim() != 3 or padding is None or mask is not None
-                or torch.is_autocast_enabled(src.device.type)):
+        if not self.use_nested_tensor or first.training or src.dim() != 3 or padding is None or mask is not None or torch.is_autocast_enabled(src.device.type):
             return False
         if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())):
             return False
@@ -135,8 +171,9 @@ class TransformerEncoder(Module):
         return not self.mask_check or bool((real[:, 1:] <= real[:, :-1]).all())
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
-        padding = F._canonical_mask(mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(mask),
-                                    other_name="mask", target_type=src.dtype)
+        padding = F._canonical_mask(
+            mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(mask), other_name="mask", target_type=src.dtype
+        )
         mask = F._canonical_mask(mask=mask, mask_name="mask", other_type=None, other_name="", target_type=src.dtype, check_other=False)
         is_causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first))
         output = src
@@ -158,14 +195,22 @@ class TransformerDecoder(Module):
         self.num_layers = num_layers
         self.norm = norm
 
-    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
-                tgt_is_causal=None, memory_is_causal=False):
+    def forward(
+        self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None, tgt_is_causal=None, memory_is_causal=False
+    ):
         tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, _get_seq_len(tgt, self.layers[0].self_attn.batch_first))
         output = tgt
         for layer in self.layers:
-            output = layer(output, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
-                           memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
-                           memory_is_causal=memory_is_causal)
+            output = layer(
+                output,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=tgt_is_causal,
+                memory_is_causal=memory_is_causal,
+            )
         return output if self.norm is None else self.norm(output)
 
 
@@ -189,11 +234,24 @@ class TransformerEncoderLayer(Module):
 
     __constants__ = ["norm_first"]
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5, batch_first=False,
-                 norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
-        _build_layer(self, ["self_attn"], d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias,
-                     {"device": device, "dtype": dtype})
+        _build_layer(
+            self, ["self_attn"], d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, {"device": device, "dtype": dtype}
+        )
         activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
         relu, gelu = (activation is f or isinstance(activation, cls) for f, cls in ((F.relu, ReLU), (F.gelu, GELU)))
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
@@ -205,10 +263,10 @@ class TransformerEncoderLayer(Module):
             self.activation = F.relu
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-        padding = F._canonical_mask(mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(src_mask),
-                                    other_name="src_mask", target_type=src.dtype)
-        mask = F._canonical_mask(mask=src_mask, mask_name="src_mask", other_type=None, other_name="", target_type=src.dtype,
-                                 check_other=False)
+        padding = F._canonical_mask(
+            mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(src_mask), other_name="src_mask", target_type=src.dtype
+        )
+        mask = F._canonical_mask(mask=src_mask, mask_name="src_mask", other_type=None, other_name="", target_type=src.dtype, check_other=False)
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
@@ -217,8 +275,7 @@ class TransformerEncoderLayer(Module):
         return self.norm2(x + self._ff_block(x))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
-        return self.dropout1(self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False,
-                                            is_causal=is_causal)[0])
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, need_weights=False, is_causal=is_causal)[0])
 
     def _ff_block(self, x):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
@@ -229,19 +286,43 @@ class TransformerDecoderLayer(Module):
 
     __constants__ = ["norm_first"]
 
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5, batch_first=False,
-                 norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
-        _build_layer(self, ["self_attn", "multihead_attn"], d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first,
-                     norm_first, bias, {"device": device, "dtype": dtype})
+        _build_layer(
+            self,
+            ["self_attn", "multihead_attn"],
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            {"device": device, "dtype": dtype},
+        )
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
 
     def __setstate__(self, state):
         state.setdefault("activation", F.relu)
         super().__setstate__(state)
 
-    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
-                tgt_is_causal=False, memory_is_causal=False):
+    def forward(
+        self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False
+    ):
         x = tgt
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
@@ -254,12 +335,12 @@ class TransformerDecoderLayer(Module):
         return self.norm3(x + self._ff_block(x))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
-        return self.dropout1(self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal,
-                                            need_weights=False)[0])
+        return self.dropout1(self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)[0])
 
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
-        return self.dropout2(self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
-                                                 is_causal=is_causal, need_weights=False)[0])
+        return self.dropout2(
+            self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)[0]
+        )
 
     def _ff_block(self, x):
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))

@@ -1,4 +1,5 @@
 """Resizing."""
+
 from .. import functional as F
 from .module import Module
 
@@ -23,8 +24,7 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input):
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
-                             recompute_scale_factor=self.recompute_scale_factor)
+        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, recompute_scale_factor=self.recompute_scale_factor)
 
     def __setstate__(self, state):
         state.setdefault("recompute_scale_factor", True)

@@ -1,4 +1,5 @@
 """Small helpers of layers."""
+
 import sys
 from collections.abc import Iterable
 
@@ -32,18 +33,18 @@ def _list_with_default(out_size, defaults):
         return out_size
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
-    return [d if v is None else v for v, d in zip(out_size, defaults[-len(out_size):])]
+    return [d if v is None else v for v, d in zip(out_size, defaults[-len(out_size) :])]
 
 
 def consume_prefix_in_state_dict_if_present(state_dict, prefix):
     """Strip the prefix from the keys of state_dict and of its metadata, in place."""
     for key in list(state_dict):
         if key.startswith(prefix):
-            state_dict[key[len(prefix):]] = state_dict.pop(key)
+            state_dict[key[len(prefix) :]] = state_dict.pop(key)
     metadata = getattr(state_dict, "_metadata", {})
     for key in list(metadata):
         if key and (key == prefix.replace(".", "") or key.startswith(prefix)):
-            metadata[key[len(prefix):]] = metadata.pop(key)
+            metadata[key[len(prefix) :]] = metadata.pop(key)
 
 
 def _parse_to(*args, **kwargs):
@@ -73,7 +74,7 @@ def _parse_to(*args, **kwargs):
 
 def _arguments(method):
     code = method.__code__
-    return list(code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount])
+    return list(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
 
 def _layer(signature, forward, repr="", base=None, setup=None):
@@ -84,6 +85,7 @@ def _layer(signature, forward, repr="", base=None, setup=None):
     `x` its value, `x=` name and value, `x?` 'x=True' where true.
     """
     from .module import Module
+
     base = base or Module
     name, paren, args = signature.partition("(")
     module = sys._getframe(1).f_globals["__name__"]
@@ -118,6 +120,7 @@ def _family(name, base, doc, targets=None, numbers=(1, 2, 3)):
 
 def _shower(items):
     """The extra_repr method for a list of items; see _layer."""
+
     def extra_repr(self):
         parts = []
         for item in items:
@@ -139,5 +142,6 @@ def _optional_parameters(module, kwargs, **shapes):
     import torch
 
     from ..parameter import Parameter
+
     for name, shape in shapes.items():
         module.register_parameter(name, None if shape is None else Parameter(torch.empty(shape, **kwargs)))

@@ -1,4 +1,5 @@
 """Running a module on several devices."""
+
 from .data_parallel import DataParallel, data_parallel
 from .distributed import DistributedDataParallel
 

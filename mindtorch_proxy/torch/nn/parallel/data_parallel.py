@@ -1,4 +1,5 @@
 """Data parallelism within one process."""
+
 import torch
 
 from ..modules.module import Module

@@ -1,4 +1,5 @@
 """Data parallelism over processes."""
+
 from ..modules.module import Module
 
 __all__ = ["DistributedDataParallel"]

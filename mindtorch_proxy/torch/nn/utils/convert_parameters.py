@@ -1,4 +1,5 @@
 """Parameters as one vector and back."""
+
 import torch
 
 

@@ -1,4 +1,5 @@
 """Folding batch normalization into the layer before it."""
+
 import copy
 
 import torch
@@ -40,8 +41,10 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
 def fuse_linear_bn_eval(linear, bn):
     """A linear layer that does the work of both modules in evaluation."""
     if linear.out_features != bn.num_features and bn.num_features != 1:
-        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features="
-                             f"{linear.out_features} and bn.num_features={bn.num_features}")
+        raise AssertionError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features="
+            f"{linear.out_features} and bn.num_features={bn.num_features}"
+        )
     return _fuse(linear, bn, fuse_linear_bn_weights)
 
 

@@ -1,4 +1,5 @@
 """Modules without initial values."""
+
 import inspect
 
 import torch

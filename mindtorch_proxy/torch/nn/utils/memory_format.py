@@ -1,4 +1,5 @@
 """The memory format of convolution weights."""
+
 import torch
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]

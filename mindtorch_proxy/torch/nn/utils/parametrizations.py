@@ -1,4 +1,5 @@
 """Parametrizations: orthogonal, spectral norm, weight norm."""
+
 from enum import Enum, auto
 
 import torch
@@ -74,8 +75,9 @@ class _Orthogonal(Module):
         n, k = Q.shape[-2:]
         if not hasattr(self, "base"):
             if self.orthogonal_map != _OrthMaps.householder:
-                raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
-                                          "use_trivialization=False.")
+                raise NotImplementedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False."
+                )
             A, tau = torch.geqrf(Q)
             A.diagonal(dim1=-2, dim2=-1).sign_()
             A.diagonal(dim1=-2, dim2=-1)[tau == 0.0] *= -1

@@ -1,4 +1,5 @@
 """Parametrizations: tensors of a module that are computed from others whenever they are read."""
+
 import copyreg
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -11,8 +12,15 @@ from torch import __future__ as _future
 from ..modules.container import ModuleDict, ModuleList
 from ..parameter import Parameter
 
-__all__ = ["cached", "ParametrizationList", "register_parametrization", "is_parametrized", "remove_parametrizations",
-           "type_before_parametrizations", "transfer_parametrizations_and_params"]
+__all__ = [
+    "cached",
+    "ParametrizationList",
+    "register_parametrization",
+    "is_parametrized",
+    "remove_parametrizations",
+    "type_before_parametrizations",
+    "transfer_parametrizations_and_params",
+]
 
 _cache_enabled = 0
 _cache = {}
@@ -58,8 +66,10 @@ def _check_same(new, old, what, by):
         raise ValueError(f"{by} must return a tensor. Got {type(new).__name__}.")
     for name in ("dtype", "shape"):
         if getattr(new, name) != getattr(old, name):
-            raise ValueError(f"{by} may not change the {name} of the tensor, unless the `unsafe` flag is enabled.\n"
-                             f"{what}.{name}: {getattr(old, name)}\nreturned {name}: {getattr(new, name)}")
+            raise ValueError(
+                f"{by} may not change the {name} of the tensor, unless the `unsafe` flag is enabled.\n"
+                f"{what}.{name}: {getattr(old, name)}\nreturned {name}: {getattr(new, name)}"
+            )
 
 
 class ParametrizationList(ModuleList):
@@ -76,23 +86,26 @@ class ParametrizationList(ModuleList):
             for module in reversed(list(self)):
                 new = _inverse(module, new)
         if not isinstance(new, (Tensor, Sequence)):
-            raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
-                             f"{type(new).__name__}")
+            raise ValueError(f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}")
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
             for name in ("dtype", "device"):
                 if getattr(original, name) != getattr(new, name):
-                    raise ValueError(f"When `right_inverse` outputs one tensor, it may not change the {name}.\noriginal.{name}: "
-                                     f"{getattr(original, name)}\nright_inverse(original).{name}: {getattr(new, name)}")
+                    raise ValueError(
+                        f"When `right_inverse` outputs one tensor, it may not change the {name}.\noriginal.{name}: "
+                        f"{getattr(original, name)}\nright_inverse(original).{name}: {getattr(new, name)}"
+                    )
             with torch.no_grad():
                 _maybe_set(original, new)
             _register_parameter_or_buffer(self, "original", original)
         else:
             for i, tensor in enumerate(new):
                 if not isinstance(tensor, Tensor):
-                    raise ValueError("'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
-                                     f"{i} of the sequence with type {type(tensor).__name__}.")
+                    raise ValueError(
+                        "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
+                        f"{i} of the sequence with type {type(tensor).__name__}."
+                    )
                 if isinstance(original, Parameter):
                     tensor = Parameter(tensor, original.requires_grad)
                 tensor.requires_grad_(original.requires_grad)
@@ -117,14 +130,12 @@ class ParametrizationList(ModuleList):
         elif not isinstance(value, Sequence):
             raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}.")
         if len(value) != self.ntensors:
-            raise ValueError(f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length "
-                             f"{len(value)}.")
+            raise ValueError(f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length {len(value)}.")
         for i, (tensor, original) in enumerate(zip(value, self._originals())):
             if not isinstance(tensor, Tensor):
                 raise ValueError(f"'right_inverse' must return a sequence of tensors. Got element {i} of type {type(tensor).__name__}")
             if tensor.dtype != original.dtype:
-                raise ValueError(f"Tensor {i} returned by `right_inverse` has dtype {tensor.dtype} while the original has dtype "
-                                 f"{original.dtype}")
+                raise ValueError(f"Tensor {i} returned by `right_inverse` has dtype {tensor.dtype} while the original has dtype {original.dtype}")
             _maybe_set(original, tensor)
 
     def forward(self):
@@ -224,8 +235,7 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
         t = getattr(module, tensor_name)
         original = Parameter(t) if t.requires_grad else t
     else:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence "
-                         "of tensors.")
+        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors.")
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
     _register_parameter_or_buffer(module, tensor_name, original)

@@ -1,4 +1,5 @@
 """Batches of sequences of different lengths."""
+
 from collections.abc import Iterable
 from typing import NamedTuple, Optional
 
@@ -6,8 +7,16 @@ import torch
 
 from ..modules.utils import _parse_to
 
-__all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pad_packed_sequence", "pad_sequence", "unpad_sequence",
-           "pack_sequence", "unpack_sequence"]
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpad_sequence",
+    "pack_sequence",
+    "unpack_sequence",
+]
 
 
 class PackedSequence_(NamedTuple):
@@ -41,8 +50,9 @@ class PackedSequence(PackedSequence_):
                 raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":
-            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually; use "
-                             "pack_sequence and pack_padded_sequence.")
+            raise ValueError(
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually; use pack_sequence and pack_padded_sequence."
+            )
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
@@ -74,8 +84,7 @@ class PackedSequence(PackedSequence_):
         """The sequences on the CPU."""
         return self._to_device("cpu", args, kwargs)
 
-    double, float, half, long, int, short, char, byte = map(_caster, (
-        "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8"))
+    double, float, half, long, int, short, char, byte = map(_caster, ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8"))
 
     @property
     def is_cuda(self):
@@ -110,8 +119,10 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     if not lengths or lengths[-1] <= 0:
         raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     if any(a < b for a, b in zip(lengths, lengths[1:])):
-        raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-                           "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement.")
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement."
+        )
     sizes = [sum(length > t for length in lengths) for t in range(lengths[0])]
     return PackedSequence(torch.cat([steps[t, :n] for t, n in enumerate(sizes)]), torch.tensor(sizes), order, None)
 
@@ -121,8 +132,10 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     sizes = sequence.batch_sizes.tolist()
     longest = len(sizes)
     if total_length is not None and total_length < longest:
-        raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got total_length="
-                         f"{total_length} and max sequence length being {longest}")
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but got total_length="
+            f"{total_length} and max sequence length being {longest}"
+        )
     lengths = torch.tensor([sum(n > i for n in sizes) for i in range(sizes[0])])
     steps = [_pad_rows(step, sizes[0], padding_value) for step in sequence.data.split(sizes)]
     padded = torch.stack(steps + [torch.full_like(steps[0], padding_value)] * ((total_length or longest) - longest))
@@ -154,8 +167,9 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     first, longest = sequences[0], max(s.size(0) for s in sequences)
     for s in sequences:
         if s.shape[1:] != first.shape[1:]:
-            raise RuntimeError(f"The size of tensor a {tuple(first.shape[1:])} must match the size of tensor b {tuple(s.shape[1:])} in "
-                               "all dimensions but the first")
+            raise RuntimeError(
+                f"The size of tensor a {tuple(first.shape[1:])} must match the size of tensor b {tuple(s.shape[1:])} in all dimensions but the first"
+            )
     padded = [_pad_rows(s.to(first.dtype), longest, padding_value, padding_side) for s in sequences]
     return torch.stack(padded, 0 if batch_first else 1)
 

@@ -1,4 +1,5 @@
 """Spectral normalization by a hook; parametrizations.spectral_norm replaces it."""
+
 import torch
 
 from .. import functional as F
@@ -68,8 +69,10 @@ class SpectralNorm:
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         if isinstance(weight, UninitializedParameter):
-            raise ValueError("The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward "
-                             "before applying spectral normalization")
+            raise ValueError(
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward "
+                "before applying spectral normalization"
+            )
         with torch.no_grad():
             u, v = (F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in fn.reshape_weight_to_matrix(weight).size())
         delattr(module, name)

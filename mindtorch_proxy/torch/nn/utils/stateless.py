@@ -1,4 +1,5 @@
 """Calling a module with other tensors in the place of its parameters and buffers."""
+
 import contextlib
 import warnings
 
@@ -31,8 +32,7 @@ def _untie(module, tensors):
     for name, tensor in tensors.items():
         for other in tied.get(name, ()):
             if tensors.get(other, tensor) is not tensor:
-                raise ValueError(f"functional_call got multiple values for keys {sorted(tied[name])}, which are tied. Consider using "
-                                 "tie_weights=False")
+                raise ValueError(f"functional_call got multiple values for keys {sorted(tied[name])}, which are tied. Consider using tie_weights=False")
             result[other] = tensor
     return result
 
@@ -42,8 +42,11 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
     tensors = _untie(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
     if strict:
         known = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
-        errors = [f"{what} key(s): {', '.join(map(repr, keys))}." for what, keys in (
-            ("Unexpected", sorted(tensors.keys() - known)), ("Missing", sorted(known.keys() - tensors))) if keys]
+        errors = [
+            f"{what} key(s): {', '.join(map(repr, keys))}."
+            for what, keys in (("Unexpected", sorted(tensors.keys() - known)), ("Missing", sorted(known.keys() - tensors)))
+            if keys
+        ]
         if errors:
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(errors))
     for value in tensors.values():
@@ -66,8 +69,7 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """Deprecated: torch.func.functional_call."""
-    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated. Please use `torch.func.functional_call` instead.",
-                  FutureWarning, stacklevel=2)
+    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated. Please use `torch.func.functional_call` instead.", FutureWarning, stacklevel=2)
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 

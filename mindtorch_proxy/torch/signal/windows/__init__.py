@@ -1,4 +1,5 @@
 """Window functions."""
+
 from ..._namespace import serve
 
 serve(globals(), "signal.windows")

@@ -1,2 +1,3 @@
 """torch.utils.serialization."""
+
 from . import config  # noqa: F401

@@ -1,4 +1,5 @@
 """The parts of the DataLoader that also run in its workers."""
+
 import sys
 import traceback
 
@@ -8,12 +9,14 @@ python_exit_status = False
 
 class _KeyErrorMessage(str):
     """Text that KeyError prints as it is, not as a quoted key."""
+
     def __repr__(self):
         return str(self)
 
 
 class ExceptionWrapper:
     """The current exception in a form that another process can raise."""
+
     def __init__(self, exc_info=None, where="in background"):
         exc_info = exc_info or sys.exc_info()
         self.exc_type, self.where = exc_info[0], where
@@ -25,7 +28,7 @@ class ExceptionWrapper:
             message = _KeyErrorMessage(message)
         try:
             error = self.exc_type(message)
-        except Exception:   # a type that is not made from one text
+        except Exception:  # a type that is not made from one text
             error = RuntimeError(message)
         raise error from None
 

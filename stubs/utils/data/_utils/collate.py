@@ -1,4 +1,5 @@
 """From samples to batches."""
+
 import copy
 import re
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
@@ -7,7 +8,7 @@ import numpy as np
 import torch
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")
-default_collate_err_msg_format = ("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}")
+default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 
 def _like_mapping(elem, items):
@@ -74,8 +75,9 @@ def collate(batch, *, collate_fn_map=None):
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
     if batch[0].layout is not torch.strided:
-        raise RuntimeError("Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom "
-                           "collate_fn to handle them appropriately.")
+        raise RuntimeError(
+            "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom collate_fn to handle them appropriately."
+        )
     return torch.stack(batch, 0)
 
 
@@ -102,9 +104,14 @@ def collate_str_fn(batch, *, collate_fn_map=None):
 
 
 default_collate_fn_map = {
-    torch.Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn,
-    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn, float: collate_float_fn, int: collate_int_fn, str: collate_str_fn,
-    bytes: collate_str_fn}
+    torch.Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
 
 
 def default_collate(batch):

@@ -1,4 +1,5 @@
 """Pinned memory: host memory from which an accelerator can copy by itself."""
+
 import torch
 
 from .collate import _like_mapping, _like_sequence

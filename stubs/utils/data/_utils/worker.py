@@ -1,4 +1,5 @@
 """What runs in a worker process of the DataLoader."""
+
 import os
 import queue
 import random
@@ -16,6 +17,7 @@ from . import MP_STATUS_CHECK_INTERVAL, ExceptionWrapper
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
     """Which worker this is."""
+
     id: int
     num_workers: int
     seed: int
@@ -52,8 +54,7 @@ def _seed_pipes(dataset, seed):
     graph_settings.apply_random_seed(dataset, torch.Generator().manual_seed(seed))
 
 
-def _worker_loop(make_fetcher, dataset_kind_is_iterable, index_queue, data_queue, done_event, base_seed, init_fn, worker_id, num_workers,
-                 parent, shared_seed):
+def _worker_loop(make_fetcher, dataset_kind_is_iterable, index_queue, data_queue, done_event, base_seed, init_fn, worker_id, num_workers, parent, shared_seed):
     """Take ``(number, indices)`` from the one queue, put ``(number, batch)`` into the other; None ends."""
     global _worker_info
     try:
@@ -106,7 +107,7 @@ def _worker_loop(make_fetcher, dataset_kind_is_iterable, index_queue, data_queue
             data_queue.put((number, data))
             del data, request, indices
     except KeyboardInterrupt:
-        pass   # the main process raises it
+        pass  # the main process raises it
     if done_event.is_set():
         data_queue.cancel_join_thread()
         data_queue.close()

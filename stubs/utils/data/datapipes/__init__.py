@@ -1,2 +1,3 @@
 """Datasets that are composed: pipes of samples, each made from others. The data-frame pipes are not here."""
+
 from . import iter, map

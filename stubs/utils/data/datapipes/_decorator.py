@@ -1,4 +1,5 @@
 """Decorators of pipes: their names as methods, their determinism. Those that check types are not here."""
+
 from .datapipe import IterDataPipe, MapDataPipe
 
 _determinism = False
@@ -6,6 +7,7 @@ _determinism = False
 
 class functional_datapipe:
     """Make a pipe a method, under a name, of the pipes it can take."""
+
     def __init__(self, name, enable_df_api_tracing=False):
         self.name, self.enable_df_api_tracing = name, enable_df_api_tracing
 
@@ -18,6 +20,7 @@ class functional_datapipe:
 
 class guaranteed_datapipes_determinism:
     """Refuse pipes that are marked non-deterministic."""
+
     def __init__(self):
         global _determinism
         self.prev, _determinism = _determinism, True
@@ -32,6 +35,7 @@ class guaranteed_datapipes_determinism:
 
 class non_deterministic:
     """Mark a pipe as non-deterministic: always, or where a function of its arguments says so."""
+
     def __init__(self, arg):
         self.cls = self.deterministic_fn = None
         if isinstance(arg, type):
@@ -54,12 +58,13 @@ class non_deterministic:
     def deterministic_wrapper_fn(self, *args, **kwargs):
         random = self.deterministic_fn(*args, **kwargs)
         if not isinstance(random, bool):
-            raise TypeError("deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but "
-                            f"{type(random)} is found")
+            raise TypeError(f"deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but {type(random)} is found")
         return self._make(random, " with the inputs", args, kwargs)
 
     def _make(self, random, when, args, kwargs):
         if _determinism and random:
-            raise TypeError(f"{self.cls.__name__} is non-deterministic{when}, but you set 'guaranteed_datapipes_determinism'. You can turn "
-                            "off determinism for this DataPipe if that is acceptable for your application")
+            raise TypeError(
+                f"{self.cls.__name__} is non-deterministic{when}, but you set 'guaranteed_datapipes_determinism'. You can turn "
+                "off determinism for this DataPipe if that is acceptable for your application"
+            )
         return self.cls(*args, **kwargs)

@@ -1,4 +1,5 @@
 """The base classes of pipes."""
+
 import functools
 import importlib.util
 import inspect
@@ -13,6 +14,7 @@ _T, _T_co = TypeVar("_T"), TypeVar("_T_co", covariant=True)
 
 class DataChunk(list[_T]):
     """A batch of samples."""
+
     def __init__(self, items):
         super().__init__(items)
         self.items = list(self)
@@ -26,6 +28,7 @@ class DataChunk(list[_T]):
 
 class _DataPipe:
     """What both kinds of pipes share. A kind has its own ``functions`` (pipes as methods of their source)."""
+
     functions: dict = {}
     getstate_hook = None
 
@@ -63,12 +66,12 @@ def _describe(pipe):
     return f"{type(pipe).__name__}({', '.join(f'{n}={v.__name__ if inspect.isfunction(v) else repr(v)}' for n, v in arguments)})"
 
 
-_FEEDBACK = ("\nFor feedback regarding this single iterator per IterDataPipe constraint, see "
-             "https://github.com/pytorch/data/issues/45.")
+_FEEDBACK = "\nFor feedback regarding this single iterator per IterDataPipe constraint, see https://github.com/pytorch/data/issues/45."
 
 
 class _Iterator:
     """An iterator that ends with an error once its pipe has a newer one."""
+
     def __init__(self, iterator, datapipe, iterator_id):
         self.iterator, self.datapipe, self.iterator_id = iterator, datapipe, iterator_id
 
@@ -97,14 +100,16 @@ def _single(f):
                 self._check(mine)
         except Exception as e:
             note, said = "thrown by __iter__ of", e.args[0] if e.args and isinstance(e.args[0], str) else None
-            if said is None or (note not in said and _FEEDBACK not in said):   # the innermost pipe names itself
+            if said is None or (note not in said and _FEEDBACK not in said):  # the innermost pipe names itself
                 e.args = (f"{said or ''}\nThis exception is {note} {_describe(self)}", *(e.args[1:] if said is not None else ()))
             raise
+
     return __iter__
 
 
 class IterDataPipe(_DataPipe, IterableDataset[_T_co]):
     """A stream of samples: subclasses write ``__iter__`` and, if they hold state, ``reset``, which runs before each iteration."""
+
     functions: dict = {}
     _valid_iterator_id = -1
 
@@ -127,17 +132,21 @@ class IterDataPipe(_DataPipe, IterableDataset[_T_co]):
 
     def _check(self, iterator_id):
         if iterator_id != self._valid_iterator_id:
-            raise RuntimeError("This iterator has been invalidated because another iterator has been created from the same IterDataPipe: "
-                               f"{_describe(self)}\n`.fork()` gives several iterators of one pipe.{_FEEDBACK}")
+            raise RuntimeError(
+                "This iterator has been invalidated because another iterator has been created from the same IterDataPipe: "
+                f"{_describe(self)}\n`.fork()` gives several iterators of one pipe.{_FEEDBACK}"
+            )
 
 
 class MapDataPipe(_DataPipe, Dataset[_T_co]):
     """Samples by index or key: subclasses write ``__getitem__`` and, mostly, ``__len__``."""
+
     functions: dict = {}
 
 
 class _DataPipeSerializationWrapper:
     """A pipe that dill pickles where pickle cannot."""
+
     def __init__(self, datapipe):
         self._datapipe = datapipe
 

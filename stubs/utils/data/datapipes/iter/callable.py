@@ -1,4 +1,5 @@
 """Functions of samples."""
+
 from torch.utils.data._utils.collate import default_collate
 
 from .._decorator import functional_datapipe
@@ -11,6 +12,7 @@ __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 @functional_datapipe("map")
 class MapperIterDataPipe(IterDataPipe):
     """A function of each sample or of some columns; the result takes the place of the first of these, or goes to ``output_col``."""
+
     def __init__(self, datapipe, fn, input_col=None, output_col=None):
         _check_unpickable_fn(fn)
         if input_col is None and output_col is not None:
@@ -49,6 +51,7 @@ class MapperIterDataPipe(IterDataPipe):
 @functional_datapipe("collate")
 class CollatorIterDataPipe(MapperIterDataPipe):
     """Batches as tensors."""
+
     def __init__(self, datapipe, conversion=default_collate, collate_fn=None):
         if collate_fn is None and not callable(conversion):
             raise NotImplementedError("collate: conversion by column belongs to the data-frame pipes, which are not supported")

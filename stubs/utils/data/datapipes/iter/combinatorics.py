@@ -1,4 +1,5 @@
 """Orders of samples."""
+
 import random
 
 import torch
@@ -13,6 +14,7 @@ __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
 class SamplerIterDataPipe(IterDataPipe):
     """What a sampler of the source gives."""
+
     def __init__(self, datapipe, sampler=SequentialSampler, sampler_args=None, sampler_kwargs=None):
         if not isinstance(datapipe, Sized):
             raise AssertionError("Sampler class requires input datapipe implemented `__len__`")
@@ -29,6 +31,7 @@ class SamplerIterDataPipe(IterDataPipe):
 
 class _Shuffled(IterDataPipe):
     """A random order: of the seed that was set, for one iteration, or else of one that torch draws."""
+
     def __init__(self, datapipe):
         self.datapipe, self._enabled, self._seed, self._rng = datapipe, True, None, random.Random()
 
@@ -49,6 +52,7 @@ class _Shuffled(IterDataPipe):
 @functional_datapipe("shuffle")
 class ShufflerIterDataPipe(_Shuffled):
     """Samples at random from a buffer that the source refills."""
+
     def __init__(self, datapipe, *, buffer_size=10000, unbatch_level=0):
         if buffer_size <= 0:
             raise AssertionError("buffer_size should be larger than 0")

@@ -1,4 +1,5 @@
 """One stream of several, several of one."""
+
 import copy as copying
 import warnings
 from collections import deque
@@ -13,6 +14,7 @@ __all__ = ["ConcaterIterDataPipe", "DemultiplexerIterDataPipe", "ForkerIterDataP
 @functional_datapipe("concat")
 class ConcaterIterDataPipe(IterDataPipe):
     """Streams one after the other."""
+
     def __init__(self, *datapipes):
         if not datapipes:
             raise ValueError("Expected at least one DataPipe, but got nothing")
@@ -31,6 +33,7 @@ class ConcaterIterDataPipe(IterDataPipe):
 @functional_datapipe("mux")
 class MultiplexerIterDataPipe(IterDataPipe):
     """A sample of each stream in turn, until one ends."""
+
     def __init__(self, *datapipes):
         self.datapipes = datapipes
 
@@ -45,6 +48,7 @@ class MultiplexerIterDataPipe(IterDataPipe):
 @functional_datapipe("zip")
 class ZipperIterDataPipe(IterDataPipe):
     """Tuples of a sample of each stream, until one ends."""
+
     def __init__(self, *datapipes):
         if not all(isinstance(d, IterDataPipe) for d in datapipes):
             raise TypeError("All inputs are required to be `IterDataPipe` for `ZipIterDataPipe`.")
@@ -59,6 +63,7 @@ class ZipperIterDataPipe(IterDataPipe):
 
 class _Splitter(IterDataPipe):
     """The source of several children: a queue for each holds what another one's need has drawn."""
+
     def __init__(self, datapipe, num_instances, buffer_size):
         self.main_datapipe, self.num_instances, self.buffer_size = datapipe, num_instances, buffer_size
         if buffer_size < 0:
@@ -69,7 +74,7 @@ class _Splitter(IterDataPipe):
         self._datapipe_iterator, self._exhausted, self._usage = None, False, 0
         self._buffers, self._stopped = [deque() for _ in range(self.num_instances)], [True] * self.num_instances
 
-    def __getstate__(self):   # an iteration is not pickled
+    def __getstate__(self):  # an iteration is not pickled
         return {k: v for k, v in super().__getstate__().items() if k not in ("_datapipe_iterator", "_buffers")}
 
     def __setstate__(self, state):
@@ -85,7 +90,7 @@ class _Splitter(IterDataPipe):
             self._datapipe_iterator, self._exhausted = iter(self.main_datapipe), False
             self._stopped = [False] * self.num_instances
         try:
-            while not self._stopped[instance_id]:   # a reset replaces the queues: they are looked up anew
+            while not self._stopped[instance_id]:  # a reset replaces the queues: they are looked up anew
                 while not self._buffers[instance_id] and not self._exhausted:
                     try:
                         value = next(self._datapipe_iterator)
@@ -108,6 +113,7 @@ class _Splitter(IterDataPipe):
 
 class _ChildDataPipe(IterDataPipe):
     """One of the streams. They begin anew together: the first that does so resets the source, which ends the others' iterators."""
+
     def __init__(self, main_datapipe, instance_id):
         self.main_datapipe, self.instance_id = main_datapipe, instance_id
 
@@ -121,16 +127,21 @@ class _ChildDataPipe(IterDataPipe):
         main = self.main_datapipe
         if main._valid_iterator_id == self._valid_iterator_id:
             if main._valid_iterator_id >= 0 and not main.is_every_instance_exhausted():
-                warnings.warn("Some child DataPipes are not exhausted when __iter__ is called. We are resetting the buffer and each child "
-                              "DataPipe will read from the start again.", stacklevel=3)
+                warnings.warn(
+                    "Some child DataPipes are not exhausted when __iter__ is called. We are resetting the buffer and each child "
+                    "DataPipe will read from the start again.",
+                    stacklevel=3,
+                )
             main._begin()
         self._valid_iterator_id = main._valid_iterator_id
         return self._valid_iterator_id
 
     def _check(self, iterator_id):
         if not iterator_id == self._valid_iterator_id == self.main_datapipe._valid_iterator_id:
-            raise RuntimeError("This iterator has been invalidated, because a new iterator has been created from one of the ChildDataPipes "
-                               f"of {_describe(self.main_datapipe)}.{_FEEDBACK}")
+            raise RuntimeError(
+                "This iterator has been invalidated, because a new iterator has been created from one of the ChildDataPipes "
+                f"of {_describe(self.main_datapipe)}.{_FEEDBACK}"
+            )
 
 
 class _ForkerIterDataPipe(_Splitter):
@@ -149,10 +160,10 @@ class _ForkerIterDataPipe(_Splitter):
 
     def _get(self, instance_id):
         value = self._buffers[instance_id].popleft()
-        self._limit(max(map(len, self._buffers)) + self._exhausted)   # the end takes a place too
+        self._limit(max(map(len, self._buffers)) + self._exhausted)  # the end takes a place too
         return value if self.copy_fn is None else self.copy_fn(value)
 
-    def _leave(self, instance_id):   # what a child left unread still counts while others read
+    def _leave(self, instance_id):  # what a child left unread still counts while others read
         if all(self._stopped):
             for b in self._buffers:
                 b.clear()
@@ -200,6 +211,7 @@ def _check_instances(n):
 @functional_datapipe("fork")
 class ForkerIterDataPipe(IterDataPipe):
     """Several streams of all the samples."""
+
     def __new__(cls, datapipe, num_instances, buffer_size=1000, copy=None):
         _check_instances(num_instances)
         if num_instances == 1:
@@ -211,6 +223,7 @@ class ForkerIterDataPipe(IterDataPipe):
 @functional_datapipe("demux")
 class DemultiplexerIterDataPipe(IterDataPipe):
     """Several streams, each of the samples to which a function gives its number."""
+
     def __new__(cls, datapipe, num_instances, classifier_fn, drop_none=False, buffer_size=1000):
         _check_instances(num_instances)
         _check_unpickable_fn(classifier_fn)

@@ -1,4 +1,5 @@
 """Files of folders."""
+
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
 from ..utils.common import get_file_pathnames_from_root
@@ -10,6 +11,7 @@ __all__ = ["FileListerIterDataPipe"]
 @functional_datapipe("list_files")
 class FileListerIterDataPipe(IterDataPipe):
     """The paths of the files in folders."""
+
     def __init__(self, root=".", masks="", *, recursive=False, abspath=False, non_deterministic=False, length=-1):
         root = [root] if isinstance(root, str) else root
         self.datapipe = root if isinstance(root, IterDataPipe) else IterableWrapperIterDataPipe(root)

@@ -1,4 +1,5 @@
 """Opened files."""
+
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
 from ..utils.common import get_file_binaries_from_pathnames
@@ -10,6 +11,7 @@ __all__ = ["FileOpenerIterDataPipe"]
 @functional_datapipe("open_files")
 class FileOpenerIterDataPipe(IterDataPipe):
     """Pairs of a path and its opened file."""
+
     def __init__(self, datapipe, mode="r", encoding=None, length=-1):
         if mode not in ("b", "t", "rb", "rt", "r"):
             raise ValueError(f"Invalid mode {mode}")

@@ -1,4 +1,5 @@
 """Samples together."""
+
 from collections import defaultdict
 
 from .._decorator import functional_datapipe
@@ -10,6 +11,7 @@ __all__ = ["BatcherIterDataPipe", "GrouperIterDataPipe", "UnBatcherIterDataPipe"
 
 class _Batching:
     """The arguments and the length of both kinds of batchers."""
+
     def __init__(self, datapipe, batch_size, drop_last=False, wrapper_class=DataChunk):
         if batch_size <= 0:
             raise AssertionError("Batch size is required to be larger than 0!")
@@ -23,6 +25,7 @@ class _Batching:
 @functional_datapipe("batch")
 class BatcherIterDataPipe(_Batching, IterDataPipe):
     """Batches of as many samples."""
+
     def __iter__(self):
         batch = []
         for x in self.datapipe:
@@ -37,6 +40,7 @@ class BatcherIterDataPipe(_Batching, IterDataPipe):
 @functional_datapipe("unbatch")
 class UnBatcherIterDataPipe(IterDataPipe):
     """The samples in batches, or in batches of batches; -1: however deep."""
+
     def __init__(self, datapipe, unbatch_level=1):
         self.datapipe, self.unbatch_level = datapipe, unbatch_level
 
@@ -59,8 +63,8 @@ class UnBatcherIterDataPipe(IterDataPipe):
 @functional_datapipe("groupby")
 class GrouperIterDataPipe(IterDataPipe):
     """Groups of samples of which a function is the same: full ones, the biggest when the buffer is full, at the end the rest."""
-    def __init__(self, datapipe, group_key_fn, *, keep_key=False, buffer_size=10000, group_size=None, guaranteed_group_size=None,
-                 drop_remaining=False):
+
+    def __init__(self, datapipe, group_key_fn, *, keep_key=False, buffer_size=10000, group_size=None, guaranteed_group_size=None, drop_remaining=False):
         _check_unpickable_fn(group_key_fn)
         if group_size is not None and buffer_size is not None and not 0 < group_size <= buffer_size:
             raise AssertionError("group_size must be > 0 and <= buffer_size")
@@ -94,7 +98,7 @@ class GrouperIterDataPipe(IterDataPipe):
                 enough = sure is None or len(groups[biggest]) >= sure
                 if not enough and not self.drop_remaining:
                     raise RuntimeError("Failed to group items", str(groups[biggest]))
-                group = self._take(biggest, key)   # PyTorch labels it with the key of the newest sample
+                group = self._take(biggest, key)  # PyTorch labels it with the key of the newest sample
                 if enough:
                     yield group
         for key in tuple(groups):

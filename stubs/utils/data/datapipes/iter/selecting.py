@@ -1,4 +1,5 @@
 """Some of the samples."""
+
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
 from ..utils.common import StreamWrapper, _call, _check_unpickable_fn, validate_input_col
@@ -9,6 +10,7 @@ __all__ = ["FilterIterDataPipe"]
 @functional_datapipe("filter")
 class FilterIterDataPipe(IterDataPipe):
     """The samples of which, or of some columns of which, a function is True."""
+
     def __init__(self, datapipe, filter_fn, input_col=None):
         _check_unpickable_fn(filter_fn)
         validate_input_col(filter_fn, input_col)

@@ -1,4 +1,5 @@
 """The share of one of several processes."""
+
 from enum import IntEnum
 
 from .._decorator import functional_datapipe
@@ -22,6 +23,7 @@ class _ShardingIterDataPipe(IterDataPipe):
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
     """Every n-th sample, once ``apply_sharding`` said how many share; groups of sharers are nested by their priority."""
+
     def __init__(self, source_datapipe, sharding_group_filter=None):
         self.source_datapipe, self.sharding_group_filter, self.groups = source_datapipe, sharding_group_filter, {}
         self.num_of_instances, self.instance_id = 1, 0

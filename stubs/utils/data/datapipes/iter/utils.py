@@ -1,4 +1,5 @@
 """Pipes of what is no pipe."""
+
 import copy
 import warnings
 
@@ -17,6 +18,7 @@ def _known_length(self):
 
 class IterableWrapperIterDataPipe(IterDataPipe):
     """The items of any iterable, copied before each iteration."""
+
     def __init__(self, iterable, deepcopy=True):
         self.iterable, self.deepcopy = iterable, deepcopy
 
@@ -25,9 +27,8 @@ class IterableWrapperIterDataPipe(IterDataPipe):
         if self.deepcopy:
             try:
                 source = copy.deepcopy(source)
-            except TypeError:   # generators, say
-                warnings.warn("The input iterable can not be deepcopied, please be aware of in-place modification would affect source "
-                              "data.", stacklevel=2)
+            except TypeError:  # generators, say
+                warnings.warn("The input iterable can not be deepcopied, please be aware of in-place modification would affect source data.", stacklevel=2)
         yield from source
 
     def __len__(self):

@@ -1,4 +1,5 @@
 """Pipes with an index."""
+
 from .callable import MapperMapDataPipe as Mapper
 from .combinatorics import ShufflerIterDataPipe as Shuffler
 from .combining import ConcaterMapDataPipe as Concater, ZipperMapDataPipe as Zipper

@@ -1,4 +1,5 @@
 """Functions of samples."""
+
 from .._decorator import functional_datapipe
 from ..datapipe import MapDataPipe
 from ..utils.common import _check_unpickable_fn
@@ -14,6 +15,7 @@ def default_fn(data):
 @functional_datapipe("map")
 class MapperMapDataPipe(MapDataPipe):
     """A function of each sample."""
+
     def __init__(self, datapipe, fn=default_fn):
         _check_unpickable_fn(fn)
         self.datapipe, self.fn = datapipe, fn

@@ -1,4 +1,5 @@
 """Orders of samples."""
+
 from ..datapipe import MapDataPipe
 from ..iter.combinatorics import _Shuffled
 
@@ -7,6 +8,7 @@ __all__ = ["ShufflerIterDataPipe"]
 
 class ShufflerIterDataPipe(_Shuffled):
     """A stream of the samples in random order."""
+
     def __init__(self, datapipe, *, indices=None):
         super().__init__(datapipe)
         self.indices = self._shuffled_indices = list(range(len(datapipe))) if indices is None else indices

@@ -1,4 +1,5 @@
 """One pipe of several."""
+
 from .._decorator import functional_datapipe
 from ..datapipe import MapDataPipe
 from ..utils.common import Sized
@@ -19,6 +20,7 @@ class _Combined(MapDataPipe):
 @functional_datapipe("concat")
 class ConcaterMapDataPipe(_Combined):
     """Pipes one after the other."""
+
     def __getitem__(self, index):
         offset = 0
         for d in self.datapipes:
@@ -34,6 +36,7 @@ class ConcaterMapDataPipe(_Combined):
 @functional_datapipe("zip")
 class ZipperMapDataPipe(_Combined):
     """Pipes side by side."""
+
     def __getitem__(self, index):
         row = []
         for d in self.datapipes:

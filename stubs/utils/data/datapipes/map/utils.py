@@ -1,4 +1,5 @@
 """Pipes of what is no pipe."""
+
 import copy
 import warnings
 
@@ -9,14 +10,14 @@ __all__ = ["SequenceWrapperMapDataPipe"]
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
     """The items of a sequence or mapping, copied."""
+
     def __init__(self, sequence, deepcopy=True):
         self.sequence = sequence
         if deepcopy:
             try:
                 self.sequence = copy.deepcopy(sequence)
             except TypeError:
-                warnings.warn("The input sequence can not be deepcopied, please be aware of in-place modification would affect source "
-                              "data", stacklevel=2)
+                warnings.warn("The input sequence can not be deepcopied, please be aware of in-place modification would affect source data", stacklevel=2)
 
     def __getitem__(self, index):
         return self.sequence[index]

@@ -1,4 +1,5 @@
 """What several pipes need: checks of functions and columns, files, streams."""
+
 import fnmatch
 import functools
 import importlib.util
@@ -29,8 +30,7 @@ def _check_unpickable_fn(fn):
     name = getattr(inner, "__qualname__", type(inner).__qualname__)
     for mark, kind in (("<locals>", "Local"), ("<lambda>", "Lambda")):
         if mark in name and importlib.util.find_spec("dill") is None:
-            warnings.warn(f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.",
-                          stacklevel=3)
+            warnings.warn(f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.", stacklevel=3)
             return
 
 
@@ -38,7 +38,7 @@ def validate_input_col(fn, input_col):
     """ValueError unless fn can be called with as many values as there are columns."""
     try:
         signature = inspect.signature(fn)
-    except ValueError:   # a builtin that does not tell
+    except ValueError:  # a builtin that does not tell
         return
     needed = len(input_col) if isinstance(input_col, (list, tuple)) else 1
     name, parameters = getattr(_inner(fn), "__name__", repr(_inner(fn))), signature.parameters.values()
@@ -68,6 +68,7 @@ def match_masks(name, masks):
 
 def get_file_pathnames_from_root(root, masks, recursive=False, abspath=False, non_deterministic=False):
     """The files of a folder whose names fit."""
+
     def fail(error):
         warnings.warn(f"{error.filename} : {error.strerror}", stacklevel=2)
         raise error
@@ -96,6 +97,7 @@ def get_file_binaries_from_pathnames(pathnames, mode, encoding=None):
 
 class StreamWrapper:
     """A file that is closed when it is dropped."""
+
     def __init__(self, file_obj, name=None):
         self.file_obj, self.name, self.closed = file_obj, name, False
 
