@@ -1,5 +1,6 @@
 """Turns the answer to `import torch` on and off: in this process, in its children, in a shell, in an environment."""
 
+import importlib.util
 import os
 import shlex
 import sys
@@ -12,6 +13,9 @@ VARIABLE = "MINDTORCH_ACTIVATE"  # holds the folder of the environment that is m
 PREFIX = os.path.realpath(sys.prefix)
 SITE = os.path.join(HERE, "_site")
 PTH_LINE = f'import os, sys; os.environ.get("{VARIABLE}") in ("1", os.path.realpath(sys.prefix)) and __import__("mindtorch_proxy").install()\n'
+
+# MindSpore's generated protobuf code is old and fails on other implementations. Read when protobuf is first imported, which may be before MindSpore is.
+PROTOBUF = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
 _finder = TorchFinder()
 _lock = threading.RLock()
@@ -43,11 +47,25 @@ def _torch_modules():
     return {name: module for name, module in list(sys.modules.items()) if name == "torch" or name.startswith("torch.")}
 
 
+def _check_one_root():
+    """A checkout that is first on sys.path has its own hook; an editable install would answer for its runtime with another checkout's."""
+    spec = importlib.util.find_spec("mindtorch_proxy.runtime")
+    if spec is None:  # not installed: `import torch` says so
+        return
+    where = os.path.dirname(spec.origin)
+    if not any(os.path.realpath(where) == os.path.realpath(os.path.join(root, "runtime")) for root in (HERE, os.path.dirname(HERE))):
+        raise RuntimeError(
+            f"two copies of mindtorch_proxy meet: the hook is that of {HERE}, the runtime that of {where}. Install the one that is meant "
+            "(`pip install -e .` in its folder), or take the other off sys.path."
+        )
+
+
 def install():
     """Answer `import torch` in this process and its future children. Idempotent. RuntimeError if another torch is imported already."""
     with _lock:
         if installed():
             return Activation(owner=False)
+        _check_one_root()
         present = _torch_modules()
         if foreign := [name for name, module in present.items() if module is not None]:
             names = ", ".join(sorted(foreign)[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
@@ -61,7 +79,7 @@ def install():
         sys.modules.update(_kept)
         _kept.clear()
         sys.meta_path.insert(0, _finder)
-        for name, after in child_environment().items():
+        for name, after in {**child_environment(), PROTOBUF: os.environ.get(PROTOBUF, "python")}.items():
             _environment.append((name, os.environ.get(name), after))
             os.environ[name] = after
         return Activation(owner=True)
@@ -82,7 +100,8 @@ def uninstall():
         _hidden.clear()
         inactive = child_environment(active=False)
         for name, before, after in _environment:
-            value = before if os.environ.get(name) == after != before else inactive[name]
+            now = os.environ.get(name)
+            value = before if now == after != before else inactive.get(name, now)
             if value is None:
                 os.environ.pop(name, None)
             else:

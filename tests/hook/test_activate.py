@@ -1,6 +1,7 @@
 """python -m mindtorch_proxy, mindtorch-activate, children, pytest and IPython."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -167,3 +168,37 @@ m.unload_ipython_extension(None); {WHICH}
 def test_report_comes_from_the_runtime(python):
     code = "import torch, mindtorch_proxy; torch.ones(2) + 1; print(type(mindtorch_proxy.report()).__name__)"
     assert python(*RUN, "-c", code)
+
+
+def test_protobuf_before_mindspore(python):
+    """MindSpore's protobuf code asks for the pure Python implementation, which must be said before anything imports protobuf."""
+    name = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
+    code = f"""
+import os, mindtorch_proxy
+before = os.environ.get({name!r})
+with mindtorch_proxy.install():
+    print(os.environ[{name!r}])
+assert os.environ.get({name!r}) == before
+"""
+    with_none = {name: None}
+    assert python("-c", code, **with_none) == "python"
+    assert python("-c", code, **{name: "upb"}) == "upb"  # what the user says stands
+    assert python("-c", code, **{name: "python"}) == "python"
+    with_onnx = "import onnx, torch; print((torch.ones(2) + 1).tolist())"
+    pytest.importorskip("onnx")
+    assert python(*RUN, "-c", with_onnx, **with_none) == "[2.0, 2.0]"
+
+
+def test_two_copies_do_not_mix(python, tmp_path):
+    """A hook that finds another checkout's runtime refuses, and says where both are."""
+    shutil.copytree(Path(ROOT) / "mindtorch_proxy", tmp_path / "mindtorch_proxy", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "import os, sys, mindtorch_proxy as m; before = dict(os.environ), [*sys.meta_path]"
+    code += """
+try:
+    m.install()
+except RuntimeError as error:
+    assert before == (dict(os.environ), sys.meta_path)
+    print(error)
+"""
+    message = python("-c", code, PYTHONPATH=tmp_path)
+    assert f"{tmp_path}/mindtorch_proxy" in message and f"{ROOT}/runtime" in message, message
