@@ -9,9 +9,11 @@ import _thread
 import ast
 import ctypes
 import os
+import signal
 import sys
 import threading
 from collections import deque
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from inspect import getsource, signature
 from itertools import count
@@ -30,10 +32,35 @@ def mindspore():
     """The mindspore module, loaded and configured once."""
     global _ms
     if _ms is None:
-        with LOCK:
+        with _signals_wait(), LOCK:
             if _ms is None:
                 _ms = _load()
     return _ms
+
+
+@contextmanager
+def _signals_wait():
+    """Handlers of signals run after the block: an exception from one (Ctrl-C, an alarm) would leave half of MindSpore, which no second import mends."""
+    handlers, came, loading = {}, set(), True
+
+    def wait(number, frame):
+        came.add(number) if loading else handlers[number](number, frame)
+
+    try:
+        if threading.current_thread() is threading.main_thread():  # no other thread runs them
+            for number in signal.valid_signals():
+                if callable(handler := signal.getsignal(number)):
+                    handlers[number] = handler
+                    signal.signal(number, wait)
+        yield
+    finally:
+        loading = False
+        with ExitStack() as last:  # goes on when a handler raises
+            for number in came:
+                last.callback(signal.raise_signal, number)
+            for number, handler in handlers.items():
+                if signal.getsignal(number) is wait:
+                    last.callback(signal.signal, number, handler)
 
 
 def loaded():

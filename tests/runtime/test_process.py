@@ -61,6 +61,37 @@ def test_forked_child_computes():
         p.kill()
 
 
+def test_a_signal_while_mindspore_loads(python):
+    """An exception from a signal's handler reaches the program when MindSpore is whole: amid its import it would break every later operator."""
+    code = """
+import signal, sys, torch
+class Alarm(Exception): pass
+class Rings:  # whenever one of these modules is looked for
+    points, at = {"mindspore", "mindspore._c_expression", "mindspore.common.tensor", "mindspore.train"}, []
+    def find_spec(self, name, path=None, target=None):
+        if name in self.points:
+            self.at.append(name)
+            signal.raise_signal(signal.SIGALRM), signal.raise_signal(signal.SIGINT), signal.raise_signal(signal.SIGUSR1)
+sys.meta_path.insert(0, Rings())
+def ring(*_):
+    caught.append("alarm")
+    raise Alarm
+caught, flagged = [], []
+signal.signal(signal.SIGALRM, ring), signal.signal(signal.SIGUSR1, lambda *_: flagged.append(1))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    torch.ones(3) + 1
+except (Alarm, KeyboardInterrupt) as error:
+    caught.append(type(error).__name__)
+assert len(Rings.at) == 4 and "alarm" in caught and caught[-1] in ("Alarm", "KeyboardInterrupt") and flagged, (Rings.at, caught, flagged)
+assert signal.getsignal(signal.SIGALRM) is ring and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+x = torch.ones(3, requires_grad=True)
+(x * 2).exp().sum().backward()
+print((torch.ones(3) + 1).tolist(), torch.ones(2, 2).matmul(torch.ones(2, 2)).sum().item(), x.grad.shape)
+"""
+    assert python("-m", "mindtorch_proxy", "-c", code) == "[2.0, 2.0, 2.0] 8.0 torch.Size([3])"
+
+
 def _resident():
     with open("/proc/self/statm") as f:
         return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
