@@ -490,7 +490,7 @@ def _load(archive, map_location, pickle_module, mapped, args):
                     raise RuntimeError(f"PytorchStreamReader failed reading file {name}: it has {archive.size(name)} bytes, not {nbytes}")
                 array = np.empty(nbytes, np.uint8)
                 archive.read_into(name, array)
-                storage = UntypedStorage._from_array(array)
+                storage = UntypedStorage._from_array(array, resizable=False)  # as in PyTorch
             if order not in (None, sys.byteorder):
                 storage._array()[:] = _swapped(storage._array(), d, order)
             storage = restore(storage, location).untyped()

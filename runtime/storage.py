@@ -14,8 +14,9 @@ from .device import device as _device
 class UntypedStorage:
     """Bytes of one device. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
 
-    __slots__ = ("_bytes", "_nbytes", "device", "_ms", "_pinned", "_shared_name", "__weakref__", "__dict__")
+    __slots__ = ("_bytes", "_nbytes", "device", "_ms", "__weakref__", "__dict__")
     __module__ = "torch.storage"
+    _resizable = True  # False where the memory is somebody else's: an array's, a buffer's, a file's
     is_cuda = False
     is_sparse = False
 
@@ -35,10 +36,12 @@ class UntypedStorage:
         self._bytes, self._nbytes, self.device, self._ms = data, nbytes, d, None
 
     @classmethod
-    def _from_array(cls, array, d=CPU):
+    def _from_array(cls, array, resizable=True):
         """A storage over the memory of a 1-d uint8 array, no copy."""
         self = object.__new__(cls)
-        self._init(array, array.size, d)
+        self._init(array, array.size, CPU)
+        if not resizable:
+            self._resizable = False
         return self
 
     @classmethod
@@ -71,7 +74,7 @@ class UntypedStorage:
             return cls._from_array(np.zeros(0, np.uint8))
         with open(filename, "r+b" if shared else "rb") as f:
             m = mmap.mmap(f.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
-        return cls._from_array(np.frombuffer(m, dtype=np.uint8))
+        return cls._from_array(np.frombuffer(m, dtype=np.uint8), resizable=False)
 
     @classmethod
     def from_buffer(cls, buffer, byte_order=None, count=-1, offset=0, dtype=None):
@@ -113,8 +116,13 @@ class UntypedStorage:
     def data_ptr(self):
         return 0 if self._bytes is None else self._bytes.ctypes.data
 
+    def resizable(self):
+        return self._resizable
+
     def resize_(self, nbytes):
         """Grow or shrink; keeps the leading bytes. Tensors that made NumPy or MindSpore aliases keep the old memory."""
+        if not self._resizable:
+            raise RuntimeError("Trying to resize storage that is not resizable")
         if self._bytes is not None:
             new = np.empty(nbytes, np.uint8)
             n = min(nbytes, self._bytes.size)
@@ -169,7 +177,7 @@ class UntypedStorage:
 
     def __getitem__(self, i):
         if isinstance(i, slice):
-            return UntypedStorage._from_array(self._array()[i])
+            return UntypedStorage._from_array(self._array()[i], resizable=False)
         n = self._nbytes
         if not -n <= i < n:
             raise IndexError(f"index {i} out of range for storage of size {n}")
@@ -293,6 +301,9 @@ class TypedStorage:
 
     def __deepcopy__(self, memo):
         return type(self)(wrap_storage=self._untyped_storage.__deepcopy__(memo), dtype=self.dtype)
+
+    def resizable(self):
+        return self._untyped_storage.resizable()
 
     def resize_(self, n):
         self._untyped_storage.resize_(n * self.dtype.itemsize)
