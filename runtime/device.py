@@ -1,36 +1,16 @@
 """torch.device, Size, layout, memory_format and the default device."""
 
+import functools
 import threading
 
-TYPES = (
-    "cpu",
-    "cuda",
-    "ipu",
-    "xpu",
-    "mkldnn",
-    "opengl",
-    "opencl",
-    "ideep",
-    "hip",
-    "ve",
-    "fpga",
-    "maia",
-    "xla",
-    "lazy",
-    "vulkan",
-    "mps",
-    "meta",
-    "hpu",
-    "mtia",
-    "npu",
-)
+TYPES = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia npu".split()
 ACCELERATOR = "npu"
 
 
 class device:
     """A device type and, for accelerators, an index."""
 
-    __slots__ = ("type", "index", "_previous")
+    __slots__ = ("type", "index")
     __module__ = "torch"
     _cache = {}
 
@@ -46,34 +26,23 @@ class device:
             if index is not None:
                 raise RuntimeError(f"'type' must not include an index because index was passed explicitly: {type}")
             return type
-        if type.__class__ is int:
-            if index is not None:
-                raise TypeError("device(): argument 'type' (position 1) must be str, not int")
-            if type < 0:
-                raise RuntimeError(f"Device index must not be negative, got {type}")
-            name, index = ACCELERATOR, type
-        elif isinstance(type, str):
-            name, colon, number = type.partition(":")
-            if colon:
-                if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
-                    raise RuntimeError(f"Invalid device string: '{type}'")
-                if index is not None:
-                    raise RuntimeError(f"'type' must not include an index because index was passed explicitly: {type}")
-                index = int(number)
-        else:
-            raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
-        if name not in TYPES:
-            raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}")
-        if index is not None and index < 0:
-            raise RuntimeError(f"Device index must not be negative, got {index}")
+        name, index = _type_and_index(type, index)
         canonical = (name, index, str)
         self = cls._cache.get(canonical)
         if self is None:
             self = object.__new__(cls)
-            self.type, self.index = name, index
+            object.__setattr__(self, "type", name)
+            object.__setattr__(self, "index", index)
             cls._cache[canonical] = self
         cls._cache[key] = self
         return self
+
+    def __setattr__(self, name, value=None):
+        if name in device.__slots__:
+            raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+        raise AttributeError(f"'torch.device' object has no attribute '{name}'")
+
+    __delattr__ = __setattr__
 
     def __repr__(self):
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
@@ -91,8 +60,6 @@ class device:
         return self
 
     def __call__(self, func):
-        import functools
-
         @functools.wraps(func)
         def wrapper(*args, **kwargs):
             with self:
@@ -101,8 +68,7 @@ class device:
         return wrapper
 
     def __enter__(self):
-        stack = default.__dict__.setdefault("stack", [])
-        stack.append(default.device)
+        default.stack.append(default.device)
         default.device = self
         return self
 
@@ -110,23 +76,52 @@ class device:
         default.device = default.stack.pop()
 
 
+def _type_and_index(type, index):
+    """What device("npu:0"), device("npu", 0) and device(0) name, checked."""
+    name = type
+    if type.__class__ is int:
+        if index is not None:
+            raise TypeError("device(): argument 'type' (position 1) must be str, not int")
+        name, index = ACCELERATOR, type
+    elif not isinstance(type, str):
+        raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
+    elif ":" in type:
+        name, _, number = type.partition(":")
+        if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        if index is not None:
+            raise RuntimeError(f"'type' must not include an index because index was passed explicitly: {type}")
+        index = int(number)
+    if name not in TYPES:
+        raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}")
+    if index is not None and index < 0:
+        raise RuntimeError(f"Device index must not be negative, got {index}")
+    return name, index
+
+
+CPU = device("cpu")
+META = device("meta")
+
+
 class _Default(threading.local):
-    device = None
+    """This thread's default device, and those to which the open `with device:` blocks return."""
+
+    def __init__(self):
+        self.device, self.stack = CPU, []
 
 
 default = _Default()
-CPU = device("cpu")
-META = device("meta")
-default_global = [CPU]
 
 
 def get_default_device():
+    """The device of new tensors, or PyTorch's error where it cannot be used: set_default_device takes any."""
     d = default.device
-    return d if d is not None else default_global[0]
+    return d if d is CPU else usable(d)
 
 
 def set_default_device(d):
-    default_global[0] = CPU if d is None else device(d)
+    d = CPU if d is None else device(d)
+    default.device, default.stack[:] = d, [d] * len(default.stack)  # stays after the blocks
 
 
 def usable(d):
