@@ -4,14 +4,14 @@ import atexit
 import json
 import os
 
+from .backend import registered
+
 
 def report():
     """{"device", "kernels": [{op, device, dtype, kind, primitive, calls, why}], "moves": {...}, "share": part of compute calls on primitives}."""
-    from .backend import _backends
-
     kernels, moves = [], {}
-    for device, b in list(_backends.items()):
-        for i in getattr(b, "impls", ()):
+    for device, b in registered():
+        for i in b.plans:
             if i.calls:
                 kernels.append(
                     {
@@ -22,12 +22,11 @@ def report():
                         "primitive": i.primitive,
                         "calls": i.calls,
                         "why": i.why,
-                        "role": getattr(i, "role", "compute"),
+                        "role": i.role,
                     }
                 )
-        if hasattr(b, "moves"):
-            for k, n in b.moves().items():
-                moves[k] = moves.get(k, 0) + n
+        for k, n in b.moves().items():
+            moves[k] = moves.get(k, 0) + n
     return {
         "device": ",".join(sorted({k["device"] for k in kernels})),
         "kernels": sorted(kernels, key=lambda k: -k["calls"]),

@@ -2,11 +2,14 @@
 
 import re
 
+import numpy as np
+
 from . import dtypes as dt
 from .device import Size, contiguous_format, preserve_format, strided
 from .device import device as Device
 from .device import layout as Layout
 from .device import memory_format as MemoryFormat
+from .tensor import Tensor
 
 _CONSTANTS = {
     "None": None,
@@ -24,7 +27,7 @@ _CONSTANTS = {
 
 
 class Arg:
-    __slots__ = ("name", "type", "base", "optional", "list", "length", "default", "required", "kwonly")
+    __slots__ = ("is_tensor", "keyword", "name", "type", "base", "optional", "list", "length", "default", "required", "kwonly")
 
     def __init__(self, text, kwonly):
         decl, eq, default = text.partition("=")
@@ -39,9 +42,8 @@ class Arg:
         self.required = not eq
         self.default = _literal(default.strip()) if eq else None
 
-    @property
-    def is_tensor(self):
-        return self.base.rstrip("?").startswith("Tensor")
+        self.is_tensor = self.base.rstrip("?").startswith("Tensor")
+        self.keyword = name + "_" * (name in ("from", "lambda"))  # PyTorch's own names for what Python does not take as a name
 
 
 def _literal(text):
@@ -76,6 +78,7 @@ class Schema:
         parts = [p.strip() for p in self.returns.strip("()").split(",")] if self.returns.startswith("(") else []
         self.result_names = [p.split()[1] for p in parts if len(p.split()) > 1]
         self.tensor_args = [i for i, a in enumerate(self.args) if a.is_tensor]
+        self.several = "[]" in self.returns or self.returns.startswith("(")
 
 
 _NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "nested", "masked", "Tensor", "_C._nn", "_C")
@@ -116,8 +119,6 @@ def _is_int(v):
 
 
 def _is_tensor(v):
-    from .tensor import Tensor
-
     return isinstance(v, Tensor)
 
 
@@ -128,8 +129,6 @@ def _is_tensor0(v):
 def _is_number(v):
     if isinstance(v, (bool, int, float, complex)):
         return True
-    import numpy as np
-
     return isinstance(v, np.generic) and v.dtype.kind in "biufc" or _is_tensor0(v)
 
 

@@ -23,10 +23,10 @@ from . import dtypes as dt
 from . import unpickler as safe
 from .archive import Reader, Writer, read_exactly
 from .backend import accelerator_count
+from .call.overrides import handle_torch_function, has_torch_function
 from .device import ACCELERATOR, CPU, LAYOUTS, META, QSCHEMES, Size
 from .device import device as _device
 from .device import layout as _layout
-from .overrides import handle_torch_function, has_torch_function
 from .storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
 from .tensor import Tensor, alias, canonical, meta_tensor, wrap
 

@@ -1,16 +1,15 @@
-"""The Tensor class: memory, metadata and what is not an operator. Operators are attached by runtime/op.py."""
+"""The Tensor class: memory, metadata and what is not an operator. Operators are found in the registry when they are first asked for."""
 
 import operator
-from numbers import Integral
 
 import numpy as np
 
 from . import dtypes as dt
-from . import pyboost
-from .backend import get as backend
+from . import registry
+from .backend import backend
+from .call.state import disabled, register_direct
 from .device import CPU, META, Size, channels_last, channels_last_3d, contiguous_format, strided
-from .device import device as _device
-from .storage import TypedStorage, UntypedStorage
+from .storage import TypedStorage
 
 
 def contiguous_strides(shape):
@@ -67,18 +66,20 @@ class _NoVersion(list):
 
 
 INFERENCE = _NoVersion((0,))
-_new_version = None  # while a thread is in inference mode: what says which version counter a new tensor gets
 
 
-def track_inference(new_version):
-    """Let new_version() give new tensors their version counter; None: they need none yet."""
-    global _new_version
-    _new_version = new_version
+class _Versions:
+    """`new`, while a thread is in inference mode: what says which version counter a new tensor gets. None: they need none yet."""
+
+    new = None
+
+
+versions = _Versions()
 
 
 def check_writable(t):
     """PyTorch's error for in-place operations on what inference mode made."""
-    if t._vc is INFERENCE and (_new_version is None or _new_version() is not INFERENCE):
+    if t._vc is INFERENCE and (versions.new is None or versions.new() is not INFERENCE):
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
             "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
@@ -86,21 +87,17 @@ def check_writable(t):
 
 
 class TensorMeta(type):
-    """Operators are made when they are first asked for (runtime/op.py)."""
+    """Operators are made when they are first asked for."""
 
     def __getattr__(cls, name):
-        from .op import method
-
-        m = method(name)
+        m = registry.method(name)
         if m is None:
             raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
         setattr(Tensor, name, m)
         return getattr(cls, name)
 
     def __dir__(cls):
-        from .op import method_names
-
-        return sorted({*type.__dir__(cls), *method_names()})
+        return sorted({*type.__dir__(cls), *registry.names("Tensor")})
 
 
 class Tensor(metaclass=TensorMeta):
@@ -131,70 +128,26 @@ class Tensor(metaclass=TensorMeta):
     layout = strided
     __array_priority__ = 1000
 
-    def __new__(cls, *args, device=None):
-        t = legacy_new(args, device=device)
-        return t if cls is Tensor else t.as_subclass(cls)
-
     def __init__(self, *args, **kw):
         pass
 
-    def __init_subclass__(cls, raw=False, **kw):
-        super().__init_subclass__(**kw)
-        if "__torch_function__" in cls.__dict__ and not raw:
-            from .overrides import override_methods
-
-            override_methods(cls)
-
     # ------------------------------------------------------------ memory
     def _array(self):
-        """The writable NumPy alias of this tensor (CPU only)."""
+        """The writable NumPy alias of this tensor, where its device's memory is the host's."""
         a = self._np
         if a is None:
-            a = self._np = self._make_array()
+            a = self._np = backend(self.device).array(self)
         return a
 
-    def _make_array(self):
-        st = self._storage
-        if st is None:
-            if self._ms is None:
-                raise NotImplementedError(
-                    f"Cannot copy out of {self.device} tensor; no data!" if self.device is META else f"no host memory behind a {self.device} tensor"
-                )
-            return pyboost.array_of(self._ms, self._shape, self.dtype.np)
-        size = self.dtype.itemsize
-        if self.dtype.np is None:
-            raise NotImplementedError(f"tensors of dtype {self.dtype} cannot be computed with on device cpu")
-        if 0 in self._shape:
-            return np.empty(self._shape, self.dtype.np)
-        if self._stride is None:
-            return np.ndarray(self._shape, self.dtype.np, st._bytes, self._offset * size)
-        return np.ndarray(self._shape, self.dtype.np, st._bytes, self._offset * size, tuple(s * size for s in self._stride))
-
     def _mstensor(self):
-        """The MindSpore tensor over this tensor's memory; a compact copy where the view is strided."""
+        """The MindSpore tensor over this tensor's memory; a compact copy where the device's kernels take no strides."""
         m = self._ms
-        if m is not None:
-            return m
-        if self.device is not CPU:
-            return backend(self.device.type).mstensor(self)
-        a = self._array()
-        if self._stride is None and a.flags.aligned:
-            if a.dtype.char in _MS_CHARS:
-                m = self._ms = pyboost.tensor_from_array(a)
-                return m
-            raise NotImplementedError(f"MindSpore has no dtype {self.dtype} on device cpu")
-        return pyboost.tensor_from_array(np.array(a, order="C"))
+        return backend(self.device).mstensor(self) if m is None else m
 
     def _get_storage(self):
         st = self._storage
         if st is None:
-            if self.device is META:
-                st = UntypedStorage._meta(numel(self._shape) * self.dtype.itemsize)
-            elif self.device is not CPU:
-                st = UntypedStorage._of_device(self._ms, numel(self._shape) * self.dtype.itemsize, self.device)
-            else:
-                st = UntypedStorage._from_array(self._array().reshape(-1).view(np.uint8))
-            self._storage = st
+            st = self._storage = backend(self.device).storage(self)
         return st
 
     def _replace(self, other):
@@ -347,7 +300,7 @@ class Tensor(metaclass=TensorMeta):
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
-        if value and self._vc is INFERENCE and (_new_version is None or _new_version() is None):
+        if value and self._vc is INFERENCE and (versions.new is None or versions.new() is None):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = value
         return self
@@ -419,10 +372,6 @@ class Tensor(metaclass=TensorMeta):
         t = alias(self)
         if t._vc is not INFERENCE:
             t._vc = None
-        if self.__class__ is Tensor:
-            return t
-        from .overrides import disabled
-
         return t if disabled(type(self)) else t.as_subclass(type(self))
 
     @data.setter
@@ -444,7 +393,7 @@ class Tensor(metaclass=TensorMeta):
             return self.detach().cpu().numpy()
         if self._requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if self.device is not CPU:
+        if not backend(self.device).host:
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
         if self.dtype in (dt.bfloat16, dt.complex32) or self.dtype.np is None or self.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {dt.scalar_name(self.dtype)}")
@@ -466,7 +415,9 @@ class Tensor(metaclass=TensorMeta):
         return a.astype(np.float64).tolist() if a.dtype.kind == "V" or a.dtype.char == "E" else a.tolist()
 
     def _host(self):
-        return self if self.device is CPU else self.detach().to("cpu")
+        """This tensor, or a copy in the host's memory."""
+        b = backend(self.device)
+        return self if b.host else b.to_host(self)
 
     def item(self):
         """The one value of a tensor of one element as a Python number."""
@@ -532,11 +483,9 @@ class Tensor(metaclass=TensorMeta):
 
     def __getattr__(self, name):
         # metaclass __getattr__ serves the class; an instance comes here for a method not made yet
-        if name[:2] == "__" and name not in _LAZY_DUNDERS:
+        if name[:2] == "__":
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        from .op import method
-
-        m = method(name)
+        m = registry.method(name)
         if m is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         if not hasattr(type(self), "__mro__") or name not in Tensor.__dict__:
@@ -544,12 +493,6 @@ class Tensor(metaclass=TensorMeta):
         return getattr(self, name)
 
     # ------------------------------------------------------------ subclasses and protocols
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        from .overrides import default_torch_function
-
-        return default_torch_function(cls, func, types, args, kwargs or {})
-
     @staticmethod
     def _make_subclass(cls, data, require_grad=False, dispatch_sizes_strides_policy=None, **kw):
         t = alias(data, cls)
@@ -558,17 +501,6 @@ class Tensor(metaclass=TensorMeta):
         t._requires_grad = False
         if require_grad:
             t.requires_grad_(True)
-        return t
-
-    def as_subclass(self, cls):
-        if not issubclass(cls, Tensor):
-            raise TypeError(f"as_subclass(): argument must be a subclass of Tensor, not {cls}")
-        t = alias(self, cls)
-        t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
-        if t._requires_grad and t._grad_fn is None:
-            from .autograd import view_as_edge
-
-            view_as_edge(t, self)
         return t
 
     def __reduce_ex__(self, proto):
@@ -598,9 +530,18 @@ class Tensor(metaclass=TensorMeta):
         return (1, 0)
 
 
-_LAZY_DUNDERS = frozenset()
-_MS_CHARS = frozenset("?bBhHiIlLqQefdFD" + np.dtype(dt.bfloat16.np).char)
 _new = object.__new__
+
+
+def tensor_method(fn):
+    """Make a function a method of Tensor under its name: what stands above this file in the order of imports."""
+    function = getattr(fn, "__func__", fn)
+    function.__qualname__ = "Tensor." + function.__name__
+    setattr(Tensor, function.__name__, staticmethod(fn) if function.__name__ == "__new__" else fn)
+    return fn
+
+
+register_direct(Tensor)
 
 
 def wrap(ms, shape, dtype, device=CPU):
@@ -613,7 +554,8 @@ def wrap(ms, shape, dtype, device=CPU):
     t._offset = t._output_nr = 0
     t._requires_grad = False
     t._np = t._storage = t._stride = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
-    t._vc = _new_version and _new_version()
+    new_version = versions.new  # another thread may leave inference mode meanwhile
+    t._vc = new_version and new_version()
     return t
 
 
@@ -673,48 +615,6 @@ def alias(self, cls=Tensor):
     return t
 
 
-def legacy_new(args, dtype=None, home=CPU, device=None):
-    """torch.Tensor(...), torch.FloatTensor(...), t.new(...): sizes, a sequence, a storage or a tensor. dtype None: any tensor, else the default."""
-    from .op import REGISTRY_FN
-    from .ops.creation import FUNCTIONS
-
-    if device is not None and _device(device).type != home.type:
-        raise RuntimeError(f"legacy constructor expects device type: {home.type} but device type: {_device(device).type} was passed")
-    options = {"dtype": dtype or dt.get_default_dtype(), "device": home}
-    if len(args) == 1 and (isinstance(x := args[0], bool) or not isinstance(x, Integral)):
-        kind = type(x)
-        if isinstance(x, Tensor):
-            if device is not None:
-                raise RuntimeError(
-                    "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  "
-                    "Use torch.tensor(...) or torch.as_tensor(...) instead."
-                )
-            if dtype not in (None, x.dtype) or x.device.type != home.type:
-                raise TypeError(f"expected a tensor of {options['dtype']} on {home.type} (got {x.dtype} on {x.device.type})")
-            return x.view_as(x)
-        if isinstance(x, (UntypedStorage, TypedStorage)):
-            if isinstance(x, TypedStorage) and x.dtype is not options["dtype"]:
-                raise RuntimeError(f"Expected a Storage of type {options['dtype']} or an UntypedStorage, but got type {x.dtype} for argument 1 'storage'")
-            return REGISTRY_FN("empty")((0,), **options).set_(x)
-        if not isinstance(x, Size):
-            if isinstance(x, str):
-                raise TypeError("new(): invalid data type 'str'")
-            if isinstance(x, dict) or not hasattr(x, "__len__"):
-                name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-                raise TypeError(f"new(): data must be a sequence (got {name})")
-            return FUNCTIONS["tensor"](x, **options)
-        args = x
-    return REGISTRY_FN("empty")(tuple(args) or (0,), **options)
-
-
 def empty(shape, dtype, device=CPU):
     """Uninitialised contiguous memory."""
-    if device is CPU:
-        if dtype.np is None:
-            t = wrap(None, tuple(shape), dtype)
-            t._storage = UntypedStorage(numel(shape) * dtype.itemsize)
-            return t
-        return from_array(np.empty(shape, dtype.np), dtype)
-    if device is META:
-        return wrap(None, tuple(shape), dtype, META)
-    return backend(device.type).empty(shape, dtype, device)
+    return backend(device).empty(tuple(shape), dtype, device)

@@ -13,10 +13,9 @@ from mindtorch_proxy import install
 install()
 import torch  # noqa: E402, F401
 
-from mindtorch_proxy.backends.ascend import bindings  # noqa: E402
+from mindtorch_proxy.backends.ascend import table as ascend  # noqa: E402
 from mindtorch_proxy.backends.cpu import table  # noqa: E402
-from mindtorch_proxy.runtime import pyboost  # noqa: E402
-from mindtorch_proxy.runtime.op import _TENSOR_ONLY, REGISTRY  # noqa: E402
+from mindtorch_proxy.runtime import pyboost, registry  # noqa: E402
 
 PATH = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
 HEAD = """# Kernels
@@ -38,8 +37,7 @@ says otherwise. Views, factories and functions over other operators need no kern
 
 def operators():
     """Every operator that has a kernel of its own."""
-    found = {o for space in (*REGISTRY.values(), _TENSOR_ONLY) for group in space.values() for o in group}
-    return sorted((o for o in found if o.fn is None and o.geometry is None and not o.options.get("memory")), key=lambda o: o.full)
+    return sorted((o for o in registry.operators() if o.fn is None and o.geometry is None and not o.options.memory), key=lambda o: o.full)
 
 
 def letters(dtypes):
@@ -62,14 +60,14 @@ def cpu(op, kernels):
 
 def rows():
     """(lines of the table, how many operators each kind serves first)."""
-    ascend = {name: (kind, note) for name, _, kind, note in bindings.table()}
+    npu = {name: (kind, note) for name, _, kind, note in ascend.rows()}
     lines, first = [], Counter()
     for op in operators():
         kernels = table.kernels(op)
         bar = table._without.get(op.full) if op.prim else None
         refused = f"**not {op.prim}** ({letters(bar[1])}): {bar[0]}<br>" if bar and bar[0] not in [k.why for k in kernels] else ""
         first[next((k.kind for k in kernels if not k.above), "none")] += 1
-        kind, note = ascend[op.full]
+        kind, note = npu[op.full]
         other = "" if kind == "pyboost" and not note else f"**{kind}** {note}".strip()
         lines.append(f"| `{op.full}` | {op.prim or ''} | {refused}{cpu(op, kernels)} | {other} |")
     return lines, first

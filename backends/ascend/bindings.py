@@ -1,16 +1,18 @@
 """The static proof: which primitives the installed wheel serves on Ascend, and with how many arguments. Nothing is ever tried."""
 
 import functools
+import importlib.util
+import inspect
 import mmap
 import os
 from contextlib import suppress
+
+from ...runtime import pyboost
 
 
 @functools.cache
 def _library():
     """The wheel's Ascend operator library, mapped; None where the wheel has none."""
-    import importlib.util
-
     spec = importlib.util.find_spec("mindspore")
     path = os.path.join(os.path.dirname(spec.origin), "lib", "plugin", "libmindspore_ops_ascend.so")
     if not os.path.exists(path):
@@ -35,10 +37,6 @@ def exists(primitive):
 
 def arity(primitive):
     """(least, most) positional arguments of the primitive's call, or None where it takes attributes in its constructor."""
-    import inspect
-
-    from ...runtime import pyboost
-
     cls = pyboost.primitive_class(primitive)
     if cls is None:
         return None
@@ -58,7 +56,7 @@ def used(op):
     def recorder(*args):
         seen.append(len(args))
 
-    args = [_Any() for _ in op.schema.args] if op.promote is None else [_Any() for _ in (*op.operands, *op.attrs)]
+    args = [_Any() for _ in op.schema.args] if op.promote is None else [_Any() for _ in (*op.operands, *op.attributes)]
     with suppress(Exception):  # a mapping that looks into its arguments before the call cannot be counted with stand-ins
         op.prim_call(recorder, *args) if op.prim_call else recorder(*args)
     return seen[0] if seen else None
@@ -71,29 +69,3 @@ class _Any:
 
     def __iter__(self):
         return iter(())
-
-
-def table():
-    """Rows (operator, primitive, kind, note) of every operator that has a kernel of its own."""
-    from ...runtime import backend, ops  # noqa: F401
-    from ...runtime.op import _TENSOR_ONLY, REGISTRY
-    from . import table as ascend
-
-    backend.get("cpu")  # its kernels declare operators too
-    rows, seen = [], set()
-    for ns in [*REGISTRY.values(), _TENSOR_ONLY]:
-        for group in list(ns.values()):
-            for o in group:
-                if o in seen or o.fn is not None or o.geometry is not None or o.options.get("memory"):
-                    continue
-                seen.add(o)
-                kind, _, why = ascend.binding(o)
-                note = why
-                if kind == "pyboost":
-                    have, n = arity(o.prim), used(o)
-                    if have is None and o.prim_call is None:
-                        note = "called without its constructor's arguments"
-                    elif have and n is not None and not have[0] <= n <= have[1]:
-                        note = f"called with {n} arguments, takes {have[0]} to {have[1]}"
-                rows.append((o.full, o.prim or "-", kind or "unsupported", note))
-    return sorted(rows)

@@ -1,6 +1,9 @@
 """What differs on Ascend: refused dtypes, primitives without an Ascend kernel and what stands in, in-place primitives."""
 
 from ...runtime import dtypes as dt
+from ...runtime.registry import DECOMPOSITIONS, operators
+from ..plan import Kernel
+from .bindings import arity, exists, used
 
 # aclnn gets these unfiltered from MindSpore and fails late: refuse at the call
 REFUSED = {
@@ -30,27 +33,29 @@ DRAWN = frozenset(("_draw", *("_C." + n for n in "_bernoulli multinomial poisson
 
 
 def binding(op):
-    """(kind, primitive or function, reason) of an operator: pyboost, composite, host, or None where it is unsupported."""
-    from .bindings import exists
-
+    """The kernel of an operator; one that has neither primitive nor function tells by `why` what is lacking."""
     if op.full in DRAWN:
-        return "host", None, "draws PyTorch's numbers, which are moved"
+        return Kernel("host", None, why="draws PyTorch's numbers, which are moved")
     if op.prim and exists(op.prim):
-        return "pyboost", op.prim, ""
-    fn = composites().get(op.full)
-    if fn is not None:
-        return "composite", fn, f"{op.prim or 'no primitive'} has no Ascend kernel"
-    return None, None, f"{op.prim or 'no primitive'} has no Ascend kernel and nothing stands in"
+        return Kernel("pyboost", None, op.prim)
+    fn = DECOMPOSITIONS.get(op.full)
+    lacks = f"{op.prim or 'no primitive'} has no Ascend kernel"
+    return Kernel("composite", fn, why=lacks) if fn is not None else Kernel("unsupported", None, why=lacks + " and nothing stands in")
 
 
-_composites = None
-
-
-def composites():
-    """Functions over dispatched operators, shared with the CPU's table: they name no device."""
-    global _composites
-    if _composites is None:
-        from ..cpu import table as cpu
-
-        _composites = {name: k.fn for name, ks in cpu._entries.items() for k in ks if k.kind == "composite"}
-    return _composites
+def rows():
+    """Rows (operator, primitive, kind, note) of every operator that has a kernel of its own."""
+    found = []
+    for o in operators():
+        if o.fn is not None or o.geometry is not None or o.options.memory:
+            continue
+        kernel = binding(o)
+        note = kernel.why
+        if kernel.kind == "pyboost":
+            have, n = arity(o.prim), used(o)
+            if have is None and o.prim_call is None:
+                note = "called without its constructor's arguments"
+            elif have and n is not None and not have[0] <= n <= have[1]:
+                note = f"called with {n} arguments, takes {have[0]} to {have[1]}"
+        found.append((o.full, o.prim or "-", kernel.kind, note))
+    return sorted(found)

@@ -1,10 +1,9 @@
 """The table of what stands in for a primitive on CPU: kind, reason, dtypes, and the size from which it pays."""
 
 from collections import Counter
-from functools import partial
 
 from ...runtime import dtypes as dt
-from ...runtime import pyboost
+from ..plan import KINDS, SPREAD, Kernel  # noqa: F401  (SPREAD is for the entries)
 from .primitives import DTYPES
 
 CODES = {
@@ -43,41 +42,14 @@ WIDER = {
     dt.int32: (dt.int64,),
 }
 MOVES = Counter()
-# operators that compute nothing from tensors: the report counts them apart
-ROLES = {"_full": "fill", "_arange": "fill", "_linspace": "fill", "_draw": "draw"}
-# above=SPREAD: preferred for a large result over which some operand must be spread
-SPREAD = float("inf")
 _entries = {}
 _resolved = {}
 
 
-class Kernel:
-    """One way to compute an operator.
-
-    kind: pyboost, legacy, composite or numpy. fn: for pyboost and legacy a primitive's name, or a function (prim, *args) where `primitive`
-    names it. dtypes: codes it takes. why: the reason a later kind stands in. above: elements from which it is preferred, or 0.
-    tensors: fn takes the runtime's tensors, because it looks at strides, or at values on the host, before it calls the primitive.
-    """
-
-    __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors")
-
-    def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False):
-        self.kind, self.fn, self.primitive, self.why, self.above, self.broadcasts = kind, fn, primitive, why, above, broadcasts
-        self.init, self.attrs, self.tensors = init, attrs or {}, tensors
-        codes = dtypes if dtypes is not None else DTYPES.get(primitive, "") if kind in ("pyboost", "legacy") else ALL
-        self.dtypes = frozenset(CODES[c] for c in codes)
-
-    def takes(self, dtype):
-        return dtype in self.dtypes
-
-    def bind(self, op):
-        if self.kind in ("pyboost", "legacy") and self.primitive:
-            prim = pyboost.primitive(self.primitive, *self.init, legacy=self.kind == "legacy", **self.attrs)
-            mapping = self.fn or (op.prim_call if self.kind == "pyboost" and op.prim == self.primitive else None)
-            if mapping is None:
-                return prim
-            return partial(mapping, prim)
-        return self.fn
+def _kernel(kind, fn, primitive=None, dtypes=None, **rest):
+    """A row of the table; dtypes are codes, for a primitive what was measured."""
+    codes = dtypes if dtypes is not None else DTYPES.get(primitive, "") if kind in ("pyboost", "legacy") else ALL
+    return Kernel(kind, fn, primitive, frozenset(CODES[c] for c in codes), **rest)
 
 
 def _add(names, kernel):
@@ -87,19 +59,19 @@ def _add(names, kernel):
 
 def pyboost_(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, tensors=False):
     """Another PyBoost primitive, or other arguments, than the operator declares."""
-    _add(names, Kernel("pyboost", fn, primitive, dtypes, why, above, broadcasts, tensors=tensors))
+    _add(names, _kernel("pyboost", fn, primitive, dtypes, why=why, above=above, broadcasts=broadcasts, tensors=tensors))
 
 
 def legacy(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, init=(), **attrs):
     """A legacy primitive; fn(prim, *args) maps the operator's arguments, attrs go to the primitive's constructor."""
-    _add(names, Kernel("legacy", fn, primitive, dtypes, why, above, broadcasts, init, attrs))
+    _add(names, _kernel("legacy", fn, primitive, dtypes, why=why, above=above, broadcasts=broadcasts, init=init, attrs=attrs))
 
 
 def composite(names, why, dtypes=ALL, above=0):
     """@composite("log2", why="..."): a function over dispatched operators (Tensors in, Tensor out)."""
 
     def deco(fn):
-        _add(names, Kernel("composite", fn, None, dtypes, why, above))
+        _add(names, _kernel("composite", fn, None, dtypes, why=why, above=above))
         return fn
 
     return deco
@@ -108,11 +80,11 @@ def composite(names, why, dtypes=ALL, above=0):
 def numpy(names, why, fn=None, dtypes=ALL, above=0):
     """numpy("erfinv", why="...", fn=f) or as a decorator: arrays in, array out."""
     if fn is not None:
-        _add(names, Kernel("numpy", fn, None, dtypes, why, above))
+        _add(names, _kernel("numpy", fn, None, dtypes, why=why, above=above))
         return fn
 
     def deco(f):
-        _add(names, Kernel("numpy", f, None, dtypes, why, above))
+        _add(names, _kernel("numpy", f, None, dtypes, why=why, above=above))
         return f
 
     return deco
@@ -135,15 +107,23 @@ def kernels(op):
         bar = _without.get(op.full)
         codes = DTYPES.get(op.prim)
         if op.prim and codes and not (bar and bar[1] is None):
-            k = Kernel("pyboost", None, op.prim, codes)
-            if bar:
-                k.dtypes = k.dtypes - bar[1]
-            ks.append(k)
+            ks.append(_kernel("pyboost", None, op.prim, "".join(c for c in codes if not bar or CODES[c] not in bar[1])))
         ks += _entries.get(op.full, ())
-        rank = {"pyboost": 0, "legacy": 1, "composite": 2, "numpy": 3}
-        ks.sort(key=lambda k: rank[k.kind])
+        ks.sort(key=lambda k: KINDS.index(k.kind))
         _resolved[op] = ks
     return ks
+
+
+def choose(op, dtype, large=False):
+    """(kernel, dtype that it computes in): the first kernel that takes the dtype, or a wider one. large: those for large tensors go first."""
+    found = [k for k in kernels(op) if large or k.above == 0]
+    if large:
+        found.sort(key=lambda k: k.above == 0)
+    for wide in (dtype, *WIDER.get(dtype, ())):
+        for k in found:
+            if wide.np is not None and k.takes(wide):
+                return k, wide
+    raise NotImplementedError(f"\"{op.full}\" not implemented for '{dt.scalar_name(dtype)}' on device cpu: no kernel for dtype {dtype}")
 
 
 _switch = {}
@@ -166,7 +146,7 @@ def update(names, why, above, dtypes=FLOATS):
 
     def deco(fn):
         for n in names.split():
-            updates[n] = Kernel("numpy", fn, None, dtypes, why, above)
+            updates[n] = _kernel("numpy", fn, None, dtypes, why=why, above=above)
         return fn
 
     return deco

@@ -6,7 +6,7 @@ from types import ModuleType as _ModuleType
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype  # noqa: F401
 from mindtorch_proxy.runtime.generator import Generator, default_generator  # noqa: F401
-from mindtorch_proxy.runtime.overrides import (
+from mindtorch_proxy.runtime.call.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     _disabled_torch_function_impl,  # noqa: F401
@@ -14,6 +14,7 @@ from mindtorch_proxy.runtime.overrides import (
 )
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
+from mindtorch_proxy.runtime.registry import function
 from mindtorch_proxy.runtime.tensor import Tensor as TensorBase, TensorMeta as _TensorMeta  # noqa: F401
 
 _TensorBase = TensorBase
@@ -25,7 +26,7 @@ def _get_tracing_state():
 
 
 def _is_torch_function_enabled():
-    from mindtorch_proxy.runtime.overrides import LOCAL
+    from mindtorch_proxy.runtime.call.state import LOCAL
 
     return not LOCAL.subclass_off
 
@@ -69,7 +70,7 @@ def _get_privateuse1_backend_name():
 
 
 def _len_torch_function_stack():
-    from mindtorch_proxy.runtime.overrides import LOCAL
+    from mindtorch_proxy.runtime.call.state import LOCAL
 
     return len(LOCAL.modes)
 
@@ -93,10 +94,8 @@ class _Operators(_ModuleType):
     """torch._C._nn and its like: operators under the names that PyTorch's pickles have for them."""
 
     def __getattr__(self, name):
-        from mindtorch_proxy.runtime import ops, op  # noqa: F401
-
         prefix, *namespaces = _OPERATORS[self.__name__.rpartition(".")[2]]
-        found = [f for ns in namespaces if name.startswith(prefix) and (f := op.function(ns, name.removeprefix(prefix)))]
+        found = [f for ns in namespaces if name.startswith(prefix) and (f := function(ns, name.removeprefix(prefix)))]
         if not found:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         setattr(self, name, found[0])

@@ -4,8 +4,8 @@ import importlib as _importlib
 import math as _math
 import threading as _threading
 
-from mindtorch_proxy.runtime import dtypes as _dt, device as _device, op as _op, overrides as _overrides
-from mindtorch_proxy.runtime import autograd as _autograd, ops as _ops, operators as _operators, report as _report, storage as _storage
+from mindtorch_proxy.runtime import dtypes as _dt, device as _device, registry as _registry
+from mindtorch_proxy.runtime import ops as _ops, report as _report, storage as _storage
 from mindtorch_proxy.runtime.autograd import (
     enable_grad,
     inference_mode,
@@ -17,9 +17,9 @@ from mindtorch_proxy.runtime.autograd import (
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.device import get_default_device, set_default_device  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype, finfo, get_default_dtype, iinfo, promote_types, can_cast  # noqa: F401
-from mindtorch_proxy.runtime.ops.creation import FUNCTIONS as _creation
+from mindtorch_proxy.runtime.ops.creation import FUNCTIONS as _creation, legacy_new as _legacy_new
 from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage  # noqa: F401
-from mindtorch_proxy.runtime.tensor import Tensor, legacy_new as _legacy_new  # noqa: F401
+from mindtorch_proxy.runtime.tensor import Tensor  # noqa: F401
 
 from .version import __version__  # noqa: F401
 
@@ -49,7 +49,7 @@ _lock = _threading.RLock()
 
 def __getattr__(name):
     if name[:2] != "__":
-        f = _op.function("torch", name)
+        f = _registry.function("torch", name)
         if f is not None:
             globals()[name] = f
             return f
@@ -75,7 +75,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_op.function_names("torch"), *_LAZY, *_LEGACY_TENSORS})
+    return sorted({*globals(), *_registry.names("torch"), *_LAZY, *_LEGACY_TENSORS})
 
 
 # names that live in a module of the tree and are also torch.NAME

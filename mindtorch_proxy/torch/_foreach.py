@@ -1,6 +1,6 @@
 """torch._foreach_*: an operator over lists of tensors, one call for each tensor."""
 
-from mindtorch_proxy.runtime.op import REGISTRY_FN, method
+from mindtorch_proxy.runtime.registry import LINALG, T, method
 from mindtorch_proxy.runtime.tensor import Tensor
 
 _UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin sinh sqrt tan
@@ -35,7 +35,7 @@ def _each(fn, lists, kwargs):
 
 def _pointwise(name, inplace):
     """addcmul and addcdiv: the scale is one number, a list of them, or a tensor of them."""
-    f = method(name + "_") if inplace else REGISTRY_FN(name)
+    f = method(name + "_") if inplace else getattr(T, name)
 
     def run(input, tensor1, tensor2, value=1, scalars=None):
         values = scalars if scalars is not None else value
@@ -52,7 +52,7 @@ def _make(name):
     elif base == "norm":
 
         def run(input, ord=2, dtype=None):
-            return tuple(REGISTRY_FN("vector_norm", "linalg")(t, ord, dtype=dtype) for t in input)
+            return tuple(LINALG.vector_norm(t, ord, dtype=dtype) for t in input)
     elif base == "max":
 
         def run(input):
@@ -69,7 +69,7 @@ def _make(name):
             rest = [kwargs.pop(k) for k in ("other", "scalar", "scalars", "exponent", "src") if k in kwargs]
             kwargs.pop("non_blocking", None)
             if base == "pow" and not isinstance(input, (list, tuple)):
-                return tuple(REGISTRY_FN("pow")(input, e) for e in others[0])
+                return tuple(T.pow(input, e) for e in others[0])
             return _each(f, (input, *others[:1], *rest), kwargs)
     else:
         return None

@@ -1,7 +1,7 @@
 """Modules of operators (torch.fft, torch.linalg, torch.special, torch.signal.windows): functions made when first asked for."""
 
 from mindtorch_proxy.runtime import ops  # noqa: F401  (fills the registry)
-from mindtorch_proxy.runtime.op import function, function_names
+from mindtorch_proxy.runtime.registry import function, names
 
 
 def serve(module, ns):
@@ -15,6 +15,6 @@ def serve(module, ns):
         return f
 
     def __dir__():
-        return sorted({*(n for n in module if n != "serve"), *function_names(ns)})
+        return sorted({*(n for n in module if n != "serve"), *names(ns)})
 
     module.update(__getattr__=__getattr__, __dir__=__dir__)

@@ -5,7 +5,7 @@ import os
 import sys
 import types
 
-from mindtorch_proxy.runtime.op import REGISTRY
+from mindtorch_proxy.runtime.registry import OPERATORS, function, method
 
 
 class OpOverload:
@@ -75,12 +75,11 @@ class _Namespace(types.ModuleType):
     def __getattr__(self, name):
         if self._ns == "aten" and name[:2] != "__":
             import torch
-            from mindtorch_proxy.runtime.op import function, method
 
             for ns in ("torch", "nn.functional", "linalg", "fft", "special"):
                 real = name[len(ns) + 1 :] if name.startswith(ns + "_") and ns != "torch" else name
-                if real in REGISTRY.get(ns, {}):
-                    packet = OpOverloadPacket(name, REGISTRY[ns][real], function(ns, real) or method(real))
+                if real in OPERATORS.get(ns, {}):
+                    packet = OpOverloadPacket(name, OPERATORS[ns][real], function(ns, real) or method(real))
                     setattr(self, name, packet)
                     return packet
             own = _ALIASES.get(name, name)

@@ -3,8 +3,10 @@
 import importlib
 import math
 
-from mindtorch_proxy.runtime import autocast as _ac, dtypes as _dt
-from mindtorch_proxy.runtime.op import REGISTRY_FN, broadcast_shapes as _broadcast, result_dtype
+from mindtorch_proxy.runtime import dtypes as _dt
+from mindtorch_proxy.runtime.call import autocast as _ac
+from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
+from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage
 from mindtorch_proxy.runtime.tensor import Tensor
 from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device

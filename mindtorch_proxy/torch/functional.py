@@ -1,6 +1,6 @@
 """torch.functional: composite operators under their second name."""
 
-from mindtorch_proxy.runtime.op import function as _function
+from mindtorch_proxy.runtime.registry import function as _function
 
 __all__ = [
     "atleast_1d",

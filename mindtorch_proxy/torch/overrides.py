@@ -3,9 +3,10 @@
 import functools
 import types
 
-from mindtorch_proxy.runtime import op as _op
-from mindtorch_proxy.runtime.overrides import TorchFunctionMode, _disabled_torch_function_impl, handle_torch_function as _handle  # noqa: F401
-from mindtorch_proxy.runtime.overrides import LOCAL, has_torch_function as _has, pop_mode, push_mode
+from mindtorch_proxy.runtime import registry as _registry
+from mindtorch_proxy.runtime.call.overrides import TorchFunctionMode, _disabled_torch_function_impl, handle_torch_function as _handle  # noqa: F401
+from mindtorch_proxy.runtime.call.overrides import has_torch_function as _has, pop_mode, push_mode
+from mindtorch_proxy.runtime.call.state import LOCAL
 from mindtorch_proxy.runtime.tensor import Tensor
 
 __all__ = [
@@ -101,9 +102,9 @@ def get_overridable_functions():
     import torch
 
     return {
-        torch: [getattr(torch, n) for n in sorted(_op.function_names("torch"))],
-        torch.nn.functional: [getattr(torch.nn.functional, n) for n in sorted(_op.function_names("nn.functional"))],
-        Tensor: [getattr(Tensor, n) for n in sorted(_op.method_names())],
+        torch: [getattr(torch, n) for n in sorted(_registry.names("torch"))],
+        torch.nn.functional: [getattr(torch.nn.functional, n) for n in sorted(_registry.names("nn.functional"))],
+        Tensor: [getattr(Tensor, n) for n in sorted(_registry.names("Tensor"))],
     }
 
 

@@ -1,6 +1,7 @@
 """torch.return_types: the named tuples that operators return."""
 
-from mindtorch_proxy.runtime.op import REGISTRY, return_type
+from mindtorch_proxy.runtime.call.return_types import return_type
+from mindtorch_proxy.runtime.registry import operators
 
 
 def __getattr__(name):
@@ -12,4 +13,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({o.name for ns in REGISTRY.values() for ops in ns.values() for o in ops if o.schema.result_names})
+    return sorted({o.name for o in operators() if o.schema.result_names})

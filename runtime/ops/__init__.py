@@ -2,6 +2,8 @@
 
 import importlib
 
+from ..call import operators, public  # noqa: F401  (functions and the methods of Python's operators)
+
 # listed, not discovered: the order is the order of overloads
 FAMILIES = (
     "creation",

@@ -4,8 +4,12 @@ import math
 import warnings
 
 from ..autograd import MODE
-from ..op import DEFAULT, composite, op, result_strides
-from ..op import inplace as run_inplace
+from ..call.autocast import FLOAT32_ON_ACCELERATORS, LOWER
+from ..call.geometry import result_strides
+from ..call.inplace import inplace as run_inplace
+from ..call.out import FOUND_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE
+from ..call.promotion import DEFAULT
+from ..declare import composite, op
 from .common import F, T, check_number, dt, only, wrap_dim
 from .pointwise import cpu, zero
 
@@ -49,7 +53,7 @@ _relu_backward = _hidden(
     "ReluGrad",
     derivative={"grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero},
 )
-_relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out))
+_relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out), inplace_function=True)
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
 _hardtanh = op(
     "_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
@@ -88,7 +92,7 @@ def relu6(input, inplace):
 _leaky_relu = op(
     "_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
     "LeakyReLUExt",
-    plain_attrs=True,
+    constant_attributes=True,
     promote=_reals("leaky_relu"),
     derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope),
 )
@@ -99,6 +103,7 @@ _threshold = op(
     method=False,
     promote=lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common),
     derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g),
+    inplace_function=True,
 )
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
 op(
@@ -109,6 +114,7 @@ op(
     alias=("nn.functional.hardshrink",),
     inplace=False,
     derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0),
+    out=FOUND_DTYPE,
 )
 
 
@@ -125,10 +131,12 @@ op(
     call=lambda p, x, lambd: p.of(lambd)(x),
     inplace=False,
     derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0),
+    out=FOUND_DTYPE,
+    python=False,
 )
 
 
-@composite("prelu(Tensor self, Tensor weight) -> Tensor", out=False)
+@composite("prelu(Tensor self, Tensor weight) -> Tensor", out=False, autocast=LOWER)
 def prelu(self, weight):
     if self.dtype is not weight.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {self.dtype.name} and {weight.dtype.name}")
@@ -167,6 +175,7 @@ _selu = op(
     promote=_reals("elu"),
     method=False,
     derivative=lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA),
+    inplace_function=True,
 )
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 _celu = op(
@@ -175,6 +184,7 @@ _celu = op(
     method=False,
     promote=lambda common, self, alpha: _celu_promote(common, alpha),
     derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha)),
+    inplace_function=True,
 )
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
@@ -216,6 +226,8 @@ op(
     promote=_gelu_promote,
     inplace=False,
     derivative=lambda g, self, approximate: _gelu_backward.call(g, self, approximate),
+    out=FOUND_DTYPE,
+    python=False,
 )
 
 
@@ -253,6 +265,9 @@ op(
     promote=_reals("softplus"),
     inplace=False,
     derivative=lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta)),
+    out=FOUND_DTYPE,
+    python=False,
+    autocast=FLOAT32_ON_ACCELERATORS,
 )
 op(
     "nn.functional.logsigmoid(Tensor self) -> Tensor",
@@ -261,6 +276,8 @@ op(
     inplace=False,
     contiguous=True,
     derivative=lambda g, self: g * T.sigmoid(-self),
+    out=SAME_SCALAR_TYPE,
+    python=False,
 )
 _hardswish_backward = _hidden(
     "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
@@ -337,6 +354,7 @@ def glu(input, dim):
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
     method=False,
     inplace=True,
+    inplace_function=True,
 )
 def rrelu(self, lower, upper, training, generator):
     if lower > upper:
@@ -422,6 +440,7 @@ _softmax = op(
     method=False,
     call=lambda p, x, dim: p.of(dim)(x),
     derivative=lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype),
+    out=SAME_DTYPE,
 )
 _log_softmax = op(
     "_log_softmax(Tensor self, int dim) -> Tensor",
@@ -431,6 +450,7 @@ _log_softmax = op(
     method=False,
     call=lambda p, x, dim: p.of(dim)(x),
     derivative=lambda g, out, dim, self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype),
+    out=SAME_DTYPE,
 )
 
 
@@ -446,15 +466,19 @@ def _softmaxes(name, o):
     def functional(input, dim, _stacklevel, dtype):
         return typed(input, _implicit_dim(name, len(input._shape)) if dim is None else dim, dtype)
 
-    composite(f"{name}(Tensor self, int dim, ScalarType? dtype=None) -> Tensor")(typed)
+    composite(f"{name}(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32_ON_ACCELERATORS)(typed)
     composite(f"special.{name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", out=False)(typed)
-    composite(f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False)(functional)
+    composite(
+        f"nn.functional.{name}(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS
+    )(functional)
 
 
 _softmaxes("softmax", _softmax)
 _softmaxes("log_softmax", _log_softmax)
 
 
-@composite("nn.functional.softmin(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False)
+@composite(
+    "nn.functional.softmin(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS
+)
 def softmin(input, dim, _stacklevel, dtype):
     return F.softmax(-input, _implicit_dim("softmin", len(input._shape)) if dim is None else dim, dtype=dtype)

@@ -4,25 +4,8 @@ import math
 import operator
 
 from .. import dtypes as dt
-from ..op import REGISTRY_FN, method
+from ..registry import LINALG, SPECIAL, F, M, T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
-
-
-class _Torch:
-    """`T.add(x, y)` is torch.add: operators by name, looked up when first used."""
-
-    def __init__(self, ns):
-        self._ns = ns
-
-    def __getattr__(self, name):
-        f = method(name) if self._ns == "Tensor" else REGISTRY_FN(name, self._ns)
-        if f is None:
-            raise AttributeError(f"no operator {self._ns}.{name}")
-        setattr(self, name, f)
-        return f
-
-
-T, F, M, LINALG, SPECIAL = _Torch("torch"), _Torch("nn.functional"), _Torch("Tensor"), _Torch("linalg"), _Torch("special")
 
 
 def wrap_dim(dim, n):

@@ -2,7 +2,8 @@
 
 import warnings
 
-from ..op import composite, op
+from ..call.autocast import LOWER
+from ..declare import composite, op
 from .common import F, T, conj, dt, only
 from .memory import keep_format
 
@@ -198,7 +199,11 @@ def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_pad
 def _public(dims):
     name, transposed = f"conv{dims}d", f"conv_transpose{dims}d"
 
-    @composite(f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> Tensor", out=False)
+    @composite(
+        f"{name}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> Tensor",
+        out=False,
+        autocast=LOWER,
+    )
     def conv(*args):
         return _conv(name, dims, *args)
 
@@ -206,6 +211,7 @@ def _public(dims):
         f"{transposed}(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any output_padding=0, int "
         f"groups=1, Any dilation=1) -> Tensor",
         out=False,
+        autocast=LOWER,
     )
     def conv_transpose(*args):
         return _conv_transpose(transposed, dims, *args)
@@ -215,7 +221,7 @@ for _dims in (1, 2, 3):
     _public(_dims)
 
 
-@composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False, out=False)
+@composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False, out=False, autocast=LOWER)
 def conv_tbc(self, weight, bias, pad):
     """A convolution over (time, batch, channels) with a weight of (kernel, in, out)."""
     return T.conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)

@@ -1,16 +1,21 @@
 """Tensors from nothing, from numbers, from arrays."""
 
 import math
+from numbers import Integral
 
 import numpy as np
 
-from ..device import CPU, META, channels_last, channels_last_3d, contiguous_format, get_default_device, preserve_format, strided, usable
-from ..op import composite, op
-from ..storage import UntypedStorage
-from ..tensor import alias, from_array, legacy_new, meta_tensor
+from ..backend import backend
+from ..call.geometry import preserved_strides
+from ..call.out import Out
+from ..declare import composite, op
+from ..device import CPU, META, Size, channels_last, channels_last_3d, contiguous_format, get_default_device, preserve_format, strided, usable
+from ..device import device as Device
+from ..storage import TypedStorage, UntypedStorage
+from ..tensor import alias, from_array, meta_tensor, tensor_method
 from ..tensor import empty as _empty
 from .common import T, Tensor, check_number, dt, numel
-from .memory import _strided_empty, format_strides, preserved_strides
+from .memory import _strided_empty, format_strides
 
 OPTS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, bool? pin_memory=False"
 LIKE = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, MemoryFormat? memory_format=None, bool? pin_memory=False"
@@ -47,16 +52,16 @@ def empty(size, dtype, layout, device, requires_grad, pin_memory, memory_format)
     return _flag(_strided_empty(_size(size), format_strides(size, memory_format), d, dev), requires_grad)
 
 
-@composite(f"empty_strided(int[] size, int[] stride, *, {OPTS}) -> Tensor")
+@composite(f"empty_strided(int[] size, int[] stride, *, {OPTS}) -> Tensor", out=False)
 def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory):
     d, dev = _options(dtype, layout, device)
     n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(_size(size), stride))
     return _flag(_empty((n,), d, dev).as_strided(size, stride) if dev is not META else meta_tensor(size, d, stride), requires_grad)
 
 
-@composite(f"empty_permuted(int[] size, int[] physical_layout, *, {OPTS}) -> Tensor")
+@composite(f"empty_permuted(int[] size, int[] physical_layout, *, {OPTS}) -> Tensor", out=False)
 def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, pin_memory):
-    from ..op import strides_in_order
+    from ..call.geometry import strides_in_order
 
     if len(size) != len(physical_layout):
         raise RuntimeError(
@@ -82,6 +87,7 @@ fill_op = op(
     call=lambda p, size, value, dtype, device: p(size, value, dtype),
     method=False,
     opmath=False,
+    role="fill",
 )
 
 
@@ -97,7 +103,7 @@ def _constant(name, value):
         d, dev = _options(dtype, layout, device)
         return _flag(fill_op.call(_size(size), value, d, dev), requires_grad)
 
-    @composite(f"{name}_like(Tensor self, *, {LIKE}) -> Tensor", method=False)
+    @composite(f"{name}_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False)
     def like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
         return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, value, d, dev)), requires_grad)
 
@@ -122,12 +128,12 @@ _constant("zeros", 0)
 _constant("ones", 1)
 
 
-@composite(f"empty_like(Tensor self, *, {LIKE}) -> Tensor", method=False)
+@composite(f"empty_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False)
 def empty_like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
     return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: _empty(s, d, dev)), requires_grad)
 
 
-@composite(f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor", method=False)
+@composite(f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor", method=False, out=False)
 def full_like(self, fill_value, dtype, layout, device, requires_grad, memory_format, pin_memory):
     return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, fill_value, d, dev)), requires_grad)
 
@@ -228,15 +234,13 @@ def _from_numbers(x, d):
 
 
 def _cast_array(a, dtype):
-    from ..backend import get
-
     t = from_array(np.array(a, order="C"), dt.FROM_NP[a.dtype.newbyteorder("=")]) if a.dtype.newbyteorder("=") in dt.FROM_NP else None
     if t is None:
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
             "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
         )
-    return t if t.dtype is dtype else get("cpu").cast(t, dtype)
+    return t if t.dtype is dtype else backend(t.device).cast(t, dtype)
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
@@ -422,11 +426,49 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layo
 Tensor.new_tensor = new_tensor
 
 
+def legacy_new(args, dtype=None, home=CPU, device=None):
+    """torch.Tensor(...), torch.FloatTensor(...), t.new(...): sizes, a sequence, a storage or a tensor. dtype None: any tensor, else the default."""
+    if device is not None and Device(device).type != home.type:
+        raise RuntimeError(f"legacy constructor expects device type: {home.type} but device type: {Device(device).type} was passed")
+    options = {"dtype": dtype or dt.get_default_dtype(), "device": home}
+    if len(args) == 1 and (isinstance(x := args[0], bool) or not isinstance(x, Integral)):
+        kind = type(x)
+        if isinstance(x, Tensor):
+            if device is not None:
+                raise RuntimeError(
+                    "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  "
+                    "Use torch.tensor(...) or torch.as_tensor(...) instead."
+                )
+            if dtype not in (None, x.dtype) or x.device.type != home.type:
+                raise TypeError(f"expected a tensor of {options['dtype']} on {home.type} (got {x.dtype} on {x.device.type})")
+            return x.view_as(x)
+        if isinstance(x, (UntypedStorage, TypedStorage)):
+            if isinstance(x, TypedStorage) and x.dtype is not options["dtype"]:
+                raise RuntimeError(f"Expected a Storage of type {options['dtype']} or an UntypedStorage, but got type {x.dtype} for argument 1 'storage'")
+            return T.empty((0,), **options).set_(x)
+        if not isinstance(x, Size):
+            if isinstance(x, str):
+                raise TypeError("new(): invalid data type 'str'")
+            if isinstance(x, dict) or not hasattr(x, "__len__"):
+                name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+                raise TypeError(f"new(): data must be a sequence (got {name})")
+            return tensor(x, **options)
+        args = x
+    return T.empty(tuple(args) or (0,), **options)
+
+
+@tensor_method
 def new(self, *args, device=None):
+    """A tensor of this one's dtype and device, by the legacy constructor."""
     return legacy_new(args, self.dtype, self.device, device)
 
 
-Tensor.new = new
+@tensor_method
+def __new__(cls, *args, device=None):
+    t = legacy_new(args, device=device)
+    return t if cls is Tensor else t.as_subclass(cls)
+
+
 FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges
@@ -436,6 +478,7 @@ arange_op = op(
     meta=lambda start, end, step, dtype, device: ((arange_size(start, end, step, dtype),), dtype),
     opmath=False,
     call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype),
+    role="fill",
 )
 
 
@@ -487,6 +530,7 @@ linspace_op = op(
     meta=lambda start, end, steps, dtype, device: ((steps,), dtype),
     opmath=False,
     call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype),
+    role="fill",
 )
 
 
@@ -531,7 +575,9 @@ def eye(n, m, dtype, layout, device, requires_grad, pin_memory):
     return _flag(out, requires_grad)
 
 
-@composite("complex(Tensor real, Tensor imag) -> Tensor", method=False)
+@composite(
+    "complex(Tensor real, Tensor imag) -> Tensor", method=False, out=Out("Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'")
+)
 def complex_(real, imag):
     if not {real.dtype, imag.dtype} <= {dt.float16, dt.float32, dt.float64}:
         raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and {dt.scalar_name(imag.dtype)}")
@@ -547,6 +593,7 @@ op(
     derivative={"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)},
     method=False,
     inplace=False,
+    out=Out("Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'"),
 )
 
 

@@ -3,7 +3,10 @@
 import math
 import warnings
 
-from ..op import composite, op, strides_in_order
+from ..call.autocast import FLOAT32
+from ..call.geometry import strides_in_order
+from ..call.out import CONTIGUOUS, FOUND, Out
+from ..declare import composite, op
 from ..tensor import canonical
 from .common import SPECIAL, F, T, Tensor, conj, dt, wrap_dim
 from .creation import OPTS, _flag, _options
@@ -160,20 +163,29 @@ def _to_real(x, dims, sizes, last, norm, forward):
 
 
 # ------------------------------------------------------------------------------------------------ torch.fft
+def _order_of_input(dtype):
+    """What one-dimensional transforms ask of out=; the inverse ones keep the order of a real input, which they copy."""
+    return CONTIGUOUS if dtype is None else Out(dtype, contiguous=lambda args: args[0].dtype.is_complex)
+
+
 def _make(forward):
     inverse = "i" if not forward else ""
 
-    @composite(f"fft.{inverse}fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+    @composite(
+        f"fft.{inverse}fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
+        out=_order_of_input(FOUND if not forward else None),
+        autocast=FLOAT32,
+    )
     def fft(self, n, dim, norm):
         d, n = _one(self, n, dim)
         return _transform(self, [d], [n], norm, forward) if self.dtype.is_complex else half(_inexact(self), [d], [n], norm, False)
 
-    @composite(f"fft.{inverse}fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
+    @composite(f"fft.{inverse}fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
     def fftn(self, s, dim, norm):
         dims, sizes = _many(self, s, dim)
         return _transform(self, dims, sizes, norm, forward)
 
-    @composite(f"fft.{inverse}fft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
+    @composite(f"fft.{inverse}fft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
     def fft2(self, s, dim, norm):
         return fftn(self, s, dim, norm)
 
@@ -187,13 +199,15 @@ def _make(forward):
         x = conj(T._fft_r2c(x, dims[-1:], k, onesided))  # the last dimension first, as PyTorch: the order of the result follows
         return T._fft_c2c(x, dims[:-1], k, False) if dims[1:] else x
 
-    @composite(f"fft.{name}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+    @composite(
+        f"fft.{name}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor", out=_order_of_input(FOUND if not forward else None), autocast=FLOAT32
+    )
     def rfft(self, n, dim, norm):
         x = _real_input(self, name, "real")
         d, n = _one(x, n, dim)
         return half(x, [d], [n], norm)
 
-    @composite(f"fft.{name}n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
+    @composite(f"fft.{name}n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32 if forward else None)
     def rfftn(self, s, dim, norm):
         if self.dtype.is_complex and not forward:
             raise RuntimeError(f"Only supports floating-point dtypes, but found: {dt.scalar_name(self.dtype)}")
@@ -203,20 +217,22 @@ def _make(forward):
             raise RuntimeError(f"{name}n must transform at least one axis")
         return half(x, dims, sizes, norm)
 
-    @composite(f"fft.{name}2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
+    @composite(
+        f"fft.{name}2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32 if forward else None
+    )
     def rfft2(self, s, dim, norm):
         return rfftn(self, s, dim, norm)
 
     # half a spectrum to real points: irfft, and hfft
     back = "hfft" if forward else "irfft"
 
-    @composite(f"fft.{back}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor")
+    @composite(f"fft.{back}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
     def irfft(self, n, dim, norm):
         d, _ = _one(self, 1, dim)
         n = _points(2 * (self._shape[d] - 1) if n is None else n)
         return _to_real(self, [d], [n], n, norm, forward)
 
-    @composite(f"fft.{back}n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor")
+    @composite(f"fft.{back}n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=None if forward else FLOAT32)
     def irfftn(self, s, dim, norm):
         dims, sizes = _many(self, s, dim)
         if not dims:
@@ -224,7 +240,9 @@ def _make(forward):
         last = _points(2 * (self._shape[dims[-1]] - 1) if s is None or s[-1] == -1 else s[-1])
         return _to_real(self, dims, sizes, last, norm, forward)
 
-    @composite(f"fft.{back}2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor")
+    @composite(
+        f"fft.{back}2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=None if forward else FLOAT32
+    )
     def irfft2(self, s, dim, norm):
         return irfftn(self, s, dim, norm)
 
@@ -233,13 +251,13 @@ _make(True)
 _make(False)
 
 
-@composite(f"fft.fftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor")
+@composite(f"fft.fftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor", out=CONTIGUOUS)
 def fftfreq(n, d, dtype, layout, device, requires_grad, pin_memory):
     k = T.arange(n, dtype=_options(dtype, layout, device)[0], device=device)
     return _flag(T.where(k >= (n + 1) // 2, k - n, k) * (1 / (n * d) if n else 1.0), requires_grad)
 
 
-@composite(f"fft.rfftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor")
+@composite(f"fft.rfftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor", out=CONTIGUOUS)
 def rfftfreq(n, d, dtype, layout, device, requires_grad, pin_memory):
     return _flag(T.arange(n // 2 + 1, dtype=_options(dtype, layout, device)[0], device=device) * (1 / (n * d) if n else 1.0), requires_grad)
 
@@ -290,6 +308,8 @@ def _window(window, win_length, n_fft, like):
     "pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> "
     "Tensor",
     out=False,
+    python=True,
+    autocast=FLOAT32,
 )
 def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window):
     """The Fourier transforms of overlapping windows of a signal."""

@@ -5,12 +5,17 @@ import operator
 import numpy as np
 
 from ..autograd import MODE
-from ..op import broadcast_shapes, composite, op, python_number, result_strides, view, with_out
-from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
+from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
+from ..call.bind import python_number
+from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
+from ..call.out import EXPECTED, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, SELF_AND_RESULT, Out, with_out
+from ..call.overrides import handle_torch_function, overloaded
+from ..call.state import LOCAL, STATE, direct
+from ..declare import composite, op, view
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
 from .common import T, Tensor, check_number, contiguous_strides, dt, numel, wrap_dim
-from .memory import copy_, fill_, preserved_strides
+from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
@@ -245,7 +250,7 @@ def _trivial(basic):
 
 def getitem(self, index):
     c = index.__class__
-    if self.__class__ not in plain or STATE.active:
+    if self.__class__ not in direct or STATE.active:
         if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self,))):
             return handle_torch_function(Tensor.__getitem__, (self,), self, index)
     if c is int and self._shape:
@@ -262,7 +267,7 @@ def getitem(self, index):
 
 
 def setitem(self, index, value):
-    if self.__class__ not in plain or STATE.active:
+    if self.__class__ not in direct or STATE.active:
         if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self, value))):
             return handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)
     if not isinstance(value, Tensor):
@@ -352,6 +357,8 @@ op(
     opmath=False,
     out=False,
     derivative={"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)},
+    inplace_function=True,
+    autocast=WIDEST_ON_ACCELERATORS,
 )
 
 
@@ -387,6 +394,7 @@ op(
     meta=_select_meta,
     opmath=False,
     derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_add(dim, index, g),
+    out=Out(SELF_AND_RESULT, apart=True),
 )
 
 
@@ -422,10 +430,11 @@ op(
     opmath=False,
     call=lambda p, self, dim, index, sparse_grad: p(self, dim, index),
     derivative=_gather_grad,
+    out=Out(EXPECTED, apart=True),
 )
 
 
-@composite("take(Tensor self, Tensor index) -> Tensor")
+@composite("take(Tensor self, Tensor index) -> Tensor", out=Out(SCALAR_TYPE, apart=True))
 def take(self, index):
     if index.dtype is not dt.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
@@ -434,7 +443,7 @@ def take(self, index):
     return index_op.call(self.reshape((-1,)), [index])
 
 
-@composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
+@composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=SAME_DTYPE)
 def take_along_dim(self, indices, dim):
     if indices.dtype is not dt.int64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dt.scalar_name(indices.dtype)}")
@@ -455,7 +464,7 @@ def take_along_dim(self, indices, dim):
     return self.expand(sa).gather(d, indices.expand(sb))
 
 
-def _scatter_like(name, prim, derivative, reduce=False, src="Tensor src", extra=""):
+def _scatter_like(name, prim, derivative, reduce=False, src="Tensor src", extra="", **options):
     return op(
         f"{name}(Tensor self, int dim, Tensor index, {src}{extra}) -> Tensor",
         prim,
@@ -464,6 +473,7 @@ def _scatter_like(name, prim, derivative, reduce=False, src="Tensor src", extra=
         derivative=derivative,
         inplace=True,
         opmath=False,
+        **{"out": Out(EXPECTED, apart=True), **options},
     )
 
 
@@ -517,10 +527,16 @@ _scatter_like(
     "scatter.src", "Scatter", {"self": lambda g, dim, index: _hole(g, dim, index), "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)}
 )
 _scatter_like("scatter.value", "ScatterValue", {"self": lambda g, dim, index: _hole(g, dim, index)}, src="Scalar value")
-_scatter_like("scatter_add", "ScatterAddExt", {"self": lambda g: g, "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)})
+_scatter_like(
+    "scatter_add",
+    "ScatterAddExt",
+    {"self": lambda g: g, "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)},
+    out=SAME_DTYPE,
+    autocast=WIDEST_ON_ACCELERATORS,
+)
 
 
-@composite("scatter.reduce(Tensor self, int dim, Tensor index, Tensor|Scalar src, *, str reduce) -> Tensor", inplace=True)
+@composite("scatter.reduce(Tensor self, int dim, Tensor index, Tensor|Scalar src, *, str reduce) -> Tensor", inplace=True, out=Out(EXPECTED, apart=True))
 def scatter_with_reduce(self, dim, index, src, reduce):
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
@@ -577,6 +593,7 @@ op(
     inplace=True,
     call=lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha),
     derivative={"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha},
+    out=SAME_DTYPE,
 )
 op(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
@@ -586,6 +603,8 @@ op(
     inplace=True,
     opmath=False,
     derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape)},
+    out=Out(EXPECTED, apart=True),
+    autocast=WIDEST,
 )
 
 
@@ -612,9 +631,12 @@ op(
     inplace=True,
     opmath=False,
     derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()},
+    out=False,
 )
 
-_nonzero = op("_nonzero(Tensor self) -> Tensor", "NonZero", meta=lambda self: _nonzero_meta(self), function=False, method=False, opmath=False)
+_nonzero = op(
+    "_nonzero(Tensor self) -> Tensor", "NonZero", meta=lambda self: _nonzero_meta(self), function=False, method=False, opmath=False, out=SAME_SCALAR_TYPE
+)
 
 
 def _nonzero_meta(self):
@@ -633,10 +655,10 @@ def nonzero(self, as_tuple, out=None):
             raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
         return (self if self._shape else self.unsqueeze(0)).nonzero().unbind(1)
     r = _nonzero.call(self.detach() if self._requires_grad else self)
-    return r if out is None else with_out("torch.nonzero", r, out)
+    return r if out is None else with_out(_nonzero, r, out)
 
 
-@composite("argwhere(Tensor self) -> Tensor")
+@composite("argwhere(Tensor self) -> Tensor", out=False)
 def argwhere(self):
     return self.nonzero()
 

@@ -3,9 +3,13 @@
 import math
 
 from ..autograd import MODE
+from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
+from ..call.geometry import broadcast_shapes
+from ..call.out import CONTIGUOUS, SAME_DTYPE, SAME_SCALAR_TYPE, with_out
+from ..call.overrides import overridable
+from ..declare import composite, op
 from ..device import contiguous_format
-from ..op import broadcast_shapes, composite, op
-from ..overrides import overridable
+from ..registry import provide
 from ..tensor import canonical
 from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, numel, only, wrap_dim, wrap_dims
 from .matmul import mH, mT
@@ -153,10 +157,11 @@ vector_norm = op(
     prepare=_norm_prepare,
     derivative=_norm_grad,
     meta=lambda self, ord, dim, keepdim, dtype: (reduced(self._shape, dim, keepdim), self.dtype.to_real()),
+    out=SAME_DTYPE,
 )
 
 
-@composite("linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+@composite("linalg.matrix_norm(Tensor self, Any ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=SAME_SCALAR_TYPE)
 def matrix_norm(A, ord, dim, keepdim, dtype):
     fn, ord = "linalg.matrix_norm", _order(ord)
     check_matrix(A, fn)
@@ -194,7 +199,7 @@ def _order(ord):
     return ord.item() if isinstance(ord, Tensor) else float(ord) if isinstance(ord, str) and ord.lstrip("-") == "inf" else ord
 
 
-@composite("linalg.norm(Tensor self, Any ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+@composite("linalg.norm(Tensor self, Any ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=SAME_DTYPE)
 def linalg_norm(self, ord, dim, keepdim, dtype):
     ord = _order(ord)
     if dim is not None and len(dim) not in (1, 2):
@@ -206,7 +211,12 @@ def linalg_norm(self, ord, dim, keepdim, dtype):
     return LINALG.vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
-@composite("norm(Tensor self, Any p='fro', int[1]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor")
+@composite(
+    "norm(Tensor self, Any p='fro', int[1]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
+    out=SAME_DTYPE,
+    python=True,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 def norm(self, p, dim, keepdim, dtype):
     if isinstance(p, str):
         if p != "fro" or dim is not None and len(dim) > 2:
@@ -227,12 +237,12 @@ def nuclear_norm(self, dim, keepdim):
     return matrix_norm(self, "nuc", (0, 1) if dim is None else dim, keepdim, None)
 
 
-@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor")
+@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)
 def dist(self, other, p):
     return T.norm(self - other, p)
 
 
-@composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True)
+@composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=SAME_DTYPE, autocast=FLOAT32_ON_ACCELERATORS)
 def renorm(self, p, dim, maxnorm):
     n = len(self._shape)
     if n < 2:
@@ -281,13 +291,13 @@ def _inv(A, fn, check):
     return r, info
 
 
-@composite("linalg.inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)")
+@composite("linalg.inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", out=SAME_DTYPE, autocast=FLOAT32)
 def inv_ex(A, check_errors):
     return _inv(A, "linalg.inv_ex", check_errors)
 
 
-@composite("linalg.inv(Tensor A) -> Tensor")
-@composite("inverse(Tensor self) -> Tensor")
+@composite("linalg.inv(Tensor A) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)
+@composite("inverse(Tensor self) -> Tensor", autocast=FLOAT32)
 def inv(A):
     return _inv(A, "linalg.inv", True)[0]
 
@@ -316,7 +326,7 @@ det_op = op(
 )
 
 
-@composite("linalg.det(Tensor A) -> Tensor")
+@composite("linalg.det(Tensor A) -> Tensor", out=SAME_DTYPE)
 @composite("det(Tensor self) -> Tensor", out=False)
 def det(A):
     checked(A, "linalg.det")
@@ -341,14 +351,14 @@ slogdet_op = op(
 )
 
 
-@composite("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)")
-@composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)")
+@composite("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", out=SAME_DTYPE)
+@composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=SAME_DTYPE)
 def slogdet(A):
     checked(A, "linalg.slogdet", low=False)
     return slogdet_op.call(A)
 
 
-@composite("logdet(Tensor self) -> Tensor")
+@composite("logdet(Tensor self) -> Tensor", out=False)
 def logdet(self):
     checked(self, "logdet", low=False)
     sign, size = slogdet_op.call(self)
@@ -405,12 +415,12 @@ def _solve(A, B, left, fn, check):
     return X, info
 
 
-@composite("linalg.solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)")
+@composite("linalg.solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", out=SAME_DTYPE)
 def solve_ex(A, B, left, check_errors):
     return _solve(A, B, left, "torch.linalg.solve_ex", check_errors)
 
 
-@composite("linalg.solve(Tensor A, Tensor B, *, bool left=True) -> Tensor")
+@composite("linalg.solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)
 def solve(A, B, left):
     return _solve(A, B, left, "torch.linalg.solve", True)[0]
 
@@ -446,11 +456,14 @@ op(
     prepare=_triangular_prepare,
     meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype),
     derivative={("self", "B"): _triangular_grads},
+    out=SAME_SCALAR_TYPE,
 )
 
 
 @composite(
-    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"
+    "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+    out=SAME_DTYPE,
+    autocast=FLOAT32,
 )
 def triangular_solve(self, A, upper, transpose, unitriangular):
     for t, who in ((self, "b"), (A, "A")):
@@ -497,17 +510,17 @@ def _cholesky(A, upper, fn, check):
     return L, info
 
 
-@composite("linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)")
+@composite("linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", out=SAME_DTYPE, autocast=FLOAT32)
 def cholesky_ex(self, upper, check_errors):
     return _cholesky(self, upper, "linalg.cholesky_ex", check_errors)
 
 
-@composite("linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor")
+@composite("linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)
 def linalg_cholesky(self, upper):
     return _cholesky(self, upper, "linalg.cholesky", True)[0]
 
 
-@composite("cholesky(Tensor self, bool upper=False) -> Tensor")
+@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
 def cholesky(self, upper):
     return _cholesky(self, upper, "cholesky", True)[0]
 
@@ -541,10 +554,12 @@ op(
     prepare=_cholesky_solve_prepare,
     meta=lambda self, input2, upper: column(self._shape, self.dtype),
     derivative={("self", "input2"): _cholesky_solve_grads},
+    out=CONTIGUOUS,
+    autocast=FLOAT32,
 )
 
 
-@composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor")
+@composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", autocast=FLOAT32)
 def cholesky_inverse(self, upper):
     check_square(self, "cholesky_inverse")
     only("cholesky_inverse_out_cpu", self, dt.FLOAT, dt.COMPLEX, half=False)
@@ -603,12 +618,12 @@ def _lu(A, pivot, fn, check):
     return r
 
 
-@composite("linalg.lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)")
+@composite("linalg.lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", out=SAME_DTYPE)
 def lu_factor_ex(A, pivot, check_errors):
     return _lu(A, pivot, "torch.linalg.lu_factor_ex", check_errors)
 
 
-@composite("linalg.lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)")
+@composite("linalg.lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", out=SAME_DTYPE)
 def lu_factor(A, pivot):
     return _lu(A, pivot, "torch.linalg.lu_factor", True)[:2]
 
@@ -618,7 +633,7 @@ def lu_with_info(self, pivot, check_errors):
     return _lu(self, pivot, "torch.linalg.lu_factor_ex", check_errors)
 
 
-@composite("linalg.lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)")
+@composite("linalg.lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", out=SAME_DTYPE)
 def linalg_lu(A, pivot):
     check_matrix(A, "linalg.lu")
     return lu_unpack(*_lu(A, pivot, "linalg.lu", False)[:2], True, True)
@@ -630,9 +645,7 @@ def lu(self, pivot=True, get_infos=False, out=None):
     r = T._lu_with_info(self, pivot=pivot, check_errors=not get_infos)
     r = r if get_infos else tuple(r)[:2]
     if out is not None:
-        from ..op import with_out
-
-        return with_out("torch.lu", r, out)
+        return with_out("lu", r, out)
     return r
 
 
@@ -645,7 +658,7 @@ permutation = op(
 )
 
 
-@composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)")
+@composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", out=SAME_DTYPE)
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of a factorization."""
     if unpack_pivots and LU_pivots.dtype is not dt.int32:
@@ -663,7 +676,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     return P, L, LU_data.narrow(-2, 0, k).triu()
 
 
-@composite("linalg.lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor")
+@composite("linalg.lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", out=SAME_DTYPE)
 def linalg_lu_solve(LU, pivots, B, left, adjoint):
     fn = "linalg.lu_solve"
     check_inexact(LU, "torch." + fn)
@@ -689,7 +702,7 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
     return LINALG.solve_triangular(LU, y, upper=True)
 
 
-@composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor")
+@composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)
 def lu_solve(self, LU_data, LU_pivots):
     return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
@@ -701,7 +714,7 @@ ldl_op = op(
 )
 
 
-@composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)")
+@composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=SAME_DTYPE)
 def ldl_factor_ex(self, hermitian, check_errors):
     checked(self, "torch.linalg.ldl_factor_ex")
     r = ldl_op.call(self.detach(), hermitian)
@@ -717,7 +730,7 @@ def _ldl_message(v):
     )
 
 
-@composite("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)")
+@composite("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=SAME_DTYPE)
 def ldl_factor(self, hermitian):
     checked(self, "torch.linalg.ldl_factor_ex")
     r = ldl_op.call(self.detach(), hermitian)
@@ -748,6 +761,7 @@ op(
     derivative={
         "B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian else conj(LINALG.ldl_solve(LD, pivots, conj(g)))
     },
+    out=SAME_DTYPE,
 )
 
 
@@ -805,16 +819,24 @@ def _qr_meta(A, mode):
     return [((0,), A.dtype) if mode == "r" else column((*batch, m, k), A.dtype), column((*batch, k, n), A.dtype)]
 
 
-qr_op = op("linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", "LinalgQr", meta=_qr_meta, derivative=_qr_grad, empty_ok=True)
+qr_op = op(
+    "linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    "LinalgQr",
+    meta=_qr_meta,
+    derivative=_qr_grad,
+    empty_ok=True,
+    out=SAME_DTYPE,
+    autocast=FLOAT32,
+)
 
 
-@composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)")
+@composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=SAME_DTYPE, autocast=FLOAT32)
 def qr(self, some):
     return qr_op.call(self, "reduced" if some else "complete")
 
 
-@composite("linalg.householder_product(Tensor input, Tensor tau) -> Tensor")
-@composite("orgqr(Tensor self, Tensor input2) -> Tensor")
+@composite("linalg.householder_product(Tensor input, Tensor tau) -> Tensor", autocast=FLOAT32)
+@composite("orgqr(Tensor self, Tensor input2) -> Tensor", autocast=FLOAT32)
 def householder_product(input, tau):
     fn = "torch.linalg.householder_product"
     only("orgqr_cpu", input, dt.FLOAT, dt.COMPLEX, half=False)
@@ -847,7 +869,7 @@ def _reflect(A, tau, X, order, adjoint):
     return X
 
 
-@composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor")
+@composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=SAME_SCALAR_TYPE, autocast=FLOAT32)
 def ormqr(self, input2, input3, left, transpose):
     A, tau, other = self, input2, input3
     for t, who in ((A, "input"), (other, "other")):
@@ -874,7 +896,7 @@ def _geqrf_meta(self):
     return [column(self._shape, self.dtype), ((*self._shape[:-2], min(self._shape[-2:])), self.dtype)]
 
 
-op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", meta=_geqrf_meta)
+op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", meta=_geqrf_meta, autocast=FLOAT32)
 
 
 # ------------------------------------------------------------------------------------------------ eigenvalues and singular values
@@ -919,12 +941,12 @@ def _eigh(A, UPLO, fn, vectors):
     return eigh_op.call(A, UPLO.upper(), vectors or A._requires_grad and MODE.grad)
 
 
-@composite("linalg.eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)")
+@composite("linalg.eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=SAME_DTYPE, autocast=FLOAT32)
 def eigh(self, UPLO):
     return _eigh(self, UPLO, "linalg.eigh", True)
 
 
-@composite("linalg.eigvalsh(Tensor self, str UPLO='L') -> Tensor")
+@composite("linalg.eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)
 def eigvalsh(self, UPLO):
     return _eigh(self, UPLO, "linalg.eigh", False)[0]
 
@@ -951,10 +973,10 @@ def _eig_meta(self):
     return [(self._shape[:-1], c), column(self._shape, c)]
 
 
-eig_op = op("linalg.eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", meta=_eig_meta, derivative=_eig_grad)
+eig_op = op("linalg.eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", meta=_eig_meta, derivative=_eig_grad, autocast=FLOAT32)
 
 
-@composite("linalg.eigvals(Tensor self) -> Tensor")
+@composite("linalg.eigvals(Tensor self) -> Tensor", autocast=FLOAT32)
 def eigvals(self):
     return eig_op.call(self)[0]
 
@@ -1024,17 +1046,17 @@ def _svd(A, full, uv=True, driver=None):
     return svd_op.call(A, full, uv or A._requires_grad and MODE.grad)
 
 
-@composite("linalg.svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)")
+@composite("linalg.svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=SAME_DTYPE, autocast=FLOAT32)
 def linalg_svd(A, full_matrices, driver):
     return _svd(A, full_matrices, True, driver)
 
 
-@composite("linalg.svdvals(Tensor A, *, str? driver=None) -> Tensor")
+@composite("linalg.svdvals(Tensor A, *, str? driver=None) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)
 def svdvals(A, driver):
     return _svd(A, False, False, driver)[1]
 
 
-@composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)")
+@composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=SAME_DTYPE, autocast=FLOAT32)
 def svd(self, some, compute_uv):
     if len(self._shape) < 2:
         raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {len(self._shape)} dimensions instead")
@@ -1110,12 +1132,12 @@ def pinv(self, rcond, hermitian, atol, rtol):
     return pinv_op.call(self, *_tolerance(self, atol if rcond is None else 0.0, rtol), hermitian)
 
 
-@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
+@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor", out=False, autocast=FLOAT32)
 def pinverse(self, rcond):
     return pinv(self, rcond, False, None, None)
 
 
-@composite("linalg.matrix_rank(Tensor self, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")
+@composite("linalg.matrix_rank(Tensor self, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor", autocast=FLOAT32)
 def matrix_rank(self, tol, hermitian, atol, rtol):
     checked(self, "linalg.matrix_rank", square=False, low=False)
     a, r = _tolerance(self, atol if tol is None else tol, rtol if tol is None else 0.0)
@@ -1127,7 +1149,7 @@ def matrix_rank(self, tol, hermitian, atol, rtol):
     return (s > limit.unsqueeze(-1)).sum(-1)
 
 
-@composite("linalg.cond(Tensor self, Any p=None) -> Tensor")
+@composite("linalg.cond(Tensor self, Any p=None) -> Tensor", autocast=FLOAT32)
 def cond(self, p):
     p = _order(p)
     check_matrix(self, "linalg.cond")
@@ -1188,7 +1210,8 @@ lstsq_op = op(
 
 
 @composite(
-    "linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)"
+    "linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    autocast=FLOAT32,
 )
 def lstsq(self, b, rcond, driver):
     fn = "torch.linalg.lstsq"
@@ -1224,10 +1247,10 @@ def _exp_meta(self):
     return self._shape, self.dtype
 
 
-op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, alias=("linalg.matrix_exp",))
+op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, alias=("linalg.matrix_exp",), out=False)
 
 
-@composite("matrix_power(Tensor self, int n) -> Tensor", alias=("linalg.matrix_power",))
+@composite("matrix_power(Tensor self, int n) -> Tensor", alias=("linalg.matrix_power",), out=CONTIGUOUS)
 def matrix_power(self, n):
     check_square(self, "linalg.matrix_power")
     if n == 0:
@@ -1244,7 +1267,7 @@ def matrix_power(self, n):
         self = self @ self
 
 
-@composite("linalg.tensorinv(Tensor self, int ind=2) -> Tensor")
+@composite("linalg.tensorinv(Tensor self, int ind=2) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
 def tensorinv(self, ind):
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
@@ -1256,7 +1279,7 @@ def tensorinv(self, ind):
     return r.reshape((*b, *a))
 
 
-@composite("linalg.tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor")
+@composite("linalg.tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", autocast=FLOAT32)
 def tensorsolve(self, other, dims):
     if dims is not None:
         self = self.movedim(dims, range(len(self._shape) - len(dims), len(self._shape)))
@@ -1269,7 +1292,7 @@ def tensorsolve(self, other, dims):
     return LINALG.solve(self.reshape((n, n)), other.flatten()).reshape(rest)
 
 
-@composite("linalg.vander(Tensor x, *, int? N=None) -> Tensor")
+@composite("linalg.vander(Tensor x, *, int? N=None) -> Tensor", out=False)
 def linalg_vander(x, N):
     if x.dtype is dt.bool_ or x.dtype in dt.OPMATH:
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {_name(x)}")
@@ -1365,15 +1388,13 @@ def _removed(name, instead):
 
 
 def _hand_written():
-    from ..op import _made
-
     made = {"lu": lu}
     for name in ("eig", "symeig", "lstsq", "solve", "matrix_rank"):
         made[name] = _removed(name, "`torch.linalg.{}`".format(name if name != "symeig" else "eigh"))
     for name, f in made.items():
-        _made["torch", name] = f
+        provide("torch", name, f)
         if name != "matrix_rank":
-            _made["Tensor", name] = f
+            provide("Tensor", name, f)
 
 
 _hand_written()

@@ -4,7 +4,10 @@ import math
 import warnings
 
 from ..autograd import no_grad
-from ..op import broadcast_shapes, composite, op, result_dtype, result_strides
+from ..call.autocast import FLOAT32
+from ..call.geometry import broadcast_shapes, result_strides
+from ..call.promotion import result_dtype
+from ..declare import composite, op
 from .common import F, T, Tensor, dt, numel, only
 from .creation import tensor
 
@@ -202,21 +205,21 @@ def _weighted_form(loss, weight, input, reduction):
     return loss.sum() / weight.sum() if reduction == 1 else reduced(loss, reduction)
 
 
-@composite(f"nn.functional.mse_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor", out=False)
+@composite(f"nn.functional.mse_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor", out=False, autocast=FLOAT32)
 def mse_loss(input, target, size_average, reduce, reduction, weight):
     reduction = legacy_enum(size_average, reduce, reduction)
     x, t = _both("mse_loss", input, target)
     return OPS["mse_loss"].call(x, t, reduction) if weight is None else _weighted_form((x - t).square(), weight, input, reduction)
 
 
-@composite(f"nn.functional.l1_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor", out=False)
+@composite(f"nn.functional.l1_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor", out=False, autocast=FLOAT32)
 def l1_loss(input, target, size_average, reduce, reduction, weight):
     reduction = legacy_enum(size_average, reduce, reduction)
     x, t = _both("l1_loss", input, target)
     return reduced((x - t).abs(), reduction) if weight is None else _weighted_form((x - t).abs(), weight, input, reduction)
 
 
-@composite(f"nn.functional.smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, float beta=1.0) -> Tensor", out=False)
+@composite(f"nn.functional.smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, float beta=1.0) -> Tensor", out=False, autocast=FLOAT32)
 def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
     reduction = legacy_enum(size_average, reduce, reduction)
     if beta < 0:
@@ -225,7 +228,9 @@ def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
     return OPS["smooth_l1_loss"].call(x, t, reduction, beta) if beta else reduced((x - t).abs(), reduction)
 
 
-@composite("nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor", out=False)
+@composite(
+    "nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor", out=False, autocast=FLOAT32
+)
 def huber_loss(input, target, reduction, delta, weight):
     reduction = get_enum(reduction)
     if delta <= 0:
@@ -235,7 +240,7 @@ def huber_loss(input, target, reduction, delta, weight):
     return _in_dtype_of(input, call(x, t, reduction, delta)) if weight is None else _weighted_form(call(x, t, 0, delta), weight, input, reduction)
 
 
-@composite(f"nn.functional.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor", out=False)
+@composite(f"nn.functional.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor", out=False, autocast=FLOAT32)
 def soft_margin_loss(input, target, size_average, reduce, reduction):
     return _in_dtype_of(input, OPS["soft_margin_loss"].call(input, target, legacy_enum(size_average, reduce, reduction)))
 
@@ -244,6 +249,7 @@ def soft_margin_loss(input, target, size_average, reduce, reduction):
     "nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? "
     "reduce=None, str reduction='mean') -> Tensor",
     out=False,
+    autocast=FLOAT32,
 )
 def binary_cross_entropy(input, target, weight, size_average, reduce, reduction):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -270,6 +276,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     "nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
     "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor",
     out=False,
+    autocast=FLOAT32,
 )
 def f_binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction, pos_weight):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -351,6 +358,7 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
     "nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? "
     "reduce=None, str reduction='mean') -> Tensor",
     out=False,
+    autocast=FLOAT32,
 )
 def nll_loss(input, target, weight, size_average, ignore_index, reduce, reduction):
     return nll_loss_nd(input, target, weight, legacy_enum(size_average, reduce, reduction), ignore_index)
@@ -376,6 +384,7 @@ def _along(weight, x, dim):
     "nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
     "bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor",
     out=False,
+    autocast=FLOAT32,
 )
 def cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -439,7 +448,7 @@ def linear_cross_entropy(input, linear_weight, target, linear_bias, weight, redu
 
 
 # ------------------------------------------------------------------------------------------------ in torch.* and in nn.functional
-def _two_forms(name, tensors, between="", own=True):
+def _two_forms(name, tensors, between="", own=True, autocast=FLOAT32):
     """Declare fn(*tensors, *between, reduction) as torch.NAME with a number, and as nn.functional.NAME with the old arguments."""
 
     def deco(fn):
@@ -447,7 +456,7 @@ def _two_forms(name, tensors, between="", own=True):
             composite(f"{name}({tensors}{between}, int reduction=Mean) -> Tensor", method=False, out=False)(fn)
         n = tensors.count("Tensor") + between.count("=")
 
-        @composite(f"nn.functional.{name}({tensors.replace('Tensor self', 'Tensor input')}{between}, {_LEGACY}) -> Tensor", out=False)
+        @composite(f"nn.functional.{name}({tensors.replace('Tensor self', 'Tensor input')}{between}, {_LEGACY}) -> Tensor", out=False, autocast=autocast)
         def functional(*a):
             return fn(*a[:n], legacy_enum(*a[n:]))
 
@@ -484,7 +493,7 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
     return reduced(T.where(target == 1, 1 - cos, 0) + T.where(target == -1, (cos - margin).clamp_min(0), 0), reduction)
 
 
-@_two_forms("multilabel_soft_margin_loss", "Tensor input, Tensor target, Tensor? weight=None", own=False)
+@_two_forms("multilabel_soft_margin_loss", "Tensor input, Tensor target, Tensor? weight=None", own=False, autocast=None)
 def multilabel_soft_margin_loss(input, target, weight, reduction):
     loss = -_weighted(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input), weight)
     return reduced(loss.mean(-1), reduction)
@@ -561,6 +570,7 @@ def kl_div(self, target, reduction, log_target):
 @composite(
     "nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor",
     out=False,
+    autocast=FLOAT32,
 )
 def f_kl_div(input, target, size_average, reduce, reduction, log_target):
     if size_average is None and reduce is None and reduction in ("mean", "batchmean"):
@@ -594,6 +604,7 @@ def poisson_nll_loss(*args):
     "nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, "
     "float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor",
     out=False,
+    autocast=FLOAT32,
 )
 def f_poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce, reduction):
     return _poisson(input, target, log_input, full, eps, legacy_enum(size_average, reduce, reduction))
@@ -650,7 +661,11 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
     return _triplet(anchor, positive, negative, lambda a, b: T.pairwise_distance(a, b, p, eps), margin, swap, reduction)
 
 
-@composite(f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor", out=False)
+@composite(
+    f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor",
+    out=False,
+    autocast=FLOAT32,
+)
 def f_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction):
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -761,6 +776,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     "nn.functional.ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, str "
     "reduction='mean', bool zero_infinity=False) -> Tensor",
     out=False,
+    autocast=FLOAT32,
 )
 def f_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)

@@ -2,10 +2,15 @@
 
 import string
 
-from ..op import REGISTRY_FN, _made, broadcast_shapes, composite, op
-from ..overrides import LOCAL, handle_torch_function, has_torch_function, overridable
+from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, LOWER, LOWER_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
+from ..call.geometry import broadcast_shapes, preserved_strides
+from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
+from ..call.overrides import handle_torch_function, has_torch_function, overridable
+from ..call.state import LOCAL
+from ..declare import composite, op
+from ..registry import function, provide
 from .common import LINALG, T, Tensor, conj, dt, numel, wrap_dim
-from .memory import _to_copy, preserved_strides
+from .memory import _to_copy
 
 
 def _name(t):
@@ -98,11 +103,11 @@ def _bmm_meta(a, b):
 
 _PRODUCT = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.mm(mH(rows(self)), rows(g))}
 _BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.matmul(mH(self), g)}
-mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT)
-bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_BATCHED)
+mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT, out=SAME_DTYPE, autocast=LOWER)
+bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_BATCHED, out=SAME_DTYPE, autocast=LOWER)
 # the same with leading dimensions: self of any rank times a matrix, and broadcasting stacks of matrices
-folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_PRODUCT, method=False)
-stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, method=False)
+folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_PRODUCT, method=False, out=SAME_DTYPE)
+stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, method=False, out=SAME_DTYPE)
 
 
 def _dot_meta(self, tensor):
@@ -124,12 +129,16 @@ dot_op = op(
     "Dot",
     meta=_dot_meta,
     derivative={"self": lambda g, tensor: g * conj(tensor), "tensor": lambda g, self: g * conj(self)},
+    out=SAME_SCALAR_TYPE,
+    autocast=WIDEST_ON_ACCELERATORS,
 )
 op(
     "vdot(Tensor self, Tensor other) -> Tensor",
     "Vdot",
     meta=_dot_meta,
     derivative={"self": lambda g, other: conj(g) * other, "other": lambda g, self: g * self},
+    out=SAME_SCALAR_TYPE,
+    autocast=WIDEST_ON_ACCELERATORS,
 )
 
 
@@ -152,10 +161,12 @@ mv_op = op(
     "Mv",
     meta=_mv_meta,
     derivative={"self": lambda g, vec: T.outer(g, conj(vec)), "vec": lambda g, self: T.mv(mH(self), g)},
+    out=SAME_SCALAR_TYPE,
+    autocast=LOWER_ON_ACCELERATORS,
 )
 
 
-@composite("matmul(Tensor self, Tensor other) -> Tensor", alias=("linalg.matmul",))
+@composite("matmul(Tensor self, Tensor other) -> Tensor", alias=("linalg.matmul",), out=SAME_SCALAR_TYPE, autocast=LOWER)
 def matmul(self, other):
     n, m = len(self._shape), len(other._shape)
     if n == 0 or m == 0:
@@ -185,7 +196,7 @@ def outer(self, vec2):
     return self.unsqueeze(1) * vec2
 
 
-@composite("inner(Tensor self, Tensor other) -> Tensor")
+@composite("inner(Tensor self, Tensor other) -> Tensor", out=SAME_SCALAR_TYPE)
 def inner(self, other):
     if not self._shape or not other._shape:
         return self * other
@@ -239,13 +250,15 @@ def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
     return shape, self.dtype
 
 
-def _adding(name, first, second, prim, meta, grads):
+def _adding(name, first, second, prim, meta, grads, **options):
     op(
         f"{name}(Tensor self, Tensor {first}, Tensor {second}, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
         prim,
         meta=meta,
         inplace=True,
         derivative={"self": lambda g, beta: scaled(g, beta), **grads},
+        out=SAME_DTYPE,
+        **options,
     )
 
 
@@ -256,6 +269,7 @@ _adding(
     "Addmm",
     _addmm_meta,
     {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)},
+    autocast=LOWER,
 )
 _adding(
     "baddbmm",
@@ -264,6 +278,7 @@ _adding(
     "Baddbmm",
     _baddbmm_meta,
     {"batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha), "batch2": lambda g, batch1, alpha: scaled(T.bmm(mH(batch1), g), alpha)},
+    autocast=LOWER,
 )
 _adding(
     "addmv",
@@ -272,10 +287,12 @@ _adding(
     "Addmv",
     lambda self, mat, vec, beta, alpha: _mv_meta(mat, vec, self),
     {"mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha), "vec": lambda g, mat, alpha: scaled(T.mv(mH(mat), g), alpha)},
+    autocast=LOWER_ON_ACCELERATORS,
+    inplace_function=True,
 )
 
 
-@composite("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True)
+@composite("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=SAME_SCALAR_TYPE, autocast=LOWER)
 def addbmm(self, batch1, batch2, beta, alpha):
     for t, who in ((batch1, "batch1"), (batch2, "batch2")):
         if len(t._shape) != 3:
@@ -338,10 +355,11 @@ linear_op = op(
         "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
         "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
     },
+    out=SAME_DTYPE,
 )
 
 
-@composite("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+@composite("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out=SAME_DTYPE, python=False, autocast=LOWER)
 def linear(input, weight, bias):
     if not input._shape or not weight._shape:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(input._shape)}D and {len(weight._shape)}D")
@@ -352,7 +370,9 @@ def linear(input, weight, bias):
     return linear_op.call(input, weight, bias)
 
 
-@composite("nn.functional.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor")
+@composite(
+    "nn.functional.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", out=False, python=False, autocast=WIDEST_ON_ACCELERATORS
+)
 def bilinear(input1, input2, weight, bias):
     if not input1.dtype is input2.dtype is weight.dtype:
         raise RuntimeError(f"All tensors must have the same dtype, got input1: {_c_name(input1)}, input2: {_c_name(input2)}, weight: {_c_name(weight)}")
@@ -416,7 +436,7 @@ def _chain(ms):
     return product(0, n - 1)
 
 
-@composite("linalg.multi_dot(Tensor[] tensors) -> Tensor")
+@composite("linalg.multi_dot(Tensor[] tensors) -> Tensor", out=SAME_DTYPE, autocast=LOWER_ON_ACCELERATORS)
 def multi_dot(tensors):
     return _multi_dot(tensors)
 
@@ -429,7 +449,7 @@ def chain_matmul(matrices):
     return matrices[0].clone() if len(matrices) == 1 else _multi_dot(matrices)
 
 
-@composite("tensordot(Tensor self, Tensor other, Any dims=2) -> Tensor", method=False)
+@composite("tensordot(Tensor self, Tensor other, Any dims=2) -> Tensor", method=False, out=SAME_SCALAR_TYPE, python=True, autocast=WIDEST_ON_ACCELERATORS)
 def tensordot(self, other, dims):
     if isinstance(dims, Tensor):
         dims = dims.tolist() if numel(dims._shape) > 1 else int(dims.item())
@@ -593,7 +613,7 @@ def _sum_out(x, labels, kept):
     return (x.sum(gone), [c for c in labels if kept(c)]) if gone else (x, labels)
 
 
-@composite("einsum(str equation, Tensor[] operands) -> Tensor", method=False)
+@composite("einsum(str equation, Tensor[] operands) -> Tensor", method=False, python=True)
 def _einsum(equation, operands):
     terms, out = _parse(equation, operands)
     seen, items = {}, []
@@ -620,7 +640,7 @@ def _einsum(equation, operands):
     return x
 
 
-_inner = REGISTRY_FN("einsum")
+_inner = function("torch", "einsum")
 
 
 def einsum(*args):
@@ -657,14 +677,14 @@ def chain_matmul_(*matrices, out=None):
         stacklevel=2,
     )
     ms = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
-    return REGISTRY_FN("_chain_matmul")(ms, **({} if out is None else {"out": out}))
+    return T._chain_matmul(ms, **({} if out is None else {"out": out}))
 
 
 for _f, _n in ((einsum, "einsum"), (chain_matmul_, "chain_matmul")):
     _f.__name__ = _f.__qualname__ = _n
     _f.__module__ = "torch.functional"
-    _made["torch", _n] = _f
-_inner.__globals__["_public"] = einsum
+    provide("torch", _n, _f)
+_inner.__globals__["public"] = einsum
 
 
 # ------------------------------------------------------------------------------------------------ attention
@@ -686,6 +706,8 @@ op(
     "nn.functional.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
     "dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False) -> Tensor",
     out=False,
+    python=False,
+    autocast=LOWER,
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row with nothing to attend to gives zeros."""
@@ -798,7 +820,13 @@ op(
 )
 
 
-@composite("cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor", method=False, out=False)
+@composite(
+    "cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode='use_mm_for_euclid_dist_if_necessary') -> Tensor",
+    method=False,
+    out=False,
+    python=True,
+    autocast=FLOAT32,
+)
 def cdist(x1, x2, p, compute_mode):
     if compute_mode not in ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
@@ -850,7 +878,13 @@ def pdist(self, p):
     return T._pdist(self, p)
 
 
-@composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor", method=False, out=False, alias=("nn.functional.cosine_similarity",))
+@composite(
+    "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-8) -> Tensor",
+    method=False,
+    out=False,
+    alias=("nn.functional.cosine_similarity",),
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 def cosine_similarity(x1, x2, dim, eps):
     d = dt.promote_types(x1.dtype, x2.dtype)
     if d.category != dt.FLOAT:
@@ -885,10 +919,11 @@ op(
     call=lambda prim, a, b, dim: prim.of(dim)(a, b),
     meta=lambda self, other, dim: (self._shape, self.dtype),
     derivative={"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)},
+    out=SAME_DTYPE,
 )
 
 
-@composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor")
+@composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=SAME_DTYPE, autocast=WIDEST_ON_ACCELERATORS)
 def cross(self, other, dim):
     if dim is None:
         dim = next((i for i, n in enumerate(broadcast_shapes(self._shape, other._shape)) if n == 3), None)
@@ -897,7 +932,7 @@ def cross(self, other, dim):
     return LINALG.cross(self, other, dim=dim)
 
 
-@composite("linalg.vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor")
+@composite("linalg.vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out=SAME_DTYPE, autocast=LOWER)
 def vecdot(x, y, dim):
     for t in (x, y):
         if t.dtype.category < dt.FLOAT:

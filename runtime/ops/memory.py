@@ -2,17 +2,17 @@
 
 import warnings
 
-from .. import autograd
 from ..autograd import MODE, check_inplace, rebase
-from ..backend import get as backend
-from ..device import CPU, FORMATS, META, channels_last, channels_last_3d, contiguous_format, preserve_format, usable
+from ..backend import backend
+from ..call.geometry import preserved_strides
+from ..call.out import write
+from ..declare import composite, op
+from ..device import CPU, META, channels_last, channels_last_3d, contiguous_format, preserve_format, usable
 from ..device import device as Device
-from ..op import composite, op, resize, write
+from ..registry import provide
 from ..storage import TypedStorage, UntypedStorage
-from ..tensor import alias, check_writable, empty, is_dense, meta_tensor, strided_view
-from .common import T, Tensor, contiguous_strides, dt, is_contiguous, numel
-
-autograd.PRESERVE = preserve_format
+from ..tensor import alias, check_writable, empty, meta_tensor, strided_view
+from .common import T, Tensor, contiguous_strides, dt, numel
 
 
 def format_strides(shape, fmt):
@@ -29,18 +29,6 @@ def format_strides(shape, fmt):
             k *= max(shape[i], 1)
         return tuple(st)
     return None
-
-
-def preserved_strides(t):
-    """The strides a copy of t gets under preserve_format: its own if dense, else in the order of its dimensions."""
-    if t._stride is None:
-        return None
-    if is_dense(t._shape, t._stride):
-        return t._stride
-    from ..op import memory_order, strides_in_order
-
-    order = memory_order(t._shape, [t])
-    return None if order is None else strides_in_order(t._shape, order)
 
 
 def _suggested_format(t):
@@ -96,12 +84,12 @@ def _copied(self, dtype, device, fmt):
         )
     if stride is None:
         if device is self.device:
-            b = backend(device.type)
+            b = backend(device)
             return b.compact(self) if dtype is self.dtype else b.cast(self, dtype)
         t = empty(self._shape, dtype, device)
     else:
         t = _strided_empty(self._shape, stride, dtype, device)
-    backend((device if device is not CPU else self.device).type).write(t, self)
+    backend(device).write(t, self)
     t._vc = None
     return t
 
@@ -118,6 +106,7 @@ def _grad_to(g, meta):
     return T._to_copy(g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None)
 
 
+@_to_copy.calls
 def _to_copy_call(self, dtype=None, device=None, memory_format=None):
     d = self.dtype if dtype is None else dtype
     if self.dtype.is_complex and not d.is_complex and d is not dt.bool_:
@@ -128,19 +117,15 @@ def _to_copy_call(self, dtype=None, device=None, memory_format=None):
     return out
 
 
-_to_copy._call = _to_copy_call
-
-clone_op = op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", derivative=lambda g: g, memory=True)
+clone_op = op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", derivative=lambda g: g, memory=True, out=False)
 
 
+@clone_op.calls
 def _clone_call(self, memory_format=None):
     out = _copied(self, self.dtype, self.device, memory_format)
     if MODE.grad and self._requires_grad:
         clone_op.record(out, (self, memory_format))
     return out
-
-
-clone_op._call = _clone_call
 
 
 @composite("Tensor.contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor")
@@ -220,10 +205,11 @@ _to.__name__, _to.__qualname__ = "to", "Tensor.to"
 
 def _overridable(f):
     """A hand-written method that subclasses and modes see as an operator."""
-    from ..overrides import LOCAL, STATE, handle_torch_function, overloaded, plain
+    from ..call.overrides import handle_torch_function, overloaded
+    from ..call.state import LOCAL, STATE, direct
 
     def method(self, *args, **kwargs):
-        if (STATE.active and LOCAL.modes) or (self.__class__ not in plain and not LOCAL.subclass_off and overloaded((self,))):
+        if (STATE.active and LOCAL.modes) or (self.__class__ not in direct and not LOCAL.subclass_off and overloaded((self,))):
             return handle_torch_function(method, (self,), self, *args, **kwargs)
         return f(self, *args, **kwargs)
 
@@ -392,7 +378,7 @@ def zero_(self):
 Tensor.zero_ = _overridable(zero_)
 
 
-@composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False)
+@composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=False, inplace_function=True)
 def fill(self, value):
     return self.clone().fill_(value)
 
@@ -491,14 +477,16 @@ def to_dense(self, dtype, masked_grad):
     return self if dtype is None else self.to(dtype)
 
 
-@composite("resolve_conj(Tensor self) -> Tensor")
+@composite("resolve_conj(Tensor self) -> Tensor", out=False)
 def resolve_conj(self):
     return self
 
 
-@composite("resolve_neg(Tensor self) -> Tensor")
+@composite("resolve_neg(Tensor self) -> Tensor", out=False)
 def resolve_neg(self):
     return self
 
 
-__all__ = ["FORMATS", "is_contiguous", "resize", "parse_to"]
+# methods that are functions of torch as well
+for _name in ("detach", "detach_", "zero_", "fill_", "resize_as_"):
+    provide("torch", _name, getattr(Tensor, _name))

@@ -1,6 +1,6 @@
 """Recurrences as loops over time of dispatched operators (the input is projected for all steps at once), and products of groups."""
 
-from ..op import composite
+from ..declare import composite
 from .common import F, T, dt
 from .creation import FUNCTIONS
 

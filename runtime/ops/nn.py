@@ -4,8 +4,8 @@ import math
 import warnings
 
 from ..autograd import no_grad
+from ..declare import composite, op
 from ..device import contiguous_format
-from ..op import composite, op
 from .common import LINALG, F, T, check_number, dt, only
 from .memory import keep_format
 
@@ -119,6 +119,7 @@ op(
     alias=("_C._nn.one_hot",),
     meta=lambda self, num_classes: ((*self._shape, num_classes), dt.int64),
     call=lambda p, self, n: p.of(-1)(self, n, 1, 0),
+    python=False,
 )
 
 
@@ -151,6 +152,7 @@ op(
     opmath=False,
     method=False,
     derivative=lambda g, pad: T.constant_pad_nd(g, [-p for p in pad], 0),
+    out=False,
 )
 
 

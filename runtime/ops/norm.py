@@ -1,7 +1,9 @@
 """Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a formula."""
 
 from ..autograd import MODE
-from ..op import composite, op
+from ..call.autocast import FLOAT32_ON_ACCELERATORS
+from ..call.out import SAME_SCALAR_TYPE
+from ..declare import composite, op
 from .common import F, T, dt, numel, only
 from .memory import keep_format
 
@@ -125,13 +127,19 @@ native_layer_norm = op(
 
 
 @composite(
-    "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor", out=False
+    "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    out=False,
+    autocast=FLOAT32_ON_ACCELERATORS,
 )
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     return native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
 
 
-@composite("nn.functional.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", out=False)
+@composite(
+    "nn.functional.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+    out=False,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 def f_layer_norm(input, normalized_shape, weight, bias, eps):
     return native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
 
@@ -214,12 +222,20 @@ def _group_norm(input, num_groups, weight, bias, eps):
     return keep_format(native_group_norm.call(input.contiguous(), weight, bias, n, c, numel(input._shape[2:]), num_groups, eps)[0], input)
 
 
-@composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", out=False)
+@composite(
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    out=False,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     return _group_norm(input, num_groups, weight, bias, eps)
 
 
-@composite("nn.functional.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", out=False)
+@composite(
+    "nn.functional.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+    out=False,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 def f_group_norm(input, num_groups, weight, bias, eps):
     if len(input._shape) >= 2 and num_groups > 0:
         size = (numel(input._shape[:2]) // num_groups, num_groups, *input._shape[2:])
@@ -284,7 +300,8 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
 
 @composite(
     "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
-    "momentum, float eps) -> (Tensor, Tensor, Tensor)"
+    "momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    out=SAME_SCALAR_TYPE,
 )
 def native_batch_norm(*args):
     return _native(*args)

@@ -3,9 +3,12 @@
 import cmath
 import math
 
-from ..op import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, composite, op, promoted, result_dtype
+from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
+from ..call.geometry import preserved_strides
+from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE, Out
+from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
+from ..declare import composite, op
 from .common import T, Tensor, check_number, conj, dt, numel, only
-from .memory import preserved_strides
 
 LN2, LN10 = math.log(2), math.log(10)
 HIDDEN = {"method": False, "inplace": False}
@@ -97,7 +100,7 @@ _rsub = op(
 )
 
 
-@composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", method=False)
+@composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", method=False, out=False)
 def rsub(self, other, alpha):
     return _rsub.call(other, self if alpha == 1 else self * alpha)
 
@@ -109,6 +112,7 @@ op(
     promote=DEFAULT,
     alias=("multiply",),
     derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)},
+    exact=1,
 )
 _div = op(
     "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
@@ -116,6 +120,7 @@ _div = op(
     numbers=True,
     promote=INT_TO_FLOAT,
     derivative={"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)},
+    exact=1,
 )
 _floor_divide = op(
     "floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
@@ -123,6 +128,7 @@ _floor_divide = op(
     numbers=True,
     promote=cpu("div_floor_cpu", "bool", "complex"),
     derivative={k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")},
+    exact=1,
 )
 _div_round = op(
     "_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor",
@@ -132,6 +138,7 @@ _div_round = op(
     promote=lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common),
     inplace=False,
     derivative={"self": zero, "other": zero},
+    exact=1,
 )
 
 
@@ -167,8 +174,8 @@ op(
     promote=cpu("fmod_cpu", "bool", "complex"),
     derivative={"self": lambda g: g, "other": lambda g, self, other: -g * T.div(self, other, rounding_mode="trunc")},
 )
-op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bool", "float", "complex"))
-op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"))
+op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bool", "float", "complex"), inplace_function=True)
+op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"), inplace_function=True)
 
 op(
     "neg(Tensor self) -> Tensor",
@@ -181,21 +188,45 @@ op(
         bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
         "the `~` or `logical_not()` operator instead.",
     ),
+    out=FOUND_DTYPE,
+    inplace_function=True,
 )
 
 
-@composite("positive(Tensor self) -> Tensor")
+@composite("positive(Tensor self) -> Tensor", out=False)
 def positive(self):
     if self.dtype is dt.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self
 
 
-op("abs(Tensor self) -> Tensor", "Abs", promote=COMPLEX_TO_FLOAT, derivative=lambda g, self: g * T.sgn(self), alias=("absolute",))
-op("reciprocal(Tensor self) -> Tensor", "Reciprocal", promote=INT_TO_FLOAT, derivative=lambda g, out: -g * conj(out * out))
-op("square(Tensor self) -> Tensor", "Square", promote=BOOL_TO_LONG, derivative=lambda g, self: g * conj(self * 2))
-op("sqrt(Tensor self) -> Tensor", "Sqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g / conj(out * 2))
-op("rsqrt(Tensor self) -> Tensor", "Rsqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g * conj(out * out * out * -0.5))
+op(
+    "abs(Tensor self) -> Tensor",
+    "Abs",
+    promote=COMPLEX_TO_FLOAT,
+    derivative=lambda g, self: g * T.sgn(self),
+    alias=("absolute",),
+    out=FOUND_DTYPE,
+    inplace_function=("abs_",),
+)
+op(
+    "reciprocal(Tensor self) -> Tensor",
+    "Reciprocal",
+    promote=INT_TO_FLOAT,
+    derivative=lambda g, out: -g * conj(out * out),
+    inplace_function=True,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
+op("square(Tensor self) -> Tensor", "Square", promote=BOOL_TO_LONG, derivative=lambda g, self: g * conj(self * 2), inplace_function=True)
+op("sqrt(Tensor self) -> Tensor", "Sqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g / conj(out * 2), inplace_function=True)
+op(
+    "rsqrt(Tensor self) -> Tensor",
+    "Rsqrt",
+    promote=INT_TO_FLOAT,
+    derivative=lambda g, out: g * conj(out * out * out * -0.5),
+    inplace_function=True,
+    autocast=FLOAT32_ON_ACCELERATORS,
+)
 
 
 # ------------------------------------------------------------------------------------------------ pow
@@ -214,7 +245,7 @@ _pow_scalar = op(
     "_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     "PowTensorScalar",
     **HIDDEN,
-    plain_attrs=True,
+    constant_attributes=True,
     promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
     derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent),
 )
@@ -239,7 +270,7 @@ def _grad_exponent(g, self, exponent, out):
     return T.where(at_zero, 0, g * conj(out * (self.to(out.dtype) if out.dtype.is_complex else self).log()))
 
 
-@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True)
+@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True, autocast=FLOAT32_ON_ACCELERATORS)
 def pow_(self, exponent):
     if isinstance(self, Tensor) and exponent.__class__ in (int, float, bool):
         if exponent.__class__ is float and self.dtype in dt.OPMATH:
@@ -260,13 +291,13 @@ def float_power_(self, exponent):
     return self.pow_(exponent)
 
 
-@composite("float_power(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor")
+@composite("float_power(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", out=SAME_SCALAR_TYPE)
 def float_power(self, exponent):
     d = dt.complex128 if any(dtype_of(x).is_complex for x in (self, exponent)) else dt.float64
     return T.pow(*[x.to(d) if isinstance(x, Tensor) else complex(x) if d.is_complex else float(x) for x in (self, exponent)])
 
 
-@composite("ldexp(Tensor self, Tensor other) -> Tensor", inplace=True)
+@composite("ldexp(Tensor self, Tensor other) -> Tensor", inplace=True, inplace_function=True)
 def ldexp(self, other):
     if self.dtype.category == dt.FLOAT and other.dtype.category < dt.FLOAT:
         if other.dtype is dt.bool_:
@@ -299,9 +330,27 @@ op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Ri
 op("isnan(Tensor self) -> Tensor", "NotEqual", promote=ALWAYS_BOOL, call=lambda p, x: p(x, x), inplace=False, out=False)
 op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
-op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False, promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs."))
-op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False, promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs."))
-op("signbit(Tensor self) -> Tensor", None, inplace=False, promote=refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors."))
+op(
+    "isneginf(Tensor self) -> Tensor",
+    "IsNegInf",
+    inplace=False,
+    promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs."),
+    out=SAME_SCALAR_TYPE,
+)
+op(
+    "isposinf(Tensor self) -> Tensor",
+    "IsPosInf",
+    inplace=False,
+    promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs."),
+    out=SAME_SCALAR_TYPE,
+)
+op(
+    "signbit(Tensor self) -> Tensor",
+    None,
+    inplace=False,
+    promote=refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors."),
+    out=SAME_SCALAR_TYPE,
+)
 
 
 def _same_dtype(common, self, other, *rest):
@@ -359,24 +408,27 @@ for _name in ("floor", "ceil", "trunc"):
         promote=refuse(DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE'),
         derivative=zero,
         alias=("fix",) if _name == "trunc" else (),
+        out=FOUND_DTYPE,
+        inplace_function=True,
     )
-op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("frac_cpu", "bool", "int", "complex"))
-_round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"))
+op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("frac_cpu", "bool", "int", "complex"), out=FOUND_DTYPE, inplace_function=True)
+_round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"), out=FOUND_DTYPE)
 
 
-@composite("round(Tensor self, *, int? decimals=None) -> Tensor", alias=("special.round",), inplace=True)
+@composite("round(Tensor self, *, int? decimals=None) -> Tensor", alias=("special.round",), inplace=True, out=FOUND_DTYPE, inplace_function=True)
 def round_(self, decimals):
     if decimals is not None:
         only("round_vml_cpu", self, dt.FLOAT, dt.COMPLEX)
     return _round_decimals.call(self, decimals) if decimals else _round.call(self)
 
 
-_round_decimals = op("_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN)
+_round_decimals = op("_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN, out=FOUND_DTYPE)
 op(
     "sign(Tensor self) -> Tensor",
     "Sign",
     derivative=zero,
     promote=refuse(DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
+    out=FOUND_DTYPE,
 )
 
 
@@ -399,6 +451,7 @@ op(
     None,
     promote=lambda common, self, values: _heaviside_check(common, self, values),
     derivative={k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")},
+    out=SAME_SCALAR_TYPE,
 )
 
 
@@ -478,7 +531,7 @@ _clamp = op(
 )
 
 
-@composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True)
+@composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True, inplace_function=True)
 def clamp(self, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -496,12 +549,12 @@ def clamp(self, min, max):
     return self if max is None else _clamp_max.call(self, max)
 
 
-@composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", inplace=True)
+@composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", inplace=True, inplace_function=True)
 def clamp_min(self, min):
     return clamp(self, min, None)
 
 
-@composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", inplace=True)
+@composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", inplace=True, inplace_function=True)
 def clamp_max(self, max):
     return clamp(self, None, max)
 
@@ -559,6 +612,8 @@ op(
     contiguous=True,
     promote=lambda common, self, mask, value: (self.dtype, self.dtype),
     derivative={"self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)},
+    out=False,
+    reads_first=True,
 )
 
 
@@ -581,6 +636,7 @@ op(
         "end": lambda g, weight: g * conj(weight),
         "weight": lambda g, self, end: g * conj(end - self),
     },
+    exact=2,
 )
 op(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
@@ -591,6 +647,7 @@ op(
         "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
         "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value),
     },
+    autocast=WIDEST_ON_ACCELERATORS,
 )
 
 
@@ -614,6 +671,7 @@ op(
         "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
         "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2)),
     },
+    autocast=WIDEST_ON_ACCELERATORS,
 )
 _nan_to_num = op(
     "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
@@ -622,10 +680,13 @@ _nan_to_num = op(
     call=lambda p, x, *numbers: p.of(*numbers)(x),
     **HIDDEN,
     derivative=lambda g, self: g * T.isfinite(self),
+    out=SAME_SCALAR_TYPE,
 )
 
 
-@composite("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True)
+@composite(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True, out=SAME_SCALAR_TYPE, inplace_function=True
+)
 def nan_to_num(self, nan, posinf, neginf):
     if self.dtype.category < dt.FLOAT:
         return self.clone()
@@ -666,25 +727,25 @@ _sigmoid_backward = op(
 )
 
 
-def _one(name, prim, derivative, alias=(), promote=INT_TO_FLOAT):
-    op(f"{name}(Tensor self) -> Tensor", prim, promote=promote, derivative=derivative, alias=alias)
+def _one(name, prim, derivative, alias=(), promote=INT_TO_FLOAT, **options):
+    op(f"{name}(Tensor self) -> Tensor", prim, promote=promote, derivative=derivative, alias=alias, **{"inplace_function": True, **options})
 
 
-_one("exp", "Exp", lambda g, out: g * conj(out))
+_one("exp", "Exp", lambda g, out: g * conj(out), autocast=FLOAT32_ON_ACCELERATORS)
 _one("exp2", "Exp2", lambda g, out: g * conj(out) * LN2, ("special.exp2",))
-_one("expm1", "Expm1", lambda g, out: g * conj(out + 1), ("special.expm1",))
-_one("log", "Log", lambda g, self: g / conj(self))
-_one("log2", "Log2", lambda g, self: g / conj(self * LN2))
-_one("log10", "Log10", lambda g, self: g / conj(self * LN10))
-_one("log1p", "Log1p", lambda g, self: g / conj(self + 1), ("special.log1p",))
+_one("expm1", "Expm1", lambda g, out: g * conj(out + 1), ("special.expm1",), autocast=FLOAT32_ON_ACCELERATORS)
+_one("log", "Log", lambda g, self: g / conj(self), autocast=FLOAT32_ON_ACCELERATORS)
+_one("log2", "Log2", lambda g, self: g / conj(self * LN2), autocast=FLOAT32_ON_ACCELERATORS)
+_one("log10", "Log10", lambda g, self: g / conj(self * LN10), autocast=FLOAT32_ON_ACCELERATORS)
+_one("log1p", "Log1p", lambda g, self: g / conj(self + 1), ("special.log1p",), autocast=FLOAT32_ON_ACCELERATORS)
 _one("sin", "Sin", lambda g, self: g * conj(self.cos()))
 _one("cos", "Cos", lambda g, self: -g * conj(self.sin()))
-_one("tan", "Tan", lambda g, out: g * conj(out * out + 1))
-_one("sinh", "Sinh", lambda g, self: g * conj(self.cosh()))
-_one("cosh", "Cosh", lambda g, self: g * conj(self.sinh()))
+_one("tan", "Tan", lambda g, out: g * conj(out * out + 1), autocast=FLOAT32_ON_ACCELERATORS)
+_one("sinh", "Sinh", lambda g, self: g * conj(self.cosh()), autocast=FLOAT32_ON_ACCELERATORS)
+_one("cosh", "Cosh", lambda g, self: g * conj(self.sinh()), autocast=FLOAT32_ON_ACCELERATORS)
 _one("tanh", "Tanh", tanh_backward)
-_one("asin", "AsinExt", lambda g, self: g * conj((1 - self * self).rsqrt()), ("arcsin",))
-_one("acos", "AcosExt", lambda g, self: -g * conj((1 - self * self).rsqrt()), ("arccos",))
+_one("asin", "AsinExt", lambda g, self: g * conj((1 - self * self).rsqrt()), ("arcsin",), autocast=FLOAT32_ON_ACCELERATORS)
+_one("acos", "AcosExt", lambda g, self: -g * conj((1 - self * self).rsqrt()), ("arccos",), autocast=FLOAT32_ON_ACCELERATORS)
 _one("atan", "AtanExt", lambda g, self: g / conj(self * self + 1), ("arctan",))
 _one("asinh", "AsinhExt", lambda g, self: g * conj((self * self + 1).rsqrt()), ("arcsinh",))
 _one("acosh", "AcoshExt", lambda g, self: g * conj((self * self - 1).rsqrt()), ("arccosh",))
@@ -701,12 +762,12 @@ def _sinc_backward(g, self):
 _one("sinc", "Sinc", _sinc_backward, ("special.sinc",))
 
 
-@composite("deg2rad(Tensor self) -> Tensor", inplace=True)
+@composite("deg2rad(Tensor self) -> Tensor", inplace=True, inplace_function=True)
 def deg2rad(self):
     return _scaled("deg2rad", self, math.pi / 180)
 
 
-@composite("rad2deg(Tensor self) -> Tensor", inplace=True)
+@composite("rad2deg(Tensor self) -> Tensor", inplace=True, inplace_function=True)
 def rad2deg(self):
     return _scaled("rad2deg", self, 180 / math.pi)
 
@@ -722,7 +783,7 @@ def _logit_backward(g, self, eps):
     return T.where(inside, g / (self * (1 - self)), math.nan if eps is None or eps < 0 else 0)
 
 
-op("logit(Tensor self, float? eps=None) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",))
+op("logit(Tensor self, float? eps=None) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",), inplace_function=True)
 op(
     "frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
     None,
@@ -730,6 +791,7 @@ op(
     non_differentiable=(1,),
     meta=lambda self: _frexp_meta(self),
     derivative=lambda g0, out1: g0 / T.exp2(out1),
+    out=SAME_SCALAR_TYPE,
 )
 
 
@@ -747,7 +809,14 @@ def _atan2_backward(g, self, other, needs):
     return g * other * scale if needs[0] else None, g * -self * scale if needs[1] else None
 
 
-op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative={("self", "other"): _atan2_backward}, alias=("arctan2",))
+op(
+    "atan2(Tensor self, Tensor other) -> Tensor",
+    "Atan2Ext",
+    promote=INT_TO_FLOAT,
+    derivative={("self", "other"): _atan2_backward},
+    alias=("arctan2",),
+    autocast=WIDEST_ON_ACCELERATORS,
+)
 op(
     "hypot(Tensor self, Tensor other) -> Tensor",
     None,
@@ -781,6 +850,7 @@ op(
     promote=INT_TO_FLOAT,
     alias=("special.xlogy",),
     derivative={"self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)},
+    inplace_function=True,
 )
 
 
@@ -801,6 +871,8 @@ op(
     promote=_polar_promote,
     **HIDDEN,
     derivative={"abs": lambda g, out: T.real(T.conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(T.conj(g) * (out * 1j))},
+    out=Out("Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'"),
+    autocast=FLOAT32,
 )
 _conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), **HIDDEN)
 
@@ -810,7 +882,7 @@ def conj_(self):
     return _conj.call(self) if self.dtype.is_complex else self
 
 
-@composite("conj_physical(Tensor self) -> Tensor", inplace=True)
+@composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=FOUND_DTYPE, inplace_function=True)
 def conj_physical(self):
     return _conj.call(self) if self.dtype.is_complex else self
 

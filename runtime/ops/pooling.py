@@ -3,8 +3,10 @@
 import math
 from itertools import product
 
+from ..call.autocast import FLOAT32
+from ..call.out import SAME_DTYPE
+from ..declare import composite, op
 from ..device import contiguous_format
-from ..op import composite, op
 from .common import F, T, dt, numel, only
 from .memory import keep_format
 
@@ -137,7 +139,7 @@ def _max_pool(dims):
     def values(*a):
         return pool(*a)[0]
 
-    @composite(f"nn.functional.{name}(Tensor input, {args}, bool return_indices=False) -> Any", out=False)
+    @composite(f"nn.functional.{name}(Tensor input, {args}, bool return_indices=False) -> Any", out=False, autocast=FLOAT32 if dims == 3 else None)
     def either(*a):
         out = pool(*a)
         return out if a[-1] else out[0]
@@ -202,7 +204,7 @@ def _adaptive_max(dims):
         derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)},
     )
 
-    @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
+    @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False, autocast=FLOAT32 if dims == 3 else None)
     def either(input, output_size, return_indices):
         out = _keep(o.call(input, _adaptive_size(input, output_size, dims)), input, dims)
         return out if return_indices else out[0]
@@ -259,9 +261,14 @@ def _avg_pool(dims):
         return out if dims == 3 else _keep(out, self, dims)
 
     if dims == 1:
-        composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, alias=(f"nn.functional.{name}",))(pool)
+        composite(f"{name}(Tensor self, {args}) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
     else:
-        composite(f"nn.functional.{name}(Tensor self, {args}, int? divisor_override=None) -> Tensor")(pool)
+        composite(
+            f"nn.functional.{name}(Tensor self, {args}, int? divisor_override=None) -> Tensor",
+            out=SAME_DTYPE,
+            python=False,
+            autocast=FLOAT32 if dims == 3 else None,
+        )(pool)
 
 
 def spread(g, size, kernel, stride, padding, ceil, include, divisor):
@@ -314,7 +321,7 @@ def _adaptive_avg(dims):
     if dims == 1:
         composite(f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
     else:
-        composite(f"nn.functional.{name}(Tensor input, Any output_size) -> Tensor", out=False)(pool)
+        composite(f"nn.functional.{name}(Tensor input, Any output_size) -> Tensor", out=False, autocast=FLOAT32 if dims == 3 else None)(pool)
 
 
 def _lp_pool(dims):
@@ -383,7 +390,7 @@ def _fractional(dims):
 
     args = f"Tensor input, int[{dims}] kernel_size, Any output_size=None, Any output_ratio=None, bool return_indices=False, Tensor? _random_samples=None"
 
-    @composite(f"nn.functional.{name}({args}) -> Any", out=False)
+    @composite(f"nn.functional.{name}({args}) -> Any", out=False, autocast=FLOAT32)
     def either(input, kernel, output_size, output_ratio, return_indices, samples):
         out = pool(input, kernel, output_size, output_ratio, samples)
         return out if return_indices else out[0]
@@ -414,6 +421,7 @@ def _max_unpool(dims):
         f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, int[{dims}]? stride=None, "
         f"int[{dims}] padding=0, int[]? output_size=None) -> Tensor",
         out=False,
+        autocast=FLOAT32 if dims > 1 else None,
     )
     def max_unpool(input, indices, kernel_size, stride, padding, output_size):
         """Zeros but for the input's values at the flat indices that max pooling gave."""

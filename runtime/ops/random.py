@@ -3,8 +3,10 @@
 import math
 
 from ..autograd import MODE, check_inplace
+from ..call.geometry import in_order, memory_order
+from ..call.out import Out, with_out
+from ..declare import composite, op
 from ..device import CPU, META
-from ..op import composite, in_order, memory_order, op, with_out
 from .common import T, Tensor, dt, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
 from .memory import copy_
@@ -18,6 +20,7 @@ draw_op = op(
     opmath=False,
     meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype),
     method=False,
+    role="draw",
 )
 
 
@@ -111,7 +114,7 @@ def _from_size(name, kind, params):
         d, dev = _options(dtype, layout, device)
         return _flag(draw(kind, _size(size), params, generator, d, dev), requires_grad)
 
-    @composite(f"{name}_like(Tensor self, *, {RANDOM_LIKE}) -> Tensor", method=False)
+    @composite(f"{name}_like(Tensor self, *, {RANDOM_LIKE}) -> Tensor", method=False, out=False)
     def like(self, generator, dtype, layout, device, requires_grad, memory_format, pin_memory):
         return _flag(_filled_like(self, kind, params, generator, dtype, layout, device, memory_format), requires_grad)
 
@@ -141,12 +144,12 @@ def randint_low(low, high, size, generator, dtype, layout, device, requires_grad
     return _randint(low, high, size, generator, dtype, layout, device, requires_grad)
 
 
-@composite(f"randint_like(Tensor self, int high, *, {RANDOM_LIKE}) -> Tensor", method=False)
+@composite(f"randint_like(Tensor self, int high, *, {RANDOM_LIKE}) -> Tensor", method=False, out=False)
 def randint_like(self, high, generator, dtype, layout, device, requires_grad, memory_format, pin_memory):
     return _flag(_filled_like(self, "integers", (0, high), generator, dtype, layout, device, memory_format), requires_grad)
 
 
-@composite(f"randint_like.low_dtype(Tensor self, int low, int high, *, {RANDOM_LIKE}) -> Tensor", method=False)
+@composite(f"randint_like.low_dtype(Tensor self, int low, int high, *, {RANDOM_LIKE}) -> Tensor", method=False, out=False)
 def randint_like_low(self, low, high, generator, dtype, layout, device, requires_grad, memory_format, pin_memory):
     return _flag(_filled_like(self, "integers", (low, high), generator, dtype, layout, device, memory_format), requires_grad)
 
@@ -158,7 +161,7 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
 
 
 # ------------------------------------------------------------------------------------------------ from tensors of parameters
-def _sampler(schema, derivative=None, meta=None, **options):
+def _sampler(schema, derivative=None, meta=None, out=None, **options):
     """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
     inner = op("_C." + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False, **options)
 
@@ -169,7 +172,7 @@ def _sampler(schema, derivative=None, meta=None, **options):
             return inner.call(*args)
         return inner.call(*[a.cpu() if isinstance(a, Tensor) else a for a in args]).to(device)
 
-    composite(schema, method="multinomial" in schema)(sample)
+    composite(schema, method="multinomial" in schema, out=out)(sample)
     return sample
 
 
@@ -188,12 +191,12 @@ op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=lambda sel
 op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", meta=lambda x, alpha, total: (x._shape, x.dtype), method=False)
 
 
-@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor")
+@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", inplace_function=True)
 def bernoulli(self, generator):
     return _bernoulli(self, self.dtype, generator)
 
 
-@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor")
+@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", inplace_function=True)
 def bernoulli_p(self, p, generator):
     return draw("bernoulli", self._shape, (p,), generator, self.dtype, self.device)
 
@@ -210,7 +213,11 @@ def _multinomial_meta(self, num_samples, replacement, generator):
     return (*self._shape[:-1], num_samples), dt.int64
 
 
-_sampler("multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", meta=_multinomial_meta)
+_sampler(
+    "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    meta=_multinomial_meta,
+    out=Out("{name} expects {Want} tensor out, got: {Got}"),
+)
 
 
 _normal_op = op(
@@ -251,7 +258,7 @@ def normal_tensors(mean, std, generator):
 def normal_tensor_float(mean, std, generator, out):
     if out is None:
         return _normal(mean, std, generator)
-    return with_out("torch.normal", _normal(T.broadcast_tensors(mean, out)[0], std, generator), out)  # as many as both ask for
+    return with_out("normal", _normal(T.broadcast_tensors(mean, out)[0], std, generator), out)  # as many as both ask for
 
 
 @composite("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
@@ -299,7 +306,7 @@ for _name, _kw in {
     "alpha_dropout": {"alpha": True},
     "feature_alpha_dropout": {"features": True, "alpha": True},
 }.items():
-    composite(f"{_name}(Tensor input, float p, bool train) -> Tensor", method=False, out=False, inplace=True)(
+    composite(f"{_name}(Tensor input, float p, bool train) -> Tensor", method=False, out=False, inplace=True, inplace_function=True)(
         lambda input, p, train, _kw=_kw: _dropout(input, p, train, **_kw)
     )
 
@@ -311,7 +318,7 @@ def _functional(name, default, **kw):
         r = _dropout(input, p, training, **kw)
         return copy_(input, r) if inplace and r is not input else r
 
-    composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training={default}, bool inplace=False) -> Tensor")(f)
+    composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training={default}, bool inplace=False) -> Tensor", out=False)(f)
     return f
 
 
@@ -348,7 +355,7 @@ def _channels(n):
             return copy_(input, r if batched else r.squeeze(0))
         return r if batched else r.squeeze(0)
 
-    composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor")(f)
+    composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", out=False)(f)
 
 
 for _n in (1, 2, 3):

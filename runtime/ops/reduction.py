@@ -4,7 +4,9 @@ import math
 import warnings
 
 from ..autograd import MODE
-from ..op import composite, op
+from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
+from ..call.out import INPUT_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, Out
+from ..declare import composite, op
 from .common import T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
 
 
@@ -82,6 +84,7 @@ op(
     meta=_reduced_meta,
     call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
     derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim),
+    autocast=FLOAT32_ON_ACCELERATORS,
 )
 
 
@@ -160,6 +163,7 @@ op(
     meta=lambda self, dim, keepdim, dtype: (() if dim is None else reduced(self._shape, (dim,), keepdim), dtype),
     call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
     derivative=_prod_grad,
+    autocast=FLOAT32,
 )
 
 
@@ -273,6 +277,7 @@ def _extremes(name):
         meta=along,
         opmath=False,
         derivative=_chosen_grad,
+        out=SAME_DTYPE,
     )
     op(
         f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
@@ -282,12 +287,14 @@ def _extremes(name):
         call=_keepdims,
         derivative=_share,
         opmath=False,
+        out=INPUT_DTYPE,
     )
     op(
         f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         f"Arg{cap}Ext",
         meta=position,
         opmath=False,
+        out=SAME_DTYPE,
         prepare=lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim),
     )
 
@@ -296,7 +303,7 @@ _extremes("max")
 _extremes("min")
 
 
-@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)")
+@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=SAME_DTYPE)
 def aminmax(self, dim, keepdim):
     _not_implemented("aminmax_cpu", self)
     if dim is None and 0 in self._shape:
@@ -376,6 +383,7 @@ op(
     alias=("special.logsumexp",),
     meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), self.dtype),
     derivative=lambda g, self, out, dim, keepdim: _lse_grad(*(_restore(t, self._shape, dim, keepdim) for t in (g, out)), self),
+    autocast=FLOAT32_ON_ACCELERATORS,
 )
 
 
@@ -424,6 +432,7 @@ op(
     meta=lambda self, dim, dtype: (self._shape, dtype),
     call=lambda p, self, dim, dtype: p(self, dim, None),
     derivative=lambda g, dim: _reverse_cumsum(g, dim),
+    autocast=FLOAT32_ON_ACCELERATORS,
 )
 op(
     "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
@@ -431,6 +440,7 @@ op(
     inplace=True,
     meta=lambda self, dim, dtype: (self._shape, dtype),
     derivative=_cumprod_grad,
+    autocast=FLOAT32_ON_ACCELERATORS,
 )
 
 
@@ -446,6 +456,7 @@ def _pick_scan(name, prim, call=None):
         meta=meta,
         opmath=False,
         call=call,
+        out=SAME_SCALAR_TYPE,
         derivative=lambda g0, dim, out1: T.zeros_like(g0).scatter_add(dim, out1, g0) if g0._shape else g0,
     )
 
@@ -474,7 +485,7 @@ def _lcse_meta(self, dim):
     return self._shape, self.dtype
 
 
-op("logcumsumexp(Tensor self, int dim) -> Tensor", prepare=_along, meta=_lcse_meta, derivative=_lcse_grad)
+op("logcumsumexp(Tensor self, int dim) -> Tensor", prepare=_along, meta=_lcse_meta, derivative=_lcse_grad, out=SAME_SCALAR_TYPE)
 
 
 # ------------------------------------------------------------------------------------------------ order statistics
@@ -524,13 +535,20 @@ def _kth_meta(self, k, dim, keepdim):
     return _pair(self, dim, keepdim)
 
 
-op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", prepare=_along, meta=_mode_meta, derivative=_chosen_grad)
+op(
+    "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    prepare=_along,
+    meta=_mode_meta,
+    derivative=_chosen_grad,
+    out=SAME_SCALAR_TYPE,
+)
 op(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "Kthvalue",
     prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim),
     meta=_kth_meta,
     derivative=_chosen_grad,
+    out=SAME_SCALAR_TYPE,
 )
 
 
@@ -575,13 +593,15 @@ def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
 
 
 for _name in ("quantile", "nanquantile"):
-    composite(f"{_name}(Tensor self, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor")(
-        lambda self, q, dim, keepdim, interpolation, _n=_name: _quantile(_n, self, q, dim, keepdim, interpolation, _n == "nanquantile")
-    )
+    composite(
+        f"{_name}(Tensor self, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+        out=Out(SCALAR_TYPE, contiguous=True),
+        autocast=FLOAT32,
+    )(lambda self, q, dim, keepdim, interpolation, _n=_name: _quantile(_n, self, q, dim, keepdim, interpolation, _n == "nanquantile"))
 
 
 # ------------------------------------------------------------------------------------------------ differences, integrals
-@composite("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor")
+@composite("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", out=SAME_SCALAR_TYPE)
 def diff(self, n, dim, prepend, append):
     if not self._shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -757,7 +777,7 @@ def _histc_meta(self, bins, min, max):
     return (bins,), self.dtype
 
 
-op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "HistcExt", meta=_histc_meta, opmath=False)
+op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", "HistcExt", meta=_histc_meta, opmath=False, out=SAME_SCALAR_TYPE)
 
 
 def _edges(self, bins, range_, dim=0):
@@ -816,10 +836,12 @@ def _histogram(self, bins, range, weight, density):
     return hist, e.clone() if e is bins else e
 
 
-composite("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)")(
-    lambda self, bins, weight, density: _histogram(self, bins, None, weight, density)
-)
-composite("histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)")(_histogram)
+composite(
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out=SAME_SCALAR_TYPE
+)(lambda self, bins, weight, density: _histogram(self, bins, None, weight, density))
+composite(
+    "histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out=SAME_SCALAR_TYPE
+)(_histogram)
 
 
 @composite(
@@ -837,7 +859,7 @@ def histogramdd(self, bins, range, weight, density):
 
 
 # ------------------------------------------------------------------------------------------------ covariance
-@composite("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor")
+@composite("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", out=False)
 def cov(self, correction, fweights, aweights):
     if len(self._shape) > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions")
@@ -879,7 +901,7 @@ def cov(self, correction, fweights, aweights):
     return (c / norm).squeeze()
 
 
-@composite("corrcoef(Tensor self) -> Tensor")
+@composite("corrcoef(Tensor self) -> Tensor", out=False)
 def corrcoef(self):
     if len(self._shape) > 2:
         raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(self._shape)} dimensions")

@@ -5,8 +5,9 @@ import warnings
 from itertools import product
 
 from ..autograd import MODE, enable_grad, grad
+from ..call.autocast import FLOAT32
+from ..declare import composite, op
 from ..device import contiguous_format
-from ..op import composite, op
 from .common import F, T, dt, numel
 from .memory import keep_format
 
@@ -327,7 +328,11 @@ def _align(name, align_corners):
     return bool(align_corners)
 
 
-@composite("nn.functional.grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", out=False)
+@composite(
+    "nn.functional.grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
+    out=False,
+    autocast=FLOAT32,
+)
 def grid_sample(input, grid, mode, padding_mode, align_corners):
     if mode not in MODES:
         raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")

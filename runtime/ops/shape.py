@@ -3,9 +3,13 @@
 import itertools
 
 from ..autograd import MODE
+from ..call.autocast import FLOAT32, WIDEST
+from ..call.geometry import broadcast_shapes
+from ..call.out import CONTIGUOUS, JOINED, SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out
+from ..call.overrides import overridable
+from ..call.promotion import result_dtype
+from ..declare import composite, op
 from ..device import channels_last, channels_last_3d, contiguous_format
-from ..op import broadcast_shapes, composite, op, result_dtype
-from ..overrides import overridable
 from ..tensor import strided_view
 from .common import M, T, Tensor, dt, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
@@ -70,10 +74,11 @@ cat_op = op(
     call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
     derivative={"tensors": _cat_grad},
     method=False,
+    out=JOINED,
 )
 
 
-@composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False)
+@composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False, out=JOINED, autocast=WIDEST)
 def cat(tensors, dim):
     if isinstance(tensors, (tuple, list)) and all(isinstance(t, Tensor) and t._stride is not None for t in tensors) and tensors:
         n = len(tensors[0]._shape)
@@ -103,6 +108,8 @@ op(
     call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
     derivative={"tensors": lambda g, dim: g.unbind(dim)},
     meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype, _stack_strides(tensors, dim)),
+    out=Out(refusal=TypeError),
+    autocast=WIDEST,
 )
 
 
@@ -154,7 +161,7 @@ _fit1, _fit2, _fit3 = map(_atleast, (1, 2, 3))
 def _stacker(names, fit, dim):
     name, *alias = names.split()
 
-    @composite(f"{name}(Tensor[] tensors) -> Tensor", alias=tuple(alias), method=False)
+    @composite(f"{name}(Tensor[] tensors) -> Tensor", alias=tuple(alias), method=False, out=Out(refusal=TypeError))
     def f(tensors):
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
@@ -353,6 +360,7 @@ def _triangle(name, prim, call=None):
         opmath=False,
         call=call,
         derivative=lambda g, diagonal: getattr(T, name)(g, diagonal),
+        out=SAME_DTYPE,
     )
 
     @composite(f"{name}_indices(int row, int col, int offset=0, *, {OPTS.replace('dtype=None', 'dtype=long')}) -> Tensor", out=False)
@@ -408,7 +416,7 @@ def diagflat(self, offset):
     return self.reshape((-1,)).diag_embed(offset)
 
 
-@composite("diag(Tensor self, int diagonal=0) -> Tensor")
+@composite("diag(Tensor self, int diagonal=0) -> Tensor", out=SAME_DTYPE)
 def diag(self, diagonal):
     n = len(self._shape)
     if n not in (1, 2):
@@ -416,7 +424,7 @@ def diag(self, diagonal):
     return self.diag_embed(diagonal) if n == 1 else self.diagonal(diagonal).clone()
 
 
-@composite("trace(Tensor self) -> Tensor", out=False)
+@composite("trace(Tensor self) -> Tensor", out=False, autocast=FLOAT32)
 def trace(self):
     if len(self._shape) != 2:
         raise RuntimeError("trace: expected a matrix")
@@ -434,7 +442,12 @@ def _clone_with_gaps(x):
 
 def _into_copy(name, args, view, grad_self, grad_src):
     """NAME_scatter: a copy of self with src in the place of one of its views."""
-    o = op(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor", derivative={"self": grad_self, "src": grad_src}, memory=True)
+    o = op(
+        f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor",
+        derivative={"self": grad_self, "src": grad_src},
+        memory=True,
+        out=SAME_DTYPE if name == "slice" else False,
+    )
 
     def call(self, src, *where):
         grad, MODE.grad = MODE.grad, False
@@ -451,7 +464,7 @@ def _into_copy(name, args, view, grad_self, grad_src):
             o.record(out, (self, src, *where))
         return out
 
-    o._call = call
+    o.calls(call)
 
 
 def _hole(g, shape):
@@ -494,6 +507,7 @@ _into_copy(
 # ------------------------------------------------------------------------------------------------ copies of views
 def _copies():
     returns = {True: "Tensor[]", False: "Tensor"}
+    free = ("detach", "select", "slice", "split", "view_as_complex", "view_as_real")  # these cast to the dtype of out=
     for name, args, many in (
         ("alias", "", False),
         ("as_strided", "int[] size, int[] stride, int? storage_offset=None", False),
@@ -525,13 +539,15 @@ def _copies():
             view = self.detach() if _n == "detach" else getattr(T if _n.startswith("view_as") else M, _n)(self, *rest)
             return tuple(v.clone(memory_format=contiguous_format) for v in view) if _many else view.clone(memory_format=contiguous_format)
 
-        composite(f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=False, out=True)(f)
+        composite(
+            f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=False, out=SAME_DTYPE if name not in free else True
+        )(f)
 
 
 _copies()
 
 
-@composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor")
+@composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=SAME_SCALAR_TYPE)
 def narrow_copy(self, dim, start, length):
     n = len(self._shape)
     if 0 < n <= dim:
@@ -552,7 +568,7 @@ _unsafe("chunk", "int chunks, int dim=0")
 
 
 # ------------------------------------------------------------------------------------------------ grids and products
-@composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", varargs="tensors", method=False, out=False)
+@composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", varargs="tensors", method=False, out=False, python=True)
 def broadcast_tensors(tensors):
     if not tensors:
         return ()
@@ -560,7 +576,7 @@ def broadcast_tensors(tensors):
     return tuple(t if t._shape == shape else t.expand(shape) for t in tensors)
 
 
-@composite("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", varargs="tensors", method=False, out=False)
+@composite("meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", varargs="tensors", method=False, out=False, python=True)
 def meshgrid(tensors, indexing):
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -584,7 +600,7 @@ def meshgrid(tensors, indexing):
     return tuple(grids)
 
 
-@composite("cartesian_prod(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False)
+@composite("cartesian_prod(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False, python=True)
 def cartesian_prod(tensors):
     for t in tensors:
         if len(t._shape) != 1:
@@ -607,7 +623,7 @@ def combinations(self, r, with_replacement):
     return self.take(index)
 
 
-@composite("block_diag(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False)
+@composite("block_diag(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False, python=True)
 def block_diag(tensors):
     if not tensors:
         return T.empty((1, 0))
@@ -626,7 +642,7 @@ def block_diag(tensors):
     return out
 
 
-@composite("kron(Tensor self, Tensor other) -> Tensor")
+@composite("kron(Tensor self, Tensor other) -> Tensor", out=CONTIGUOUS)
 def kron(self, other):
     n = max(len(self._shape), len(other._shape))
     a, b = ((1,) * (n - len(t._shape)) + tuple(t._shape) for t in (self, other))
@@ -635,7 +651,7 @@ def kron(self, other):
     return (left * right).reshape([x * y for x, y in zip(a, b)])
 
 
-@composite("unravel_index(Tensor indices, int[1] shape) -> Tensor[]", method=False, out=False)
+@composite("unravel_index(Tensor indices, int[1] shape) -> Tensor[]", method=False, out=False, python=True)
 def unravel_index(indices, shape):
     if indices.dtype.category != dt.INT:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
@@ -669,6 +685,7 @@ op(
     opmath=False,
     meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype),
     derivative={"self": lambda g, self_shape, mask: T.zeros(self_shape, dtype=g.dtype, device=g.device).masked_scatter(mask, g)},
+    out=Out(SELF_AND_RESULT),
 )
 
 
@@ -722,7 +739,7 @@ def put(self, index, source, accumulate):
     return self.reshape((-1,)).index_put((index.reshape((-1,)),), source.reshape((-1,)), accumulate).reshape(self._shape)
 
 
-@composite("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor")
+@composite("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", out=SAME_SCALAR_TYPE)
 def nonzero_static(self, size, fill_value):
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
@@ -805,6 +822,7 @@ op(
             lambda x: x.scatter(dim, index, 0),
         )
     },
+    out=SAME_DTYPE,
 )
 
 
@@ -849,6 +867,7 @@ op(
             lambda x: x.index_fill(dim, index, 0),
         )
     },
+    out=SAME_DTYPE,
 )
 
 

@@ -1,6 +1,9 @@
 """Sorting, searching, distinct values."""
 
-from ..op import composite, in_order, op, result_dtype
+from ..call.geometry import in_order
+from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
+from ..call.promotion import result_dtype
+from ..declare import composite, op
 from .common import T, Tensor, dt, numel, wrap_dim
 from .memory import storage_order
 from .reduction import _chosen, no_meta
@@ -19,11 +22,16 @@ def _sort_meta(self, dim, descending, stable):
 
 
 sort_op = op(
-    "_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", meta=_sort_meta, method=False, derivative=_picked
+    "_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)",
+    "SortExt",
+    meta=_sort_meta,
+    method=False,
+    derivative=_picked,
+    out=SAME_DTYPE,
 )
 
 
-@composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)")
+@composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
 def sort(self, dim, descending, stable):
     dim, order = wrap_dim(dim, len(self._shape)), storage_order(self)
     if order is None:
@@ -38,7 +46,7 @@ def argsort(self, dim, descending, stable):
     return T.sort(self.detach(), dim, descending, stable=stable)[1]
 
 
-@composite("msort(Tensor self) -> Tensor")
+@composite("msort(Tensor self) -> Tensor", out=SAME_DTYPE)
 def msort(self):
     return T.sort(self, 0)[0]
 
@@ -58,6 +66,7 @@ op(
     prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted),
     meta=_topk_meta,
     derivative=_picked,
+    out=SAME_DTYPE,
 )
 
 
@@ -95,12 +104,12 @@ def _unique(self, dim, sort, return_inverse, return_counts):
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@composite("unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False)
+@composite("unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False, python=True)
 def unique(self, sorted, return_inverse, return_counts, dim):
     return _unique(self, dim, True, return_inverse, return_counts)
 
 
-@composite("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False)
+@composite("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False, python=True)
 def unique_consecutive(self, return_inverse, return_counts, dim):
     return _unique(self, dim, False, return_inverse, return_counts)
 
@@ -112,12 +121,14 @@ search_op = op(
     method=False,
     call=lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values),
     meta=lambda sorted_sequence, values, right: (values._shape, dt.int64),
+    out=SAME_SCALAR_TYPE,
 )
 
 
 @composite(
     "searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
     method=False,
+    out=SAME_SCALAR_TYPE,
 )
 def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if side is not None:
@@ -163,14 +174,14 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     return found.to(dt.int32) if out_int32 else found
 
 
-@composite("bucketize(Tensor|Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False)
+@composite("bucketize(Tensor|Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, out=SAME_SCALAR_TYPE)
 def bucketize(self, boundaries, out_int32, right):
     if len(boundaries._shape) != 1:
         raise RuntimeError(f"torch.bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")
     return T.searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
-@composite("isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False)
+@composite("isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", method=False, out=SAME_DTYPE)
 def isin(elements, test_elements, assume_unique, invert):
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor")
@@ -188,4 +199,4 @@ def isin(elements, test_elements, assume_unique, invert):
     return r.logical_not() if invert else r
 
 
-op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=lambda elements, tests: (elements._shape, dt.bool_), method=False)
+op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=lambda elements, tests: (elements._shape, dt.bool_), method=False, out=SAME_DTYPE)

@@ -4,8 +4,8 @@ A sparse tensor has neither memory nor a place in the graph of its own: whatever
 Calls on it come by __torch_function__; what stands in no table here is not implemented for the layout, and says so.
 """
 
+from ..declare import composite
 from ..device import LAYOUTS, strided
-from ..op import composite
 from ..tensor import contiguous_strides, wrap
 from .common import T, Tensor, dt, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, place

@@ -2,27 +2,30 @@
 
 import math
 
-from ..op import INT_TO_FLOAT, composite, op
+from ..call.autocast import FLOAT32_ON_ACCELERATORS
+from ..call.out import CONTIGUOUS
+from ..call.promotion import INT_TO_FLOAT
+from ..declare import composite, op
 from .common import SPECIAL, T, dt
 from .pointwise import cpu, no_derivative
 
 _ROOT2, _ROOT_PI = math.sqrt(2), math.sqrt(math.pi)
 
 
-def _one(name, prim, derivative, *alias):
-    op(f"{name}(Tensor self) -> Tensor", prim, promote=INT_TO_FLOAT, derivative=derivative, alias=alias)
+def _one(name, prim, derivative, *alias, **options):
+    op(f"{name}(Tensor self) -> Tensor", prim, promote=INT_TO_FLOAT, derivative=derivative, alias=alias, **options)
 
 
 # ------------------------------------------------------------------------------------------------ error function
-_one("erf", "Erf", lambda g, self: g * (T.exp(-(self * self)) * (2 / _ROOT_PI)), "special.erf")
-_one("erfc", "Erfc", lambda g, self: g * (T.exp(-(self * self)) * (-2 / _ROOT_PI)), "special.erfc")
-_one("erfinv", "Erfinv", lambda g, out: g * (T.exp(out * out) * (_ROOT_PI / 2)), "special.erfinv")
+_one("erf", "Erf", lambda g, self: g * (T.exp(-(self * self)) * (2 / _ROOT_PI)), "special.erf", inplace_function=True)
+_one("erfc", "Erfc", lambda g, self: g * (T.exp(-(self * self)) * (-2 / _ROOT_PI)), "special.erfc", inplace_function=True)
+_one("erfinv", "Erfinv", lambda g, out: g * (T.exp(out * out) * (_ROOT_PI / 2)), "special.erfinv", autocast=FLOAT32_ON_ACCELERATORS)
 _one("special.erfcx", None, lambda g, self, out: g * (self * out * 2 - 2 / _ROOT_PI))
 _one("special.ndtri", None, lambda g, out: g * (T.exp(out * out * 0.5) * math.sqrt(2 * math.pi)))
 _one("special.log_ndtr", None, lambda g, self: g / SPECIAL.erfcx(self / -_ROOT2) * math.sqrt(2 / math.pi))
 
 
-@composite("special.ndtr(Tensor self) -> Tensor")
+@composite("special.ndtr(Tensor self) -> Tensor", out=CONTIGUOUS)
 def ndtr(self):
     return T.erfc(self * -math.sqrt(0.5)) * 0.5
 
@@ -99,7 +102,7 @@ op(
 
 
 # ------------------------------------------------------------------------------------------------ Bessel functions
-_one("i0", "BesselI0", lambda g, self: g * SPECIAL.i1(self), "special.i0")
+_one("i0", "BesselI0", lambda g, self: g * SPECIAL.i1(self), "special.i0", inplace_function=True)
 _one("special.i0e", "BesselI0e", lambda g, self, out: g * (SPECIAL.i1e(self) - T.sgn(self) * out))
 _one("special.i1", "BesselI1", lambda g, self, out: g * _at_zero(self, lambda x: T.i0(self) - out / x))
 _one("special.i1e", "BesselI1e", lambda g, self, out: g * _at_zero(self, lambda x: SPECIAL.i0e(self) - out * (T.sgn(self) + 1 / x)))

@@ -2,10 +2,11 @@
 
 import operator
 
-from ..autograd import MODE, check_inplace
-from ..op import composite, op, view
+from ..autograd import MODE, as_strided_backward, check_inplace
+from ..call.autocast import FLOAT32
+from ..declare import composite, op, view
 from ..tensor import check_writable, strided_view
-from .common import M, T, Tensor, contiguous_strides, dt, is_contiguous, numel, wrap_dim
+from .common import M, T, Tensor, contiguous_strides, dt, numel, wrap_dim
 
 
 def _norm(shape, stride):
@@ -120,7 +121,7 @@ def _view_dtype(self, dtype):
 view("Tensor.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_dtype, derivative=None)
 
 
-@composite("reshape(Tensor self, int[] shape) -> Tensor", varargs="shape")
+@composite("reshape(Tensor self, int[] shape) -> Tensor", varargs="shape", out=False)
 def reshape(self, shape):
     """A view where one exists, else a copy."""
     if self._stride is not None and view_strides(self._shape, self._stride, infer_size(shape, numel(self._shape))) is None:
@@ -138,7 +139,7 @@ def reshape_as(self, other):
     return self.reshape(other._shape)
 
 
-@composite("flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor")
+@composite("flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", out=False)
 def flatten(self, start_dim, end_dim):
     n = len(self._shape)
     a, b = wrap_dim(start_dim, n), wrap_dim(end_dim, n)
@@ -151,7 +152,7 @@ def flatten(self, start_dim, end_dim):
     return self.reshape((*self._shape[:a], numel(self._shape[a : b + 1]), *self._shape[b + 1 :]))
 
 
-@composite("unflatten(Tensor self, int dim, int[] sizes) -> Tensor")
+@composite("unflatten(Tensor self, int dim, int[] sizes) -> Tensor", out=False)
 def unflatten(self, dim, sizes):
     d = wrap_dim(dim, len(self._shape))
     if not sizes:
@@ -164,7 +165,7 @@ def unflatten(self, dim, sizes):
     return self.view((*self._shape[:d], *sizes, *self._shape[d + 1 :]))
 
 
-@composite("ravel(Tensor self) -> Tensor")
+@composite("ravel(Tensor self) -> Tensor", out=False)
 def ravel(self):
     return self.contiguous().view((-1,))
 
@@ -217,7 +218,7 @@ def _inverse(dims):
 view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", _permute_geometry, derivative=lambda g, dims: T.permute(g, _inverse(dims)), varargs="dims")
 
 
-@composite("movedim(Tensor self, int[1] source, int[1] destination) -> Tensor", alias=("moveaxis",))
+@composite("movedim(Tensor self, int[1] source, int[1] destination) -> Tensor", alias=("moveaxis",), out=False)
 def movedim(self, source, destination):
     n = len(self._shape)
     if len(source) != len(destination):
@@ -238,7 +239,7 @@ def movedim(self, source, destination):
     return self.permute([next(rest) if o is None else o for o in order])
 
 
-@composite("t(Tensor self) -> Tensor")
+@composite("t(Tensor self) -> Tensor", out=False)
 def t(self):
     n = len(self._shape)
     if n > 2:
@@ -372,7 +373,7 @@ def expand_as(self, other):
     return self.expand(other._shape)
 
 
-@composite("broadcast_to(Tensor self, int[] size) -> Tensor", varargs="size")
+@composite("broadcast_to(Tensor self, int[] size) -> Tensor", varargs="size", out=False)
 def broadcast_to(self, size):
     return self.expand(size)
 
@@ -432,7 +433,7 @@ view(
 )
 
 
-@composite("narrow(Tensor self, int dim, int start, int length) -> Tensor")
+@composite("narrow(Tensor self, int dim, int start, int length) -> Tensor", out=False)
 def narrow(self, dim, start, length):
     if not self._shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -449,7 +450,7 @@ def narrow(self, dim, start, length):
     return self._slice(d, start, start + length, 1)
 
 
-@composite("narrow.Tensor(Tensor self, int dim, Tensor start, int length) -> Tensor")
+@composite("narrow.Tensor(Tensor self, int dim, Tensor start, int length) -> Tensor", out=False)
 def narrow_tensor(self, dim, start, length):
     if start._shape or start.dtype.category != dt.INT:
         raise RuntimeError("start must be an 0-dim integral Tensor.")
@@ -505,7 +506,7 @@ def split_with_sizes(self, split_sizes, dim):
     return T._split_with_sizes(self, split_sizes, dim)
 
 
-@composite("split(Tensor tensor, Any split_size_or_sections, int dim=0) -> Tensor[]", method=False)
+@composite("split(Tensor tensor, Any split_size_or_sections, int dim=0) -> Tensor[]", method=False, python=True)
 def split_function(tensor, split_size_or_sections, dim):
     return split(tensor, split_size_or_sections, dim)
 
@@ -677,55 +678,6 @@ view(
 )
 
 
-def _storage_extent(shape, stride):
-    return 0 if 0 in shape else 1 + sum((s - 1) * st for s, st in zip(shape, stride))
-
-
-def _positions(shape, stride, start, device):
-    """Element numbers in a storage of a strided view, in the view's shape."""
-    idx = T.full((), start, dtype=dt.int64, device=device)
-    for s, st in zip(shape, stride):
-        idx = idx.unsqueeze(-1) + T.arange(0, s, device=device) * st
-    return idx
-
-
-def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
-    """Gradient of the base of an as_strided view: add into the base's storage, read the base's elements."""
-    low = min(boffset, offset)
-    n = max(boffset + _storage_extent(bshape, bstride), offset + _storage_extent(shape, stride)) - low
-    flat = T.zeros((max(n, 0),), dtype=g.dtype, device=g.device)
-    if numel(shape):
-        flat = flat.index_add(0, _positions(shape, stride, offset - low, g.device).reshape((-1,)), g.reshape((-1,)))
-    if is_contiguous(bshape, bstride):
-        return flat._slice(0, boffset - low, boffset - low + numel(bshape), 1).reshape(bshape)
-    return T.take(flat, _positions(bshape, bstride, boffset - low, g.device))
-
-
-def as_strided_of(g, bshape, bstride, boffset, shape, stride, offset):
-    """The part of a base's gradient that belongs to a view of the base."""
-    if tuple(shape) == tuple(bshape) and tuple(stride) == tuple(bstride) and offset == boffset:
-        return g
-    return T.take(_scatter_to_storage(g, bshape, bstride), _positions(shape, stride, offset - boffset, g.device))
-
-
-def _scatter_to_storage(g, bshape, bstride):
-    if is_contiguous(bshape, bstride):
-        return g.reshape((-1,))
-    flat = T.zeros((_storage_extent(bshape, bstride),), dtype=g.dtype, device=g.device)
-    return flat.index_copy(0, _positions(bshape, bstride, 0, g.device).reshape((-1,)), g.reshape((-1,)))
-
-
-def as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset):
-    """A base's gradient with the view's part replaced (by zeros where part is None)."""
-    if tuple(shape) == tuple(bshape) and tuple(stride) == tuple(bstride) and offset == boffset:
-        return T.zeros_like(g) if part is None else part
-    flat = _scatter_to_storage(g, bshape, bstride)
-    pos = _positions(shape, stride, offset - boffset, g.device).reshape((-1,))
-    new = T.zeros(pos._shape, dtype=g.dtype, device=g.device) if part is None else part.reshape((-1,))
-    flat = flat.index_copy(0, pos, new)
-    return flat.reshape(bshape) if is_contiguous(bshape, bstride) else T.take(flat, _positions(bshape, bstride, 0, g.device))
-
-
 # ------------------------------------------------------------------------------------------------ complex parts
 def _real_view(self, at):
     if not self.dtype.is_complex:
@@ -740,7 +692,7 @@ view("_real(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 0), der
 view("imag(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 1), derivative=lambda g: T.complex(T.zeros_like(g), g), method=False)
 
 
-@composite("real(Tensor self) -> Tensor", method=False)
+@composite("real(Tensor self) -> Tensor", method=False, out=False)
 def real(self):
     return T._real(self) if self.dtype.is_complex else self
 
@@ -777,7 +729,7 @@ def _view_as_complex(self):
 
 
 view("view_as_real(Tensor(a) self) -> Tensor(a)", _view_as_real, derivative=lambda g: T.view_as_complex(g.contiguous()), method=False)
-view("view_as_complex(Tensor(a) self) -> Tensor(a)", _view_as_complex, derivative=lambda g: T.view_as_real(g), method=False)
+view("view_as_complex(Tensor(a) self) -> Tensor(a)", _view_as_complex, derivative=lambda g: T.view_as_real(g), method=False, autocast=FLOAT32)
 
 view("_alias(Tensor(a) self) -> Tensor(a)", lambda self: (self._shape, self._stride, self._offset), derivative=lambda g: g)
 

@@ -8,9 +8,9 @@ import torch
 
 from mindtorch_proxy.backends import ascend
 from mindtorch_proxy.backends.ascend import bindings, table
-from mindtorch_proxy.backends.cpu import CPU_BACKEND as cpu
+from mindtorch_proxy.backends.cpu import BACKEND as cpu
 from mindtorch_proxy.runtime import pyboost
-from mindtorch_proxy.runtime.op import _TENSOR_ONLY, REGISTRY
+from mindtorch_proxy.runtime.registry import DECOMPOSITIONS, operators
 from mindtorch_proxy.runtime.tensor import wrap
 
 # operators whose primitive has no Ascend kernel and for which nothing stands in yet: a list that may only shrink
@@ -18,12 +18,12 @@ UNSUPPORTED = set((__import__("pathlib").Path(__file__).parent / "ascend_unsuppo
 
 
 def test_every_binding_exists_on_ascend_with_the_arity_used():
-    wrong = [(op, prim, note) for op, prim, kind, note in bindings.table() if kind == "pyboost" and note]
+    wrong = [(op, prim, note) for op, prim, kind, note in table.rows() if kind == "pyboost" and note]
     assert not wrong
 
 
 def test_what_ascend_lacks_is_listed():
-    lacking = {op for op, _, kind, _ in bindings.table() if kind == "unsupported"}
+    lacking = {op for op, _, kind, _ in table.rows() if kind == "unsupported"}
     assert lacking - UNSUPPORTED == set(), "new operators without an Ascend kernel"
     if tuple(map(int, pyboost.version().split(".")[:2])) < (2, 8):  # the list is that of the oldest version; later ones have more kernels
         assert UNSUPPORTED - lacking == set(), "these have one now: take them off the list"
@@ -108,10 +108,10 @@ STAND_INS = [
 
 @pytest.mark.parametrize("name, args", STAND_INS, ids=[f"{name}-{i}" for i, (name, _) in enumerate(STAND_INS)])
 def test_stand_ins_give_the_operator_s_results_by_operators_that_ascend_has(name, args):
-    op = next(o for ns in [*REGISTRY.values(), _TENSOR_ONLY] for group in ns.values() for o in group if o.full == name)
+    op = next(o for o in operators() if o.full == name)
     args = [torch.tensor(a) if isinstance(a, list) else a for a in args]
     want = op.call(*args)
-    before = {impl: impl.calls for impl in cpu.impls}
-    got = table.composites()[name](*args)
+    before = {plan: plan.calls for plan in cpu.plans}
+    got = DECOMPOSITIONS[name](*args)
     torch.testing.assert_close(got, want, equal_nan=True)
-    assert not {impl.op.full for impl in cpu.impls if impl.calls != before.get(impl, 0)} & UNSUPPORTED
+    assert not {plan.op.full for plan in cpu.plans if plan.calls != before.get(plan, 0)} & UNSUPPORTED

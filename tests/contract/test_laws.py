@@ -9,19 +9,10 @@ import pytest
 import torch
 
 from mindtorch_proxy.runtime import ops
-from mindtorch_proxy.runtime.op import _TENSOR_ONLY, REGISTRY
+from mindtorch_proxy.runtime.registry import operators
 
 ROOT = Path(ops.__file__).resolve().parents[2]
 MEMORY = {"_array", "_mstensor", "_ms", "_np", "_get_storage", "untyped_storage", "storage", "data_ptr", "numpy"}
-
-
-def declared():
-    seen = {}
-    for ns in (*REGISTRY.values(), _TENSOR_ONLY):
-        for group in ns.values():
-            for o in group:
-                seen[id(o)] = o
-    return list(seen.values())
 
 
 def sources():
@@ -69,9 +60,9 @@ def test_formulas_and_composites_touch_no_memory_and_ask_for_no_device(path):
 
 
 def test_every_operator_has_a_schema_and_a_meta_kernel():
-    for o in declared():
+    for o in operators():
         assert o.schema.name and o.schema.returns
-        assert o.fn or o.geometry or o.promote is not None or o.meta or o.options.get("memory"), f"{o.full} has no meta kernel"
+        assert o.fn or o.geometry or o.promote is not None or o.meta or o.options.memory, f"{o.full} has no meta kernel"
 
 
 def test_every_primitive_operator_of_pytorch_that_is_differentiable_is_here(oracle_python, python):
@@ -96,14 +87,14 @@ def test_every_primitive_operator_of_pytorch_that_is_differentiable_is_here(orac
                 formulas_ = True
     missing = [
         o.full
-        for o in declared()
+        for o in operators()
         if o.fn is None
         and o.derivative is None
-        and not o.options.get("memory")
+        and not o.options.memory
         and o.namespace == "torch"
         and not o.key.startswith("_")
         and known.get(o.name)
-        and not o.options.get("integral")
+        and not o.options.integral
     ]
     assert not missing, f"without a derivative here, differentiable in PyTorch: {missing}"
 

@@ -20,8 +20,7 @@ import torch
 import torch.nn.functional as F
 
 from mindtorch_proxy.backends.cpu import table
-from mindtorch_proxy.runtime import dtypes, pyboost
-from mindtorch_proxy.runtime.op import _TENSOR_ONLY, REGISTRY
+from mindtorch_proxy.runtime import dtypes, pyboost, registry
 
 TOOLS = Path(__file__).parents[2] / "tools"
 spec = importlib.util.spec_from_file_location("probe", TOOLS / "probe.py")
@@ -299,13 +298,13 @@ def test_every_entry_of_the_probe_has_a_case():
 
 def test_no_operator_is_handed_to_a_kernel_that_is_wrong():
     wrong = {(c.primitive.partition("{")[0].removeprefix("L."), table.CODES[c.code]) for c in PROBED_CASES + FURTHER_CASES if "#" not in c.flags}
-    operators = {o for space in (*REGISTRY.values(), _TENSOR_ONLY) for group in space.values() for o in group if o.fn is None}
+    operators = [o for o in registry.operators() if o.fn is None]
     handed = {
         (o.full, k.primitive, d)
         for o in operators
         for k in table.kernels(o)
         if k.kind in ("pyboost", "legacy") and k.fn is None
         for d in k.dtypes
-        if (k.primitive, d) in wrong and not (d in dtypes.OPMATH and o.options.get("opmath", True))
+        if (k.primitive, d) in wrong and not (d in dtypes.OPMATH and o.options.opmath)
     }
     assert not handed

@@ -7,8 +7,8 @@ import scipy.special
 
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
 from ....runtime.ops.common import T
-from .. import CPU_BACKEND, _ms_out
 from ..arrays import select, total_last, zeroed
+from ..backend import BACKEND, ms_dtype_of
 from ..quiet import quiet
 from ..table import composite, legacy, numpy, pyboost_, without
 from .pointwise import _prim, _slower, against
@@ -16,7 +16,7 @@ from .pointwise import _prim, _slower, against
 
 def _s(x, value):
     """A number as a 0-d tensor of x's dtype."""
-    return CPU_BACKEND.scalar(value, _ms_out(x))
+    return BACKEND.number(value, ms_dtype_of(x))
 
 
 def _do(name, x, *others):

@@ -9,8 +9,8 @@ import numpy as np
 from ....runtime import pyboost
 from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T, Tensor
-from .. import CPU_BACKEND, _ms_out
 from ..arrays import select
+from ..backend import BACKEND, ms_dtype_of
 from ..table import INTS, SPREAD, composite, legacy, numpy, pyboost_, update, without
 
 LACKING = "the primitive lacks the dtype"
@@ -34,7 +34,7 @@ def _prim(name):
 
 def _alias(x):
     """The NumPy alias of a MindSpore tensor."""
-    return pyboost.array_of(x, x._shape, _ms_out(x).np)
+    return pyboost.array_of(x, x._shape, ms_dtype_of(x).np)
 
 
 def against(ufunc):
@@ -207,12 +207,12 @@ def _right_shift(a, b):
 # ------------------------------------------------------------------------------------------------ NaN, zeros, infinities
 def _div(prim, a, b):
     """Div takes -0 for 0 and gives -inf for NaN / 0: elsewhere it is right."""
-    if CPU_BACKEND.numbers.get(id(b)):
+    if BACKEND.number_of.get(id(b)):
         return prim(a, b)
     divisors = _alias(b)
     if np.count_nonzero(divisors) == divisors.size:
         return prim(a, b)
-    return _prim("Select")(_prim("Equal")(b, CPU_BACKEND.scalar(0, _ms_out(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b))
+    return _prim("Select")(_prim("Equal")(b, BACKEND.number(0, ms_dtype_of(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b))
 
 
 without("_div", "NaN / 0 and 1 / -0 are wrong")
@@ -221,7 +221,7 @@ pyboost_("_div", "Div", "NaN / 0 and 1 / -0 are wrong", _div, dtypes="fd")
 
 def _extremum(prim, a, b):
     """The primitive loses a NaN in its first operand: it returns the second unless the first is greater."""
-    if id(b) in CPU_BACKEND.numbers:
+    if id(b) in BACKEND.number_of:
         return prim(b, a)
     return _prim("Select")(_prim("NotEqual")(a, a), a, prim(a, b))
 
@@ -252,7 +252,7 @@ def _nonzero(b):
 
 
 def _checked(prim, a, b):
-    if not CPU_BACKEND.numbers.get(id(b)):
+    if not BACKEND.number_of.get(id(b)):
         _nonzero(_alias(b))
     return prim(a, b)
 
@@ -316,7 +316,7 @@ _NP_POWERS = {2: np.square, 3: lambda x: x * np.square(x), 0.5: np.sqrt, -0.5: l
 def _power(prim, x, e):
     """Whole and half powers by the primitives that PyTorch's kernel uses too: Pow is 10 to 20 times slower."""
     simple = _POWERS.get(e)
-    return prim(x, CPU_BACKEND.scalar(e, _ms_out(x))) if simple is None else simple(x)
+    return prim(x, BACKEND.number(e, ms_dtype_of(x))) if simple is None else simple(x)
 
 
 def _np_power(x, e):

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from mindtorch_proxy.runtime import op as _op
+from mindtorch_proxy.runtime import registry as _registry
 from mindtorch_proxy.runtime.ops import nn as _nn
 from mindtorch_proxy.runtime.tensor import Tensor
 
@@ -25,7 +25,7 @@ def _none_or_dtype(input):
 
 def __getattr__(name):
     if name[:2] != "__":
-        f = _op.function("nn.functional", name) or (_op.function("torch", name) if name in _ROOT else None)
+        f = _registry.function("nn.functional", name) or (_registry.function("torch", name) if name in _ROOT else None)
         if f is None and name in ("GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "_canonical_mask"):
             f = getattr(_nn, name.removeprefix("_"))
         if f is None and name == "_VF":
@@ -37,5 +37,5 @@ def __getattr__(name):
 
 
 def __dir__():
-    inplace = {n for n in ("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "rrelu_", "selu_", "threshold_") if _op.function("nn.functional", n)}
-    return sorted({*globals(), *_op.function_names("nn.functional"), *_ROOT, *inplace})
+    inplace = {n for n in ("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "rrelu_", "selu_", "threshold_") if _registry.function("nn.functional", n)}
+    return sorted({*globals(), *_registry.names("nn.functional"), *_ROOT, *inplace})

@@ -1,82 +1,9 @@
-"""__torch_function__: which classes are plain, the mode stack, and the slow way of a call that is overridden."""
+"""__torch_function__: classes and modes that take calls over, and the way of a call that may be taken over."""
 
 import functools
-import threading
 
-from .tensor import Tensor
-
-
-class _Plain(set):
-    """Classes whose operators run directly. Membership is the test on the hot path."""
-
-    with_none = None
-    with_numbers = None
-
-
-_NUMBERS = frozenset((int, float, bool, complex))
-plain = _Plain((Tensor,))
-plain.with_none = _Plain((Tensor, type(None)))
-plain.with_numbers = _Plain((Tensor, *_NUMBERS))
-plain.with_numbers.numbers = _NUMBERS
-
-
-class _State:
-    """`active` counts modes in any thread that force the slow way: function modes, autocast, devices as context."""
-
-    active = 0
-
-
-STATE = _State()
-_lock = threading.Lock()
-
-
-def activate(n):
-    with _lock:
-        STATE.active += n
-
-
-class _Local(threading.local):
-    modes = ()
-    subclass_off = 0
-    all_off = 0
-    autocast = None
-
-
-LOCAL = _Local()
-
-
-def _disabled_torch_function_impl(cls, func=None, types=None, args=(), kwargs=None):
-    """The value of __torch_function__ in classes that take part in operators as plain tensors."""
-    with DisableTorchFunctionSubclass():
-        return func(*args, **(kwargs or {}))
-
-
-def register_plain(cls):
-    """A subclass with __torch_function__ disabled (Parameter, Buffer): no result conversion, direct calls."""
-    for s in (plain, plain.with_none, plain.with_numbers):
-        s.add(cls)
-    return cls
-
-
-def disabled(cls):
-    if cls in plain:
-        return True
-    tf = getattr(cls, "__torch_function__", None)
-    tf = getattr(tf, "__func__", tf)
-    if tf is _disabled_torch_function_impl:
-        register_plain(cls)
-        return True
-    return False
-
-
-class DisableTorchFunctionSubclass:
-    __module__ = "torch._C"
-
-    def __enter__(self):
-        LOCAL.subclass_off += 1
-
-    def __exit__(self, *exc):
-        LOCAL.subclass_off -= 1
+from ..tensor import Tensor, tensor_method
+from .state import LOCAL, STATE, DisableTorchFunctionSubclass, _disabled_torch_function_impl, activate, direct, disabled
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
@@ -116,7 +43,7 @@ def overloaded(args):
     found = []
     for a in args:
         cls = type(a)
-        if cls in plain or not hasattr(cls, "__torch_function__"):
+        if cls in direct or not hasattr(cls, "__torch_function__"):
             continue
         if isinstance(a, Tensor) and disabled(cls):
             continue
@@ -171,60 +98,44 @@ def overridable(fn):
     return public
 
 
-# What PyTorch writes in Python hands on what is optional by its name, what it writes in C++ as it was given: of torch, and of nn.functional
-IN_PYTHON = frozenset(
-    """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum lu meshgrid
- norm split stft tensordot unique unique_consecutive unravel_index""".split()
-)
-_IN_CPP = frozenset(
-    """adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
- conv_transpose2d conv_transpose3d cosine_similarity gelu hardshrink linear logsigmoid one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu
- scaled_dot_product_attention softplus softshrink""".split()
-)
-
-
-def _in_python(f):
-    return f.__module__ == "torch.functional" or f.__module__ == "torch.nn.functional" and f.__name__ not in _IN_CPP and f.__name__[-1] != "_"
-
-
 def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
-    """The slow way of a call: overrides, then autocast; STATE when the call should go on as it is. `out` is STATE where
-    there is none; `star` is what f(*sizes) was given."""
-    if kwargs is None:
-        schema_args = op.schema.args
-        named = kind == "function" and _in_python(public)
-        pos = [v for a, v in zip(schema_args, args) if not a.kwonly and (a.required or not named)]
-        kw = {
-            (a.name if a.name not in ("from", "lambda") else a.name + "_"): v
-            for a, v in zip(schema_args, args)
-            if (a.kwonly or named and not a.required) and (named or v is not a.default)
-        }
-        varargs = op.options.get("varargs")
-        while pos and not varargs and len(pos) > 1 and not schema_args[len(pos) - 1].required and pos[-1] is schema_args[len(pos) - 1].default:
-            pos.pop()
-    else:
-        pos, kw, named = args, dict(kwargs), False
+    """The way of a call that may be taken over: overrides, then autocast; STATE when the call should go on as it is.
+
+    `out` is STATE where there is none; `star` is what f(*sizes) was given; kwargs are given where args are the caller's own.
+    """
+    named = kwargs is None and kind == "function" and op.python
+    pos, kw = _as_given(op, args, named) if kwargs is None else (args, dict(kwargs))
     if out is not STATE and (named or out is not None):
         kw["out"] = out
     if LOCAL.modes or not LOCAL.subclass_off:
         relevant = list(_flat((*pos, *kw.values())))
         if LOCAL.modes or overloaded(relevant):
             return handle_torch_function(public, relevant, *pos[: len(pos) - bool(star)], *star, **kw)
-    cast = LOCAL.autocast
-    if cast is not None and kwargs is None:
-        new = cast(op, args)
-        if new is not None:
-            prev, LOCAL.autocast = LOCAL.autocast, None
-            try:
-                new_kw = dict(kw)
-                pos = new[: len(pos)]
-                for a, v in zip(op.schema.args, new):
-                    if a.name in new_kw:
-                        new_kw[a.name] = v
-                return public(*pos, **new_kw)
-            finally:
-                LOCAL.autocast = prev
-    return STATE
+    if LOCAL.autocast is None or kwargs is not None:
+        return STATE
+    new = LOCAL.autocast(op, args)
+    if new is None:
+        return STATE
+    kw.update((a.name, v) for a, v in zip(op.schema.args, new) if a.name in kw)
+    prev, LOCAL.autocast = LOCAL.autocast, None
+    try:
+        return public(*new[: len(pos)], **kw)
+    finally:
+        LOCAL.autocast = prev
+
+
+def _as_given(op, args, named):
+    """(positional, keywords) of a call whose arguments stand in the schema's order.
+
+    What PyTorch writes in Python (named) hands on what is optional by its name, what it writes in C++ as it was given.
+    """
+    schema_args = op.schema.args
+    pos = [v for a, v in zip(schema_args, args) if not a.kwonly and (a.required or not named)]
+    kw = {a.keyword: v for a, v in zip(schema_args, args) if (a.kwonly or named and not a.required) and (named or v is not a.default)}
+    if op.options.varargs is None:
+        while len(pos) > 1 and not schema_args[len(pos) - 1].required and pos[-1] is schema_args[len(pos) - 1].default:
+            pos.pop()
+    return pos, kw
 
 
 # methods written by hand: no wrapper of an operator asks for overrides before they run
@@ -253,20 +164,15 @@ def _asking(method):
     return ask
 
 
-def default_torch_function(cls, func, types, args, kwargs):
-    """Tensor.__torch_function__: run below overrides, then results take the subclass."""
+@tensor_method
+@classmethod
+def __torch_function__(cls, func, types, args=(), kwargs=None):
+    """Run below overrides, then results take the subclass."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
-        ret = func(*args, **kwargs)
-    return ret if func in _defaults() else _convert(ret, cls)
-
-
-def _defaults():
-    return _DEFAULTS
-
-
-_DEFAULTS = set()
+        ret = func(*args, **(kwargs or {}))
+    return _convert(ret, cls)
 
 
 def _convert(ret, cls):
@@ -299,3 +205,11 @@ class TorchFunctionMode:
     @classmethod
     def push(cls, *args, **kwargs):
         return cls(*args, **kwargs)
+
+
+@tensor_method
+@classmethod
+def __init_subclass__(cls, raw=False, **kw):
+    super(Tensor, cls).__init_subclass__(**kw)
+    if "__torch_function__" in cls.__dict__ and not raw:
+        override_methods(cls)

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from .op import inplace as _inplace
-from .op import method
-from .overrides import STATE, plain
-from .tensor import Tensor, from_array
+from ..registry import T, method
+from ..tensor import Tensor, from_array
+from .state import STATE, direct
 
 _BINARY = {
     "add": "add",
@@ -36,8 +35,6 @@ _UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
 def _swapped(name):
     """other OP self, self being the tensor."""
-    from .ops.common import T
-
     if name in ("add", "mul", "and", "or", "xor"):
         return method(_BINARY[name])
     if name == "sub":
@@ -55,12 +52,12 @@ def _swapped(name):
 
 def _direct(public):
     """The recorded call below the public wrapper, where it is one operator."""
-    op = public.__globals__.get("_op") if hasattr(public, "__globals__") else None
-    if op is None or public.__globals__.get("_run") is None or op.options.get("varargs"):
+    op = public.__globals__.get("op") if hasattr(public, "__globals__") else None
+    if op is None or public.__globals__.get("call") is None or op.options.varargs:
         return public, False
-    op = op.options.get("operator", op)  # what the public operator does when it is given just two
+    op = op.options.operator or op  # what the public operator does when it is given just two
     two = op.fn is None or op.fn.__code__.co_argcount - len(op.fn.__defaults__ or ()) == 2
-    return (op.call, True) if two else (public, False)
+    return (op.make_call(), True) if two else (public, False)
 
 
 def _make(dunder, name, reflected):
@@ -70,12 +67,12 @@ def _make(dunder, name, reflected):
             return NotImplemented
         run, quick = _direct(public)
         # only products take no numbers
-        numbers, takes, over = (plain, Tensor, STATE) if name == "matmul" else (plain.with_numbers, (Tensor, int, float, complex), STATE)
+        numbers, takes, over = (direct, Tensor, STATE) if name == "matmul" else (direct.with_numbers, (Tensor, int, float, complex), STATE)
 
         def operator(self, other):
             if quick and self.__class__ is Tensor and other.__class__ is Tensor and not over.active:
                 return run(self, other)
-            if quick and not over.active and self.__class__ in plain and other.__class__ in numbers:
+            if quick and not over.active and self.__class__ in direct and other.__class__ in numbers:
                 return run(self, other)
             try:
                 return public(self, other)
@@ -126,7 +123,7 @@ for _n in _INPLACE:
 for _n, _op in _UNARY.items():
     setattr(Tensor, f"__{_n}__", _make_unary(f"__{_n}__", _op))
 Tensor.__div__, Tensor.__rdiv__, Tensor.__idiv__ = Tensor.__truediv__, Tensor.__rtruediv__, Tensor.__itruediv__
-Tensor.__pos__ = lambda self: self
+Tensor.__pos__ = lambda self: T.positive(self)
 Tensor.__reversed__ = lambda self: self.flip(tuple(range(len(self._shape)))) if self._shape else self
 
 
@@ -136,4 +133,3 @@ def _array_wrap(self, array, context=None, return_scalar=False):
 
 
 Tensor.__array_wrap__ = _array_wrap
-__all__ = ["_inplace"]

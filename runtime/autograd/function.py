@@ -2,10 +2,12 @@
 
 import functools
 
-from . import dtypes as dt
-from .autograd import MODE, Node, Saved, edge, meta_of, note_view, rebase
-from .op import zeros_like_meta
-from .tensor import Tensor, alias
+from .. import dtypes as dt
+from ..tensor import Tensor, alias
+from .derivative import zeros
+from .graph import FREED, Node, Saved, edge, meta_of
+from .modes import MODE
+from .views import note_view, rebase
 
 
 class FunctionCtx:
@@ -49,8 +51,6 @@ class _Ctx(Node, FunctionCtx):
     @property
     def saved_tensors(self):
         if self._freed:
-            from .autograd import FREED
-
             raise RuntimeError(FREED)
         return tuple(s.get() if s is not None else None for s in self._saved or ()) if self._saved is not None else tuple(self.to_save)
 
@@ -69,9 +69,7 @@ class _Ctx(Node, FunctionCtx):
 
     def run(self, grads):
         if self.materialize_grads:
-            grads = [
-                zeros_like_meta(*m) if g is None and m is not None else g for g, m in zip(grads + [None] * (len(self._out_meta) - len(grads)), self._out_meta)
-            ]
+            grads = [zeros(*m) if g is None and m is not None else g for g, m in zip(grads + [None] * (len(self._out_meta) - len(grads)), self._out_meta)]
         cls = self._forward_cls
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")

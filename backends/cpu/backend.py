@@ -1,0 +1,334 @@
+"""The CPU backend: memory that NumPy and MindSpore both see, and the choice of kernels from the table."""
+
+from collections import defaultdict
+
+import numpy as np
+
+from ...runtime import dtypes as dt
+from ...runtime import pyboost
+from ...runtime.device import CPU
+from ...runtime.storage import UntypedStorage
+from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
+from ..plan import CompositePlan, Plan, PrimitivePlan
+from . import table
+from .quiet import quiet
+from .refusals import depends_on_shape, refuse
+
+KEPT = 256  # numbers of each dtype that are kept as tensors
+_MS_CHARS = frozenset("?bBhHiIlLqQefdFD" + np.dtype(dt.bfloat16.np).char)
+
+
+class NumpyPlan(Plan):
+    """A function over NumPy arrays."""
+
+    __slots__ = ()
+
+    def argument(self, a):
+        if a.__class__ is list or a.__class__ is tuple:
+            return type(a)(None if t is None else t._array() for t in a)
+        return a._array()
+
+    def compute(self, args):
+        with quiet():
+            return Plan.compute(self, args)
+
+    def leave(self, r, result):
+        shape, dtype = result[0], result[1]
+        fits = shape and r.__class__ is np.ndarray and r.shape == shape and r.dtype == dtype.np and len(result) == 2
+        return from_array(r, dtype) if fits else self.backend.result(r, result, self.device)
+
+    def broadcast(self, operands, attributes, shape, dtype):
+        self.direct = False
+        with quiet():
+            r = self.fn(*[number_array(t, d) if not isinstance(t, Tensor) else _converted(t._array(), t.dtype, d) for t, d in operands], *attributes)
+        r = np.asarray(r)
+        if r.dtype != dtype.np:
+            r = astype(r, dtype)
+        return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
+
+
+class ThroughFloat64(PrimitivePlan):
+    """A float32 operator of one argument that is exact enough in float64 only."""
+
+    __slots__ = ("wide",)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.wide, self.fn, self.raw, self.out, self.direct = self.fn, self._rounded, None, dt.float32, True
+
+    def _rounded(self, m):
+        shape = m._shape
+        r = self.wide(pyboost.tensor_from_array(pyboost.array_of(m, shape, dt.float32.np).astype(np.float64)))
+        with quiet():
+            return pyboost.tensor_from_array(pyboost.array_of(r, shape, dt.float64.np).astype(np.float32))
+
+    def broadcast(self, operands, attributes, shape, dtype):
+        if operands[0][0].dtype is dt.float32:
+            return wrap(self._rounded(operands[0][0]._mstensor()), shape, dt.float32, self.device)
+        return self.backend.result(self.wide(self.backend.operand(*operands[0], None, False)), (shape, dtype), self.device)
+
+
+PLANS = {"pyboost": PrimitivePlan, "legacy": PrimitivePlan, "composite": CompositePlan, "numpy": NumpyPlan}
+
+
+class Cpu:
+    """runtime/backend.py says what each method is for."""
+
+    host, target = True, "CPU"
+    # elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower than equal shapes
+    expand_from = 2048
+
+    def __init__(self):
+        self.plans, self._plans = [], {}
+        self._numbers = defaultdict(dict)  # dtype: {number: 0-d MindSpore tensor}; zeros by their text, for their signs
+        self.number_of = {}  # id of such a tensor -> its number, so that a kernel can tell what it was given
+
+    def device_count(self):
+        return 1
+
+    def moves(self):
+        return dict(table.MOVES)
+
+    # ---------------------------------------------------------------- choosing
+    def plan(self, op, dtype, device, args):
+        refuse(op, dtype, args)
+        plan = self._plans.get((op, dtype))
+        if plan is None:
+            plan = self._plans[op, dtype] = self._made(op, dtype)
+        return plan
+
+    def _made(self, op, dtype, large=False):
+        """A plan with the first kernel of the table that takes the dtype, or takes a wider one."""
+        half = op.options.opmath and dtype in dt.OPMATH
+        compute = dt.OPMATH[dtype] if half else dtype
+        kernel, work = table.choose(op, compute, large)
+        cls = PLANS[kernel.kind]
+        if op.promote is not None and work is dt.float64 and dtype is dt.float32 and cls is PrimitivePlan and op.operands == [0] and not op.attributes:
+            cls = ThroughFloat64
+        plan = cls(self, op, dtype, CPU, kernel, work if work is not dtype else None, half and op.promote is not None)
+        if depends_on_shape(op):
+            plan.direct = False
+        switch = None if large else table.switches(op, compute if op.promote is not None else None)
+        if switch is not None:
+            plan.limit = switch if switch is not table.SPREAD else None
+            plan.larger = lambda: self._larger(op, dtype)
+        if large or not kernel.broadcasts:
+            plan.direct = plan.direct and op.promote is None
+        return plan
+
+    def _larger(self, op, dtype):
+        key = op, dtype, "large"
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._made(op, dtype, large=True)
+        return plan
+
+    # ---------------------------------------------------------------- arguments and results
+    def numbers_of(self, dtype):
+        return self._numbers[dtype]
+
+    def number(self, value, dtype):
+        """A 0-d MindSpore tensor of a Python number, kept for the next call."""
+        kept, key = self._numbers[dtype], value or str(value)
+        t = kept.get(key)
+        if t is None:
+            with quiet():
+                a = number_array(value, dtype)
+            t = pyboost.tensor_from_array(a)
+            if value == value:
+                with pyboost.LOCK:  # `kept` and `number_of` change together
+                    if len(kept) >= KEPT:
+                        for old in kept.values():
+                            self.number_of.pop(id(old), None)
+                        kept.clear()
+                    t = kept.setdefault(key, t)
+                    self.number_of[id(t)] = value
+        return t
+
+    def rounded_number(self, value, dtype):
+        a = number_array(value, dtype)
+        return float(a) if dtype is not dt.complex32 else complex(dt.complex_array(a))
+
+    def operand(self, t, dtype, shape, full):
+        """An operand of an elementwise kernel, in its dtype; spread over `shape` where that is given, numbers only if `full`."""
+        if not isinstance(t, Tensor):
+            return pyboost.tensor_from_array(np.full(shape, number_array(t, dtype))) if full and shape else self.number(t, dtype)
+        if t.dtype is dtype and (shape is None or t._shape == shape or not (t._shape or full)):
+            return t._mstensor()
+        a = _converted(t._array(), t.dtype, dtype)
+        if shape is not None and (a.shape or full) and a.shape != shape:
+            a = np.broadcast_to(a, shape)
+        return pyboost.tensor_from_array(a if a.flags.c_contiguous else np.array(a, order="C"))
+
+    def tensor(self, t, dtype):
+        """An operand as a tensor of a dtype."""
+        if not isinstance(t, Tensor):
+            return from_array(number_array(t, dtype), dtype)
+        return t if t.dtype is dtype else self.cast(t, dtype)
+
+    def dtype_of(self, r):
+        return ms_dtype_of(r)
+
+    def result(self, r, result, device):
+        """What a kernel returned, in the shape, dtype and strides that are wanted."""
+        shape, dtype = result[0], result[1]
+        if isinstance(r, Tensor):
+            return r if r.dtype is dtype else self.cast(r, dtype)
+        if shape is None:
+            shape = tuple(r.shape)
+        strides = result[2] if len(result) > 2 else None
+        own = r.__class__ is np.ndarray or isinstance(r, np.generic)
+        if not own and strides is None and ms_dtype_of(r) is dtype and tuple(r.shape) == tuple(shape):
+            return wrap(r, tuple(shape), dtype)
+        a = host(r) if not own else r if r.__class__ is np.ndarray and r.shape else np.array(r)  # of a single number a kernel may return its argument
+        a = _astype_unless(a, dtype)
+        if a.shape != tuple(shape):
+            a = a.reshape(shape) if a.size == numel(shape) else np.broadcast_to(a, shape)
+        if strides is None or not a.size:
+            return from_array(a, dtype)
+        # LAPACK's results have their columns in one piece, a transform's result the dimensions transformed
+        t = strided_view(from_array(np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides)), dtype.np), dtype), tuple(shape), strides, 0)
+        np.copyto(t._array(), a)
+        return t
+
+    # ---------------------------------------------------------------- in place
+    def update(self, op, dst, args):
+        k = table.updates.get(op.full)
+        if k is None or dst.dtype not in k.dtypes or numel(dst._shape) < k.above or dst._stride is not None and 0 in dst._stride:
+            return False
+        operands = [dst._array()]
+        for a in args[1:]:
+            if a.__class__ is int or a.__class__ is float:
+                operands.append(dst.dtype.np.type(a))
+            elif not isinstance(a, Tensor) or a.dtype is not dst.dtype or a.device is not CPU or a._shape and a._shape != dst._shape:
+                return False
+            else:
+                operands.append(a._array())
+        key = op, dst.dtype, "update"
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = NumpyPlan(self, op, dst.dtype, CPU, k)
+        plan.calls += 1
+        with quiet():
+            plan.fn(*operands)
+        return True
+
+    def inplace(self, op):
+        fn = table.inplace_kernel(op)
+        if fn is None:
+            return None
+
+        def array(a):
+            if a.__class__ in (list, tuple) and any(isinstance(t, Tensor) for t in a):
+                return [None if t is None else t._array() for t in a]
+            return a._array() if isinstance(a, Tensor) else a
+
+        def kernel(*args):
+            table.MOVES["copy"] += 1
+            fn(*map(array, args))
+
+        return kernel
+
+    # ---------------------------------------------------------------- memory
+    def empty(self, shape, dtype, device):
+        if dtype.np is None:
+            t = wrap(None, tuple(shape), dtype)
+            t._storage = UntypedStorage(numel(shape) * dtype.itemsize)
+            return t
+        return from_array(np.empty(shape, dtype.np), dtype)
+
+    def array(self, t):
+        st, size = t._storage, t.dtype.itemsize
+        if st is None:
+            return pyboost.array_of(t._ms, t._shape, t.dtype.np)
+        if t.dtype.np is None:
+            raise NotImplementedError(f"tensors of dtype {t.dtype} cannot be computed with on device cpu")
+        if 0 in t._shape:
+            return np.empty(t._shape, t.dtype.np)
+        if t._stride is None:
+            return np.ndarray(t._shape, t.dtype.np, st._bytes, t._offset * size)
+        return np.ndarray(t._shape, t.dtype.np, st._bytes, t._offset * size, tuple(s * size for s in t._stride))
+
+    def mstensor(self, t):
+        a = t._array()
+        if t._stride is None and a.flags.aligned:
+            if a.dtype.char in _MS_CHARS:
+                m = t._ms = pyboost.tensor_from_array(a)
+                return m
+            raise NotImplementedError(f"MindSpore has no dtype {t.dtype} on device cpu")
+        return pyboost.tensor_from_array(np.array(a, order="C"))
+
+    def storage(self, t):
+        return UntypedStorage._from_array(t._array().reshape(-1).view(np.uint8))
+
+    def write(self, dst, src):
+        src = src._host()
+        d, s = dst._array(), src._array()
+        if dst._storage is not None and src._storage is dst._storage and np.may_share_memory(d, s):
+            s = s.copy()
+        table.MOVES["copy"] += 1
+        np.copyto(d, _astype_unless(s, dst.dtype))
+
+    def cast(self, tensor, dtype):
+        table.MOVES["cast"] += 1
+        if dtype.np is None:
+            raise NotImplementedError(f"cannot cast {tensor.dtype} to {dtype} on device cpu")
+        return from_array(np.ascontiguousarray(astype(tensor._array(), dtype)).reshape(tensor._shape), dtype)
+
+    def compact(self, tensor):
+        table.MOVES["copy"] += 1
+        return from_array(np.array(tensor._array(), order="C"), tensor.dtype)
+
+    def to_host(self, tensor):
+        return self.compact(tensor)
+
+
+def number_array(value, dtype):
+    if dtype.category == dt.INT and isinstance(value, int):
+        return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
+    return astype(np.array(value), dtype)
+
+
+def _converted(a, have, want):
+    return a if have is want else astype(a, want)
+
+
+def _astype_unless(a, dtype):
+    return a if a.dtype == dtype.np else astype(a, dtype)
+
+
+def astype(a, dtype):
+    """NumPy's cast with PyTorch's meaning: complex drops its imaginary part, floats that do not fit wrap as C does."""
+    if dtype is dt.complex32 or a.dtype == dt.complex32.np:
+        if a.dtype == dt.complex32.np:
+            return a if dtype is dt.complex32 else astype(dt.complex_array(a), dtype)
+        with quiet():
+            return dt.complex_pairs(a)
+    if a.dtype.kind == "c" and dtype.category != dt.COMPLEX:
+        a = a.real if dtype.category != dt.BOOL else a != 0
+    with quiet():
+        if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
+            return a.astype(np.float32 if a.dtype.kind == "V" else a.dtype).astype(np.int64 if dtype is dt.uint32 else np.int32).astype(dtype.np)
+        if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
+            return a.astype(np.float32) != 0
+        return a.astype(dtype.np)
+
+
+def host(r):
+    """The NumPy alias of a kernel's result."""
+    return pyboost.array_of(r, r._shape, ms_dtype_of(r).np)
+
+
+_MS_DTYPES = {}
+
+
+def ms_dtype_of(r):
+    """The dtype of a MindSpore tensor."""
+    d = r.dtype
+    k = _MS_DTYPES.get(d)
+    if k is None:
+        k = _MS_DTYPES[d] = dt.ALL[{"Bool": "bool", "BFloat16": "bfloat16"}.get(str(d), str(d).lower())]
+    return k
+
+
+BACKEND = Cpu()

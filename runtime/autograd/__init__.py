@@ -1,0 +1,24 @@
+"""Autograd: the modes, the graph that calls leave behind, and the engine that walks it."""
+
+from . import methods  # noqa: F401  (tensors get backward, detach and their hooks)
+from .derivative import Derivative, zeros
+from .engine import TASK, backward, grad, queue_callback, run_backward
+from .function import Function, FunctionCtx, FunctionMeta, once_differentiable
+from .graph import FREED, AccumulateGrad, FunctionNode, Node, OpNode, Saved, accumulator, add, edge, fitted, meta_of, view_as_edge
+from .hooks import RemovableHandle, run_hooks
+from .modes import (
+    MODE,
+    context_decorator,
+    detect_anomaly,
+    disable_saved_tensors_hooks,
+    enable_grad,
+    inference_mode,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    saved_tensors_hooks,
+    set_detect_anomaly,
+    set_grad_enabled,
+)
+from .views import as_strided_backward, check_inplace, note_view, rebase

@@ -1,0 +1,231 @@
+"""Derivatives of declared operators, compiled: what a call must save, and the gradients from it.
+
+Two functions are written for each operator, since they run at every step of every program: the lines that make the node of a
+call (they stand in the operator's own call as well, call/codegen.py), and backward(node, gs, args, outs).
+"""
+
+import inspect
+import traceback
+
+from ..call.codegen import Source
+from ..call.state import NUMBERS_OR_NONE
+from ..registry import T
+from .graph import OpNode, Saved, accumulator, edge, meta_of, save_list
+from .modes import MODE, next_sequence
+
+
+def zeros(shape, dtype, device):
+    """The gradient of an output that nobody used."""
+    return T.zeros(shape, dtype=dtype, device=device)
+
+
+def _gradient(node, gs, k):
+    g = gs[k] if k < len(gs) else None
+    return zeros(*node._out_meta[k]) if g is None else g
+
+
+def _pack(node):
+    """Under saved_tensors_hooks: hand what was saved to them."""
+    node.saved = tuple(Saved(a) if v is not None else a for a, v in zip(node.saved, node.versions))
+    node.versions = (None,) * len(node.saved)
+
+
+# the globals of generated code that records
+RECORDING = {
+    "MODE": MODE,
+    "NUMBERS": NUMBERS_OR_NONE,
+    "Saved": Saved,
+    "accumulator": accumulator,
+    "edge": edge,
+    "format_stack": traceback.format_stack,
+    "meta_of": meta_of,
+    "new": object.__new__,
+    "next_sequence": next_sequence,
+    "pack": _pack,
+    "save_list": save_list,
+}
+
+
+class Derivative:
+    """The compiled derivative of an operator.
+
+    reads: for each formula (positions among the differentiable arguments, arguments read, outputs read). record(out, args) hangs a node
+    on the outputs of a call; record_lines() are its lines, over the arguments a0, a1, ... and `out`.
+    """
+
+    def __init__(self, op):
+        self.op, schema = op, op.schema
+        formulas = {schema.args[schema.tensor_args[0]].name: op.derivative} if callable(op.derivative) else op.derivative
+        entries = [((k,) if isinstance(k, str) else tuple(k), fn) for k, fn in formulas.items() if fn is not None]
+        index = {a.name: i for i, a in enumerate(schema.args)}
+        order = sorted({n for names, _ in entries for n in names}, key=index.__getitem__)
+        self.diff = [index[n] for n in order]
+        self.list_at = next((k for k, i in enumerate(self.diff) if schema.args[i].list), None)
+        self.reads, steps = [], []
+        for names, fn in entries:
+            reader = _Reader(self, index, order, [order.index(n) for n in names])
+            steps.append((reader.targets, fn, [reader.expression(p) for p in inspect.signature(fn).parameters]))
+            self.reads.append((reader.targets, reader.arguments, reader.outputs))
+        self.backward = self._backward(steps)
+        label = "".join(w.title() for w in op.name.split("_")) + "Backward0"
+        body = {"op": op, "formulas": staticmethod(self.backward), "__slots__": (), "__module__": "builtins"}
+        self.node_class = type(label, (OpNode,), body)
+        self.record = self._record()
+
+    def slot(self, k):
+        """Where the gradient of the k-th differentiable argument stands among the edges."""
+        return str(k) if self.list_at is None or k <= self.list_at else f"{k - 1} + n"
+
+    def _backward(self, steps):
+        source = Source("backward", "node, gs, args, outs", gradient=_gradient)
+        source.add("needs = node.needs", "result = [None] * len(node._edges)")
+        if self.list_at is not None:
+            source.add(f"n = len(result) - {len(self.diff) - 1}")
+        for s, (targets, fn, read) in enumerate(steps):
+            source.names[f"formula{s}"] = fn
+            call = f"formula{s}({', '.join(read)})"
+            source.add(f"if {' or '.join(f'needs[{t}]' for t in targets)}:")
+            if len(targets) > 1:
+                source.add(f"r = {call}", depth=2)
+                for k, t in enumerate(targets):
+                    source.add(f"if needs[{t}]:", f"    result[{self.slot(t)}] = r[{k}]", depth=2)
+            elif targets[0] == self.list_at:
+                source.add(f"r = {call}", f"result[{targets[0]} : {targets[0]} + len(r)] = r", depth=2)
+            else:
+                source.add(f"result[{self.slot(targets[0])}] = {call}", depth=2)
+        return source.add("return tuple(result)").function(f"backward of {self.op.full}")
+
+    def _record(self):
+        args = self.op.schema.args
+        source = Source("record", "out, args", **self.names(), defaults=tuple(a.default for a in args))
+        source.add(f"if len(args) < {len(args)}:", "    args += defaults[len(args) :]", f"{''.join(f'a{i}, ' for i in range(len(args)))} = args")
+        return source.add(*self.record_lines(), "return node").function(f"record of {self.op.full}")
+
+    def names(self):
+        """The globals that record_lines() needs."""
+        return {**RECORDING, "node_class": self.node_class}
+
+    def record_lines(self):
+        """Lines that make the node of a call and hang it on `out`; afterwards `node` is the node."""
+        lines = ["node = new(node_class)", "node._pre_hooks = node._post_hooks = node._tensor_hooks = None", "node._seq = next_sequence()"]
+        edges, metas = [], []
+        for k, i in enumerate(self.diff):
+            star = "*" if k == self.list_at else ""
+            edges.append(f"{star}e{k}, ")
+            metas.append(f"{star}m{k}, ")
+            lines += self._edge_lines(k, i)
+        saved, versions = zip(*map(self._saved, range(len(self.op.schema.args))))
+        lines += [
+            f"node._edges = ({''.join(edges)})",
+            f"node._in_meta = ({''.join(metas)})",
+            f"node.needs = ({''.join(f'n{k}, ' for k in range(len(self.diff)))})",
+            f"node.saved = ({', '.join(saved)},)",
+            f"node.versions = ({', '.join(versions)},)",
+            "if MODE.saved_hooks:",
+            "    pack(node)",
+            "if MODE.anomaly:",
+            "    node.trace = ''.join(format_stack()[:-3])",
+        ]
+        return lines + self._output_lines()
+
+    def _edge_lines(self, k, i):
+        """Lines that set e (edge), m (shape, dtype, device) and n (whether a gradient is needed) of a differentiable argument."""
+        if k == self.list_at:
+            return [
+                f"e{k} = [None if t is None else edge(t) for t in a{i}]",
+                f"m{k} = [None if t is None else meta_of(t) for t in a{i}]",
+                f"n{k} = any(e is not None for e in e{k})",
+            ]
+        meta = f"m{k} = (a{i}._shape, a{i}.dtype, a{i}.device)"
+        number = [f"if a{i}.__class__ in NUMBERS:", f"    e{k} = m{k} = None", f"    n{k} = False"] if self.op.schema.args[i].type != "Tensor" else []
+        return [
+            *number,
+            f"{'el' * bool(number)}if a{i}._requires_grad:",
+            f"    fn = a{i}._grad_fn if a{i}._view is None else a{i}._get_grad_fn()",
+            f"    e{k} = (accumulator(a{i}), 0) if fn is None else (fn, a{i}._output_nr)",
+            f"    {meta}",
+            f"    n{k} = True",
+            "else:",
+            f"    e{k} = None",
+            f"    {meta}",
+            f"    n{k} = False",
+        ]
+
+    def _saved(self, i):
+        """Expressions for what is kept of an argument, and for its version."""
+        a, when = self.op.schema.args[i], self._when(lambda arguments, outputs: i in arguments)
+        if not a.is_tensor:
+            return f"a{i}", "None"
+        if when == "False":
+            return "None", "None"
+        if a.list:
+            return f"save_list(a{i}) if {when} else None", "None"
+        number = f" or a{i}.__class__ in NUMBERS" if a.type != "Tensor" else ""
+        return f"a{i} if {when} else None", f"None if not ({when}){number} else 0 if a{i}._vc is None else a{i}._vc[0]"
+
+    def _output_lines(self):
+        op = self.op
+        kept = sorted(set().union(*(outputs for _, _, outputs in self.reads)))
+        when = {k: self._when(lambda arguments, outputs: k in outputs) for k in kept}
+        need_any = " or ".join(dict.fromkeys(when.values()))
+        if not op.schema.several:
+            return [
+                "node._out_meta = ((out._shape, out.dtype, out.device),)",
+                f"node.outs = [Saved(out, node, 0)] if {need_any} else None" if kept else "node.outs = None",
+                "if out.dtype.category >= 2:",
+                "    out._requires_grad = True",
+                "    out._grad_fn = node",
+            ]
+        outs = ", ".join(f"Saved(out[{k}], node, {k}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
+        return [
+            "node._out_meta = [(t._shape, t.dtype, t.device) for t in out]",
+            f"node.outs = [{outs}] if {need_any} else None" if kept else "node.outs = None",
+            "for k, t in enumerate(out):",
+            f"    if t.dtype.category >= 2 and k not in {tuple(op.options.non_differentiable)}:",
+            "        t._requires_grad = True",
+            "        t._grad_fn = node",
+            "        t._output_nr = k",
+        ]
+
+    def _when(self, wanted):
+        """The condition, over what needs a gradient, under which something is read."""
+        targets = {t for ts, arguments, outputs in self.reads if wanted(arguments, outputs) for t in ts}
+        return " or ".join(f"n{t}" for t in sorted(targets)) or "False"
+
+
+class _Reader:
+    """What one formula reads: notes the arguments and outputs that must be saved for it."""
+
+    def __init__(self, derivative, index, order, targets):
+        self.derivative, self.index, self.order, self.targets = derivative, index, order, targets
+        self.arguments, self.outputs = set(), set()
+
+    def expression(self, name):
+        """The source of what a parameter of the formula stands for."""
+        known = {"gs": "gs", "node": "node", "needs": f"[needs[t] for t in {self.targets}]", "g": "gradient(node, gs, 0)"}
+        if name in known:
+            return known[name]
+        if name in self.index:
+            if self.derivative.op.schema.args[self.index[name]].is_tensor:
+                self.arguments.add(self.index[name])
+            return f"args[{self.index[name]}]"
+        k = 0 if name in ("out", "result") else int(name[3:]) if name[:3] == "out" and name[3:].isdigit() else None
+        if k is not None:
+            self.outputs.add(k)
+            return f"outs[{k}]"
+        if name[0] == "g" and name[1:].isdigit():
+            return f"gradient(node, gs, {name[1:]})"
+        for suffix, k, field in (("_shape", 0, "_shape"), ("_dtype", 1, "dtype")):
+            if name.endswith(suffix) and name[: -len(suffix)] in self.index:
+                return self._meta(name[: -len(suffix)], k, field)
+        raise TypeError(f"{self.derivative.op.schema.text}: a derivative names '{name}', which is neither an argument, nor g, out, needs")
+
+    def _meta(self, argument, k, field):
+        """The shape or dtype of an argument, which a node keeps of what is differentiable."""
+        if argument not in self.order:
+            self.arguments.add(self.index[argument])
+            return f"args[{self.index[argument]}].{field}"
+        at = self.order.index(argument)
+        if at == self.derivative.list_at:
+            return f"[m[{k}] for m in node._in_meta[{at} : {at} + n]]"
+        return f"node._in_meta[{self.derivative.slot(at)}][{k}]"

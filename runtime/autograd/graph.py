@@ -1,0 +1,315 @@
+"""The graph: nodes, their edges, and the tensors that they keep for backward."""
+
+import sys
+import weakref
+
+from .. import dtypes as dt
+from ..tensor import Tensor, alias, wrap
+from .hooks import RemovableHandle, run_hooks
+from .modes import MODE, next_sequence, no_grad
+
+
+class Node:
+    """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
+
+    __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "_pre_hooks", "_post_hooks", "_tensor_hooks", "metadata", "__weakref__", "__dict__")
+    __module__ = "torch.autograd.graph"
+
+    def __init__(self):
+        self._seq = next_sequence()
+        self._pre_hooks = self._post_hooks = self._tensor_hooks = None
+        self._edges = self._in_meta = self._out_meta = ()
+
+    def name(self):
+        return type(self).__name__
+
+    @property
+    def next_functions(self):
+        return tuple((None, 0) if e is None else e for e in self._edges)
+
+    def _sequence_nr(self):
+        return self._seq
+
+    def register_hook(self, fn):
+        if self._post_hooks is None:
+            self._post_hooks = {}
+        return RemovableHandle(self._post_hooks, fn)
+
+    def register_prehook(self, fn):
+        if self._pre_hooks is None:
+            self._pre_hooks = {}
+        return RemovableHandle(self._pre_hooks, fn)
+
+    def __call__(self, *grads):
+        return self.run(list(grads))
+
+    def add_tensor_hook(self, nr, hooks):
+        if self._tensor_hooks is None:
+            self._tensor_hooks = {}
+        self._tensor_hooks[nr] = hooks
+
+    def release(self):
+        pass
+
+
+class Saved:
+    """A tensor kept for backward, with the version it had."""
+
+    __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr", "edge")
+
+    def __init__(self, t, node=None, nr=0):
+        vc = t._vc
+        self.version = 0 if vc is None else vc[0]
+        hooks = MODE.saved_hooks
+        self.output_of = self.unpack = None
+        if node is not None:
+            t, self.output_of, self.nr = _same_memory(t), weakref.ref(node), nr
+        if hooks:
+            pack, self.unpack = hooks[-1]
+            # what comes back is another tensor: it takes this one's place in the graph
+            self.edge = edge(t) if node is None else None
+            with no_grad():
+                self.packed = pack(t)
+            self.tensor = None
+        else:
+            self.tensor = t
+
+    def get(self):
+        t = self.tensor
+        if self.unpack is not None:
+            t = self.unpack(self.packed)
+            if not isinstance(t, Tensor):
+                raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}")
+            if not MODE.grad or (self.edge is None and self.output_of is None):
+                return t
+            t = alias(t)
+            t._requires_grad = True
+            fn, nr = self.edge if self.edge is not None else (self.output_of(), self.nr)
+            if fn.__class__ is AccumulateGrad:
+                t._acc = weakref.ref(fn)
+            else:
+                t._grad_fn, t._output_nr = fn, nr
+            return t
+        if t is None:
+            raise RuntimeError(FREED)
+        vc = t._vc
+        if (0 if vc is None else vc[0]) != self.version:
+            if self.output_of is None:
+                raise modified(t, self.version, t._grad_fn, t._output_nr)
+            raise modified(t, self.version, self.output_of(), self.nr)
+        if self.output_of is not None and MODE.grad:
+            node = self.output_of()
+            t = alias(t)
+            t._requires_grad, t._grad_fn, t._output_nr = True, node, self.nr
+        return t
+
+    def release(self):
+        self.tensor = self.packed = None
+
+
+def _same_memory(t):
+    """The same memory and version counter in a tensor that does not keep the node of t alive."""
+    s = wrap(t._ms, t._shape, t.dtype, t.device)
+    s._np, s._storage, s._stride, s._offset = t._np, t._storage, t._stride, t._offset
+    if t._vc is None:
+        t._vc = [0]
+    s._vc = t._vc
+    return s
+
+
+def modified(t, version, fn, nr):
+    """The error for a saved tensor that an in-place operation has changed since."""
+    where = "" if fn is None else f", which is output {nr} of {fn.name()},"
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; expected version "
+        f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        f"torch.autograd.set_detect_anomaly(True)."
+    )
+
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved "
+    "intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+    "backward through the graph a second time or if you need to access saved tensors after calling backward."
+)
+
+
+def add(a, b):
+    """The sum of two gradients, of which either may be None; sparse ones go second."""
+    if a is None or b is None:
+        return b if a is None else a
+    return b + a if a.is_sparse else a + b
+
+
+class AccumulateGrad(Node):
+    __slots__ = ("variable",)
+    __module__ = "torch.autograd.graph"
+
+    def __init__(self, variable):
+        super().__init__()
+        self.variable = variable
+        self._seq = 1 << 62
+        self._out_meta = ((variable._shape, variable.dtype, variable.device),)
+
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
+    def run(self, grads):
+        g, v = grads[0], self.variable
+        grads.clear()
+        if g is None:
+            return ()
+        hooks = v._hooks
+        if hooks:
+            g = run_hooks(hooks, g)
+        old = v._grad
+        if old is None:
+            if not MODE.grad:
+                # a gradient nobody else holds is taken as it is: three references are this frame's and the call's
+                fresh = sys.getrefcount(g) <= 2 and g._storage is None and g._stride is None and g.__class__ is Tensor and g._grad_fn is None
+                if not fresh:
+                    g = g.detach()
+                    g = g.contiguous() if v._stride is None and g._stride is not None else g.clone()
+            v._grad = g
+        elif MODE.grad:
+            v._grad = add(old, g)
+        elif old.is_sparse and not g.is_sparse:
+            v._grad = g + old
+        else:
+            old.add_(g)
+        hooks = v.__dict__.get("_post_accumulate_grad_hooks")
+        if hooks:
+            for h in list(hooks.values()):
+                h(v)
+        return ()
+
+
+def accumulator(t):
+    acc = t._acc
+    node = acc() if acc is not None else None
+    if node is None:
+        node = AccumulateGrad(t)
+        t._acc = weakref.ref(node)
+    return node
+
+
+def edge(t):
+    """Where the gradient of t goes: (node, number), or None."""
+    if not t._requires_grad:
+        return None
+    fn = t._grad_fn if t._view is None else t._get_grad_fn()
+    return (fn, t._output_nr) if fn is not None else (accumulator(t), 0)
+
+
+class OpNode(Node):
+    """The node of a declared operator. Subclassed for each operator by derivative.py, which sets `op` and `formulas`."""
+
+    # saved: the arguments that formulas read; versions: theirs then, None for what is no tensor or checks itself (Saved)
+    __slots__ = ("saved", "versions", "outs", "needs")
+    op = formulas = None
+
+    def run(self, grads):
+        args = self.saved
+        if args is None:
+            raise RuntimeError(FREED)
+        unpack = False
+        for a, version in zip(args, self.versions):
+            if version is None:
+                unpack = unpack or a.__class__ is Saved or a.__class__ is _SavedList
+            elif a._version != version:
+                raise modified(a, version, a._grad_fn, a._output_nr)
+        if unpack:
+            args = [a.get() if a.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in a] if a.__class__ is _SavedList else a for a in args]
+        outs = self.outs and [s.get() if s is not None else None for s in self.outs]
+        return self.formulas(self, grads, args, outs)
+
+    def release(self):
+        """Free what was saved; a node that saved no tensor can run again."""
+        held = self.outs is not None
+        for a, tensor in zip(self.saved or (), self.op.is_tensor):
+            if tensor and a is not None:
+                held = True
+                if a.__class__ is Saved:
+                    a.release()
+        if held:
+            self.saved = self.outs = None
+
+    def __getattr__(self, name):
+        if name.startswith("_saved_"):
+            names = [a.name for a in self.op.schema.args]
+            key = name[7:]
+            if self.saved is None:
+                raise RuntimeError(FREED)
+            if key in names:
+                v = self.saved[names.index(key)]
+                return v.get() if v.__class__ is Saved else v
+            if key.startswith("result") and self.outs:
+                return self.outs[int(key[6:] or 0)].get()
+        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+
+
+class _SavedList(list):
+    __slots__ = ()
+
+
+def save_list(ts):
+    return _SavedList(Saved(t) if isinstance(t, Tensor) else t for t in ts)
+
+
+class FunctionNode(Node):
+    """A node whose backward is a Python closure over gradients (views, CopySlices, custom functions)."""
+
+    __slots__ = ("fn", "inner")
+    _classes: dict = {}
+
+    def __new__(cls, label, *args):
+        c = cls._classes.get(label)
+        if c is None:
+            c = cls._classes[label] = type(label, (cls,), {"__slots__": (), "__module__": "builtins"})
+        return object.__new__(c)
+
+    def __init__(self, label, fn, edges, in_meta, out_meta):
+        super().__init__()
+        self.inner = None
+        self.fn, self._edges, self._in_meta, self._out_meta = fn, edges, in_meta, out_meta
+
+    def run(self, grads):
+        return self.fn(*grads)
+
+    def release(self):
+        if self.inner is not None:
+            self.inner.release()
+
+
+def meta_of(t):
+    return (t._shape, t.dtype, t.device)
+
+
+def view_as_edge(t, base):
+    """t is base under another class: gradient passes through."""
+    t._grad_fn = FunctionNode("AliasBackward0", lambda g: (g,), (edge(base),), (meta_of(base),), (meta_of(t),))
+
+
+def fitted(g, meta, node=None):
+    """A gradient in the shape and dtype of what it is the gradient of."""
+    shape, dtype, device = meta
+    if g._shape != shape:
+        if not _expandable(shape, g._shape):
+            raise RuntimeError(
+                f"Function {node.name() if node else ''} returned an invalid gradient at index 0 - got {list(g._shape)} but "
+                f"expected shape compatible with {list(shape)}"
+            )
+        g = g.sum_to_size(shape)
+    if g.dtype is not dtype:
+        if g.dtype.category == dt.COMPLEX and dtype.category != dt.COMPLEX:
+            g = g.real
+        if g.dtype is not dtype:
+            g = g.to(dtype)
+    return g
+
+
+def _expandable(small, big):
+    if len(small) > len(big):
+        return False
+    return all(s in (1, b) for s, b in zip(reversed(small), reversed(big)))

@@ -1,0 +1,57 @@
+"""Hooks of tensors and nodes."""
+
+import weakref
+
+
+class RemovableHandle:
+    """Removes a hook again; also a context manager. Keeps the dictionary of hooks alive weakly where it can."""
+
+    __module__ = "torch.utils.hooks"
+    next_id = 0
+
+    def __init__(self, hooks_dict, hook=None, *, extra_dict=None):
+        self.hooks_dict_ref = _ref(hooks_dict)
+        extra = extra_dict if isinstance(extra_dict, (list, tuple)) else () if extra_dict is None else (extra_dict,)
+        self.extra_dict_ref = tuple(map(_ref, extra))
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        if hook is not None:
+            hooks_dict[self.id] = hook
+
+    def remove(self):
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            d = ref()
+            if d is not None:
+                d.pop(self.id, None)
+
+    def __getstate__(self):
+        return (self.hooks_dict_ref(), self.id, tuple(r() for r in self.extra_dict_ref))
+
+    def __setstate__(self, state):
+        self.hooks_dict_ref = _ref({} if state[0] is None else state[0])
+        self.id = state[1]
+        self.extra_dict_ref = tuple(_ref({} if d is None else d) for d in (state[2] if len(state) > 2 else ()))
+        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+def _ref(d):
+    try:
+        return weakref.ref(d)
+    except TypeError:
+        return lambda: d
+
+
+def run_hooks(hooks, g):
+    for h in list(hooks.values()):
+        r = h(g)
+        if r is not None:
+            if r._shape != g._shape:
+                raise RuntimeError("hook '{}' has changed the size of value".format(getattr(h, "__name__", "hook")))
+            g = r
+    return g

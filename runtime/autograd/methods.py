@@ -1,0 +1,85 @@
+"""The methods of tensors that belong to autograd."""
+
+import weakref
+
+from ..call.state import disabled
+from ..tensor import Tensor, alias, tensor_method
+from . import engine
+from .graph import view_as_edge
+from .hooks import RemovableHandle
+
+
+@tensor_method
+def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Accumulate gradients of this tensor into the graph's leaves."""
+    engine.backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+
+
+@tensor_method
+def detach(self):
+    t = alias(self)
+    return t if self.__class__ is Tensor or disabled(type(self)) else t.as_subclass(type(self))
+
+
+@tensor_method
+def detach_(self):
+    if self._view is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
+            "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/"
+            "optimizer.py as a solution."
+        )
+    self._grad_fn, self._requires_grad, self._output_nr = None, False, 0
+    return self
+
+
+@tensor_method
+def register_hook(self, hook):
+    if not self._requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._hooks is None:
+        self._hooks = {}
+    fn = self._get_grad_fn()
+    if fn is not None:
+        fn.add_tensor_hook(self._output_nr, self._hooks)
+    return RemovableHandle(self._hooks, hook)
+
+
+@tensor_method
+def register_post_accumulate_grad_hook(self, hook):
+    if not self._requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._get_grad_fn() is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    hooks = self.__dict__.setdefault("_post_accumulate_grad_hooks", {})
+    return RemovableHandle(hooks, hook)
+
+
+@tensor_method
+def retain_grad(self):
+    if not self._requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if self._get_grad_fn() is None or self._retains:
+        return
+    ref = weakref.ref(self)
+
+    def keep(g):
+        t = ref()
+        if t is not None:
+            t._grad = g.clone() if t._grad is None else t._grad + g
+
+    self._retains = True
+    self.register_hook(keep)
+
+
+@tensor_method
+def as_subclass(self, cls):
+    """The same tensor as an instance of a subclass; gradients pass through."""
+    if not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass(): argument must be a subclass of Tensor, not {cls}")
+    t = alias(self, cls)
+    t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
+    if t._requires_grad and t._grad_fn is None:
+        view_as_edge(t, self)
+    return t

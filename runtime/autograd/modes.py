@@ -1,0 +1,246 @@
+"""Grad modes: what is recorded, in which thread; anomaly detection and hooks for saved tensors."""
+
+import contextlib
+import functools
+import inspect
+import itertools
+import threading
+import warnings
+
+from ..tensor import INFERENCE, versions
+
+
+class _Mode(threading.local):
+    grad = True
+    inference = False
+    saved_hooks = ()
+    saved_hooks_disabled = None
+    anomaly = False
+    anomaly_nan = True
+    multithreading = True
+
+
+MODE = _Mode()
+next_sequence = itertools.count().__next__
+
+
+class _SetGrad(contextlib.ContextDecorator):
+    """Base of no_grad, enable_grad: also usable as a decorator with or without parentheses, on functions, classes and generators."""
+
+    value = None
+
+    def __new__(cls, func=None, *a, **kw):
+        self = object.__new__(cls)
+        if callable(func):
+            self.__init__()
+            return self(func)
+        return self
+
+    def __call__(self, func):
+        return context_decorator(self, func)
+
+    def clone(self):
+        return type(self)()
+
+    def __enter__(self):
+        self.prev = MODE.grad
+        MODE.grad = self.value and not MODE.inference
+
+    def __exit__(self, *exc):
+        MODE.grad = self.prev
+
+
+def context_decorator(ctx, func):
+    """Run each call of func, and each step of a generator function, inside a fresh clone of ctx."""
+    if inspect.isclass(func):
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+            "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and "
+            "nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        func.__init__ = context_decorator(ctx, func.__init__)
+        return func
+    make = ctx.clone if hasattr(ctx, "clone") else ctx
+    if inspect.isgeneratorfunction(func):
+
+        @functools.wraps(func)
+        def generator(*args, **kwargs):
+            gen = func(*args, **kwargs)
+            send, value = gen.send, None
+            try:
+                while True:
+                    with make():
+                        out = send(value)
+                    try:
+                        value, send = (yield out), gen.send
+                    except GeneratorExit:
+                        with make():
+                            gen.close()
+                        raise
+                    except BaseException as e:
+                        value, send = e, gen.throw
+            except StopIteration as e:
+                return e.value
+
+        return generator
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        with make():
+            return func(*args, **kwargs)
+
+    return wrapper
+
+
+class no_grad(_SetGrad):
+    """Operations inside record nothing."""
+
+    __module__ = "torch"
+    value = False
+
+
+class enable_grad(_SetGrad):
+    """Operations inside record again."""
+
+    __module__ = "torch"
+    value = True
+
+
+class set_grad_enabled(_SetGrad):
+    """Switch recording at once; as a context manager, restore it afterwards."""
+
+    __module__ = "torch"
+
+    def __new__(cls, mode):
+        return object.__new__(cls)
+
+    def __init__(self, mode):
+        self.prev, self.mode = MODE.grad, bool(mode)
+        MODE.grad = self.mode and not MODE.inference
+
+    def __call__(self, func):
+        MODE.grad = self.prev
+        return context_decorator(self, func)
+
+    def clone(self):
+        return set_grad_enabled(self.mode)
+
+    def __enter__(self):
+        MODE.grad = self.mode and not MODE.inference
+
+    def __str__(self):
+        return f"torch.set_grad_enabled(mode={self.mode})"
+
+    __repr__ = __str__
+
+
+class inference_mode(_SetGrad):
+    """no_grad whose tensors take no part in autograd afterwards: they have no version counter."""
+
+    __module__ = "torch"
+
+    def __new__(cls, mode=True):
+        self = object.__new__(cls)
+        if not isinstance(mode, bool):
+            self.__init__(True)
+            return self(mode)
+        return self
+
+    def __init__(self, mode=True):
+        self.mode = mode
+
+    def clone(self):
+        return inference_mode(self.mode)
+
+    def __enter__(self):
+        self.prev = MODE.grad, MODE.inference
+        MODE.inference = self.mode
+        MODE.grad = not self.mode
+        _count_inference(self.mode)
+
+    def __exit__(self, *exc):
+        _count_inference(-self.mode)
+        MODE.grad, MODE.inference = self.prev
+
+
+_inference = [0, threading.Lock()]  # contexts of all threads
+
+
+def _count_inference(n):
+    with _inference[1]:
+        _inference[0] += n
+        versions.new = _new_version if _inference[0] else None
+
+
+def _new_version():
+    return INFERENCE if MODE.inference else None
+
+
+def is_grad_enabled():
+    return MODE.grad
+
+
+def is_inference_mode_enabled():
+    return MODE.inference
+
+
+class saved_tensors_hooks:
+    """Inside, tensors saved for backward go through pack_hook, and come back through unpack_hook."""
+
+    __module__ = "torch.autograd.graph"
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.hooks = (pack_hook, unpack_hook)
+
+    def __enter__(self):
+        if MODE.saved_hooks_disabled:
+            raise RuntimeError(MODE.saved_hooks_disabled)
+        MODE.saved_hooks = (*MODE.saved_hooks, self.hooks)
+
+    def __exit__(self, *exc):
+        MODE.saved_hooks = MODE.saved_hooks[:-1]
+
+
+class disable_saved_tensors_hooks(contextlib.ContextDecorator):
+    __module__ = "torch.autograd.graph"
+
+    def __init__(self, message):
+        self.message = message
+
+    def __enter__(self):
+        self.prev, MODE.saved_hooks_disabled = MODE.saved_hooks_disabled, self.message
+
+    def __exit__(self, *exc):
+        MODE.saved_hooks_disabled = self.prev
+
+
+class detect_anomaly:
+    """Inside, backward reports the forward call of a failing node, and NaN in gradients is an error."""
+
+    __module__ = "torch.autograd.anomaly_mode"
+
+    def __init__(self, check_nan=True):
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.", stacklevel=2)
+        self.value, self.check = True, check_nan
+        self.prev = MODE.anomaly, MODE.anomaly_nan
+
+    def __enter__(self):
+        MODE.anomaly, MODE.anomaly_nan = self.value, self.check
+
+    def __exit__(self, *exc):
+        MODE.anomaly, MODE.anomaly_nan = self.prev
+
+
+class set_detect_anomaly(detect_anomaly):
+    __module__ = "torch.autograd.anomaly_mode"
+
+    def __init__(self, mode, check_nan=True):
+        self.prev = MODE.anomaly, MODE.anomaly_nan
+        self.value, self.check = bool(mode), check_nan
+        self.__enter__()
+
+
+def is_anomaly_enabled():
+    return MODE.anomaly

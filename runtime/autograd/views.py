@@ -1,0 +1,151 @@
+"""Differentiable views: whose they are, what writing into them makes of the graph."""
+
+from .. import dtypes as dt
+from ..registry import T
+from ..tensor import INFERENCE, is_contiguous, numel
+from .graph import FunctionNode, edge, fitted, meta_of
+from .modes import MODE
+
+
+class ViewInfo:
+    """A differentiable view: its base and the version of the base's history that its grad_fn belongs to."""
+
+    __slots__ = ("base", "attr_version", "multi", "no_grad")
+
+    def __init__(self, base, version, multi=None, no_grad=False):
+        self.base, self.attr_version, self.multi, self.no_grad = base, version, multi, no_grad
+
+    def refresh(self, t):
+        """Rebuild the view's grad_fn from its base if an in-place operation has rewritten the history since."""
+        version = t._vc[0] if t._vc is not None else 0
+        if version == self.attr_version:
+            return
+        base = self.base
+        if base._requires_grad and base._grad_fn is not None:
+            t._grad_fn = as_strided_node(base, t)
+            t._output_nr = 0
+        self.attr_version = version
+
+
+def as_strided_node(base, t):
+    shape, stride, offset = t._shape, t.stride(), t._offset
+    bshape, bstride, boffset = base._shape, base.stride(), base._offset
+
+    def backward(g):
+        return (as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset),)
+
+    return FunctionNode("AsStridedBackward0", backward, (edge(base),), (meta_of(base),), (meta_of(t),))
+
+
+def note_view(t, src, multi=None):
+    """Make t a view of src (or of src's base) for autograd and in-place."""
+    if t._vc is INFERENCE:
+        return t
+    v = src._view
+    base = src if v is None else v.base
+    t._view = ViewInfo(base, t._vc[0] if t._vc is not None else 0, multi, not MODE.grad and ("inference" if MODE.inference else "no_grad"))
+    return t
+
+
+def check_inplace(self):
+    """Errors of in-place operations that autograd cannot record."""
+    if not MODE.grad:
+        return
+    v = self._view
+    if v is not None and (self._requires_grad or v.base._requires_grad):
+        if v.multi:
+            raise RuntimeError(
+                f"Output 0 of {v.multi} is a view and is being modified inplace. This view is the output of a function that "
+                "returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
+                "replace the inplace operation by an out-of-place one."
+            )
+        if v.no_grad and v.base._requires_grad:
+            how = "normal mode" if v.no_grad == "inference" else "with grad mode enabled"
+            raise RuntimeError(
+                f"A view was created in {v.no_grad} mode and is being modified inplace {'in ' if how[0] == 'n' else ''}{how}. Given that this "
+                "use case is ambiguous and error-prone, it is forbidden."
+            )
+        if v.base._requires_grad and v.base._grad_fn is None and v.base._get_grad_fn() is None:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if self._requires_grad and self._get_grad_fn() is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def rebase(self, node, nr=0):
+    """self was modified in place by `node`: make node its history, and its base's through CopySlices."""
+    v = self._view
+    if v is None or v.base is self:
+        self._grad_fn, self._output_nr, self._requires_grad = node, nr, True
+        return
+    base = v.base
+    shape, stride, offset = self._shape, self.stride(), self._offset
+    bshape, bstride, boffset = base._shape, base.stride(), base._offset
+    base_edge = edge(base)
+    base_meta = meta_of(base)
+
+    def backward(g):
+        gv = as_strided_of(g, bshape, bstride, boffset, shape, stride, offset)
+        res = list(node.run([None] * nr + [gv]))
+        # the first edge of an in-place node is the tensor it wrote to: its gradient goes into the base's
+        part = res[0] if node._edges and node._edges[0] is not None else None
+        if part is not None:
+            part = fitted(part, node._in_meta[0], node)
+            res[0] = None
+        return (as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset), *res)
+
+    copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges), (base_meta, *node._in_meta), (base_meta,))
+    copy.inner = node
+    base._grad_fn, base._output_nr, base._requires_grad = copy, 0, True
+    self._requires_grad = True
+    v.attr_version = -1
+    v.refresh(self)
+
+
+# ------------------------------------------------------------------------------------------------ gradients of strided views
+def _storage_extent(shape, stride):
+    return 0 if 0 in shape else 1 + sum((s - 1) * st for s, st in zip(shape, stride))
+
+
+def _positions(shape, stride, start, device):
+    """Element numbers in a storage of a strided view, in the view's shape."""
+    idx = T.full((), start, dtype=dt.int64, device=device)
+    for s, st in zip(shape, stride):
+        idx = idx.unsqueeze(-1) + T.arange(0, s, device=device) * st
+    return idx
+
+
+def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
+    """Gradient of the base of an as_strided view: add into the base's storage, read the base's elements."""
+    low = min(boffset, offset)
+    n = max(boffset + _storage_extent(bshape, bstride), offset + _storage_extent(shape, stride)) - low
+    flat = T.zeros((max(n, 0),), dtype=g.dtype, device=g.device)
+    if numel(shape):
+        flat = flat.index_add(0, _positions(shape, stride, offset - low, g.device).reshape((-1,)), g.reshape((-1,)))
+    if is_contiguous(bshape, bstride):
+        return flat._slice(0, boffset - low, boffset - low + numel(bshape), 1).reshape(bshape)
+    return T.take(flat, _positions(bshape, bstride, boffset - low, g.device))
+
+
+def as_strided_of(g, bshape, bstride, boffset, shape, stride, offset):
+    """The part of a base's gradient that belongs to a view of the base."""
+    if tuple(shape) == tuple(bshape) and tuple(stride) == tuple(bstride) and offset == boffset:
+        return g
+    return T.take(_scatter_to_storage(g, bshape, bstride), _positions(shape, stride, offset - boffset, g.device))
+
+
+def _scatter_to_storage(g, bshape, bstride):
+    if is_contiguous(bshape, bstride):
+        return g.reshape((-1,))
+    flat = T.zeros((_storage_extent(bshape, bstride),), dtype=g.dtype, device=g.device)
+    return flat.index_copy(0, _positions(bshape, bstride, 0, g.device).reshape((-1,)), g.reshape((-1,)))
+
+
+def as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset):
+    """A base's gradient with the view's part replaced (by zeros where part is None)."""
+    if tuple(shape) == tuple(bshape) and tuple(stride) == tuple(bstride) and offset == boffset:
+        return T.zeros_like(g) if part is None else part
+    flat = _scatter_to_storage(g, bshape, bstride)
+    pos = _positions(shape, stride, offset - boffset, g.device).reshape((-1,))
+    new = T.zeros(pos._shape, dtype=g.dtype, device=g.device) if part is None else part.reshape((-1,))
+    flat = flat.index_copy(0, pos, new)
+    return flat.reshape(bshape) if is_contiguous(bshape, bstride) else T.take(flat, _positions(bshape, bstride, 0, g.device))

@@ -1,0 +1,93 @@
+"""Autocast: which operators run in low precision, which in float32, which in the widest type; and the state behind torch.autocast."""
+
+import threading
+from enum import Enum
+
+from .. import dtypes as dt
+from ..backend import backend
+from ..tensor import Tensor
+from .dispatch import tensors_of
+from .state import LOCAL, activate
+
+
+class Autocast(Enum):
+    """The type in which autocast runs an operator, and whether on accelerators alone."""
+
+    LOWER = "lower", False
+    FLOAT32 = "float32", False
+    WIDEST = "widest", False
+    LOWER_ON_ACCELERATORS = "lower", True
+    FLOAT32_ON_ACCELERATORS = "float32", True
+    WIDEST_ON_ACCELERATORS = "widest", True
+
+
+LOWER, FLOAT32, WIDEST, LOWER_ON_ACCELERATORS, FLOAT32_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS = Autocast
+
+
+class _State(threading.local):
+    def __init__(self):
+        self.enabled = {}
+        self.dtype = {}
+        self.nesting = 0
+        self.cache = True
+
+
+STATE = _State()
+_DEFAULT = {"cpu": dt.bfloat16, "npu": dt.float16, "cuda": dt.float16, "xpu": dt.float16}
+
+
+def set_enabled(device_type, enabled):
+    before = any(STATE.enabled.values())
+    STATE.enabled[device_type] = bool(enabled)
+    after = any(STATE.enabled.values())
+    if before != after:
+        activate(1 if after else -1)
+    LOCAL.autocast = cast_arguments if after else None
+
+
+def is_enabled(device_type=None):
+    return STATE.enabled.get(device_type, False) if device_type is not None else STATE.enabled.get("cuda", False)
+
+
+def get_dtype(device_type):
+    return STATE.dtype.get(device_type, _DEFAULT.get(device_type, dt.float16))
+
+
+def set_dtype(device_type, d):
+    STATE.dtype[device_type] = d
+
+
+def nest(n):
+    STATE.nesting += n
+    return STATE.nesting
+
+
+def cast_arguments(op, args):
+    """The arguments of an autocast operator in its type, or None to leave them."""
+    rule = op.options.autocast
+    first = next(tensors_of(args), None)
+    if rule is None or first is None or not STATE.enabled.get(first.device.type):
+        return None
+    kind, accelerators_only = rule.value
+    if accelerators_only and backend(first.device).host:
+        return None
+    want = get_dtype(first.device.type) if kind == "lower" else dt.float32
+    if kind == "widest":
+        floats = [t.dtype for t in tensors_of(args) if t.dtype.is_floating_point]
+        if not floats:
+            return None
+        want = floats[0]
+        for d in floats[1:]:
+            want = dt.promote_types(want, d)
+
+    def cast(t):
+        if not isinstance(t, Tensor):
+            return t
+        eligible = t.dtype.is_floating_point and t.dtype is not dt.float64 and (kind != "float32" or t.dtype in (dt.float16, dt.bfloat16))
+        return t.to(want) if eligible and t.dtype is not want else t
+
+    prev, LOCAL.autocast = LOCAL.autocast, None
+    try:
+        return [type(a)([cast(t) for t in a]) if isinstance(a, (list, tuple)) and a and isinstance(a[0], Tensor) else cast(a) for a in args]
+    finally:
+        LOCAL.autocast = prev

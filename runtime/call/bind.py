@@ -1,0 +1,147 @@
+"""Arguments of a call: conversions to what the schema says, and PyTorch's errors for what does not fit."""
+
+import numpy as np
+
+from .. import dtypes as dt
+from ..schema import NUMPY_NAMES, accepts, spoken, type_error, type_name
+from ..tensor import Tensor, numel
+from .state import NUMBERS_OR_NONE, direct
+
+
+class _Required:
+    def __repr__(self):
+        return "<required>"
+
+
+REQUIRED = _Required()
+
+
+def fail(e, o, values, name, is_method_):
+    """After a TypeError or AttributeError: was it an argument of the wrong type? Then PyTorch's message, else the error as it is."""
+    from_torch = isinstance(e, TypeError) and "(): argument '" in str(e)
+    if from_torch:
+        return
+    args = o.schema.args
+    err = type_error(name, args[1:] if is_method_ else args, values[1:] if is_method_ else values)
+    if err is not None:
+        raise err from None
+
+
+def check_tensors(op, values, name, is_method_):
+    """PyTorch's TypeError for what is not a tensor where one must be."""
+    for i in op.tensor_args:
+        a = op.schema.args[i]
+        if not accepts(a, values[i]):
+            raise type_error(name, (a,), (values[i],), i + 1 - is_method_)
+
+
+def varargs(star, given, name, o):
+    """The ints of f(2, 3), f((2, 3)) and f(size=(2, 3))."""
+    if o.schema.tensor_args and name == o.schema.args[o.schema.tensor_args[0]].name:  # or the tensors of f(x, y) and f([x, y])
+        return given if given is not REQUIRED else star[0] if len(star) == 1 and isinstance(star[0], (tuple, list)) else star
+    if given is not REQUIRED:
+        return as_ints(given)
+    if len(star) == 1 and (star[0].__class__ in (tuple, list) or isinstance(star[0], (tuple, list)) or isinstance(star[0], Tensor) and star[0]._shape):
+        return as_ints(star[0])
+    return as_ints(star)
+
+
+def direct_list(ts):
+    if ts.__class__ is not list and ts.__class__ is not tuple:
+        return False
+    for t in ts:
+        if t.__class__ not in direct and t is not None:
+            return False
+    return True
+
+
+def with_numpy_names(public, o, values, given, out=None):
+    """Call again with NumPy's names (axis, keepdims) as PyTorch's."""
+    kw = {}
+    for a in o.schema.args:
+        for alt in NUMPY_NAMES.get(a.name, ()):
+            if alt in given:
+                kw[a.name] = given.pop(alt)
+    if given:
+        raise TypeError(f"{o.name}() got an unexpected keyword argument '{next(iter(given))}'")
+    if out is not None:
+        kw["out"] = out
+    pos = []
+    for a, v in zip(o.schema.args, values):
+        if a.name in kw:
+            continue
+        if a.kwonly or len(pos) < [x.name for x in o.schema.args].index(a.name):
+            kw[a.name] = v
+        else:
+            pos.append(v)
+    return public(*pos, **kw)
+
+
+def as_int(v):
+    if isinstance(v, Tensor):
+        return int(v.item()) if v.dtype.category <= dt.INT and numel(v._shape) == 1 else v.__index__()
+    if v.__class__ is bool:
+        return int(v)
+    try:
+        return v.__index__()
+    except AttributeError:
+        raise TypeError(f"'{type(v).__name__}' object cannot be interpreted as an integer") from None
+
+
+def as_ints(v, length=None):
+    c = v.__class__
+    if c is tuple or c is list or isinstance(v, (tuple, list)):
+        for i in v:
+            if i.__class__ is not int:
+                return tuple([as_int(i) for i in v])
+        return tuple(v)
+    if isinstance(v, Tensor) and v._shape:
+        return tuple(v.tolist())
+    if c is range:
+        return tuple(v)
+    n = as_int(v)
+    return (n,) * (length or 1)
+
+
+def as_scalar(v):
+    if isinstance(v, Tensor):
+        return v.item()
+    if isinstance(v, (int, float, complex, np.generic)):
+        return python_number(v)
+    raise TypeError(f"must be Number, not {type_name(v)}")
+
+
+def python_number(v):
+    """A number of Python's own class, where NumPy's or a subclass stands for it."""
+    if v is None or isinstance(v, Tensor) or v.__class__ in NUMBERS_OR_NONE:
+        return v
+    for c in (int, float, complex):
+        if isinstance(v, c):
+            return c(v)
+    return int(v) if isinstance(v, np.integer) else float(v)  # so PyTorch reads NumPy's bool and small complex numbers
+
+
+def as_float(v):
+    if isinstance(v, Tensor):
+        return float(v.item())
+    if isinstance(v, (str, bytes)):
+        raise TypeError(f"must be float, not {type(v).__name__}")
+    return float(v) if not isinstance(v, complex) else v
+
+
+def no_overload(name, ops, args, kwargs, kind):
+    if len(args) == 1 + (kind in ("method", "inplace")) or not kwargs:
+        best = None
+        for o in ops:
+            if len(args) <= len(o.schema.args):
+                skip = 1 if kind in ("method", "inplace") else 0
+                best = best or type_error(name, o.schema.args[skip:], args[skip:])
+        if best is not None and len(ops) < 2:
+            return best
+    got = ", ".join([kind_of(a) for a in args] + [f"{k}={kind_of(v)}" for k, v in kwargs.items()])
+    lines = "".join(f"\n * ({', '.join(f'{spoken(a)} {a.name}' for a in o.schema.args)})" for o in ops)
+    return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:{lines}\n")
+
+
+def kind_of(v):
+    return type(v).__name__ if not isinstance(v, (tuple, list)) else f"{type(v).__name__} of ({', '.join(map(kind_of, v))})"

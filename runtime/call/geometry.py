@@ -1,0 +1,98 @@
+"""Shapes and strides of results: broadcasting, and the order in memory that PyTorch's TensorIterator gives an elementwise result."""
+
+from ..tensor import Tensor, is_contiguous, is_dense, strided_view
+
+
+def broadcast_shapes(*shapes):
+    n = max(map(len, shapes))
+    out = [1] * n
+    for s in shapes:
+        off = n - len(s)
+        for i, x in enumerate(s):
+            y = out[off + i]
+            if x != y:
+                if y == 1:
+                    out[off + i] = x
+                elif x != 1:
+                    raise RuntimeError(f"The size of tensor a ({y}) must match the size of tensor b ({x}) at non-singleton dimension {off + i}")
+    return tuple(out)
+
+
+def memory_order(shape, operands):
+    """Dimensions from slowest to fastest in the memory of a result over these operands; None for contiguous."""
+    tensors = [t for t in operands if isinstance(t, Tensor)]
+    n = len(shape)
+    if n < 2 or len(tensors) == 1 and tensors[0]._shape == shape and tensors[0].is_contiguous():
+        return None
+    strides = [_broadcast_strides(t, shape) for t in tensors]
+    perm = list(range(n - 1, -1, -1))
+    for i in range(1, n):
+        d1 = i
+        for d0 in range(i - 1, -1, -1):
+            c = _compare(perm[d0], perm[d1], strides, shape)
+            if c > 0:
+                perm[d0], perm[d1] = perm[d1], perm[d0]
+                d1 = d0
+            elif c < 0:
+                break
+    perm.reverse()
+    return None if perm == list(range(n)) else perm
+
+
+def _broadcast_strides(t, shape):
+    """The strides of an operand seen in the result's shape: 0 where it is spread."""
+    off, st = len(shape) - len(t._shape), t.stride()
+    return [0 if i < off or (t._shape[i - off] == 1 and n != 1) else st[i - off] for i, n in enumerate(shape)]
+
+
+def _compare(a, b, strides, shape):
+    """1 where dimension a must lie outside b, -1 where it may stay inside, 0 where nothing tells."""
+    for s in strides:
+        x, y = s[a], s[b]
+        if x == 0 or y == 0:
+            continue
+        if x != y:
+            return -1 if x < y else 1
+        if shape[a] > shape[b]:
+            return 1
+    return 0
+
+
+def result_strides(shape, operands):
+    """The strides of an elementwise result; None for contiguous."""
+    if all(t._stride is None for t in operands if isinstance(t, Tensor)):
+        return None
+    order = memory_order(shape, operands)
+    return order and strides_in_order(shape, order)
+
+
+def strides_in_order(shape, order):
+    """The strides of a dense tensor whose dimensions lie in memory in this order, the slowest first."""
+    st, k = [0] * len(shape), 1
+    for i in reversed(order):
+        st[i] = k
+        k *= shape[i] if shape[i] > 1 else 1
+    return tuple(st)
+
+
+def permuted(t, order):
+    """t with leading 1s up to the rank of `order`, then permuted: a view without history."""
+    pad = len(order) - len(t._shape)
+    shape, st = (1,) * pad + tuple(t._shape), (0,) * pad + tuple(t.stride())
+    shape, st = tuple(shape[i] for i in order), tuple(st[i] for i in order)
+    return strided_view(t, shape, None if is_contiguous(shape, st) else st, t._offset)
+
+
+def in_order(t, shape, order):
+    """A fresh contiguous tensor of the permuted shape, seen in the original order of dimensions."""
+    return strided_view(t, shape, strides_in_order(shape, order), 0)
+
+
+def preserved_strides(t):
+    """The strides a copy of t gets under preserve_format: its own if dense, else in the order of its dimensions."""
+    if t._stride is None:
+        return None
+    if is_dense(t._shape, t._stride):
+        return t._stride
+    order = memory_order(t._shape, [t])
+    return None if order is None else strides_in_order(t._shape, order)

@@ -1,0 +1,108 @@
+"""Operators that write into their first argument."""
+
+from .. import dtypes as dt
+from ..autograd import MODE, Saved, check_inplace, rebase
+from ..backend import backend
+from ..registry import T
+from ..tensor import INFERENCE, Tensor, alias, check_writable
+from .dispatch import handle, requires_grad
+from .out import check_overlap, write
+from .promotion import COMPLEX_TO_FLOAT
+from .state import LOCAL, STATE
+
+
+def inplace(op, self, args):
+    """Compute, then write into self; returns self."""
+    if self._vc is INFERENCE:
+        check_writable(self)
+    if self._storage is not None:
+        check_overlap(op, self, args[1:])
+    if MODE.grad and (self._requires_grad or self._view is not None):
+        check_inplace(self)
+    instead = op.options.operator
+    if instead is not None and all(a is None for a in args[2:]):
+        op, args = instead, args[:2]
+    recording = MODE.grad and requires_grad(op, args)
+    if op.fn is not None:
+        return _composite(op, self, args, recording)
+    recording = recording and op.derivative is not None
+    if STATE.interceptors and LOCAL.interceptors:
+        return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _computed(op, args), "_"), keep=True)
+    if op.promote is not None and not recording and backend(self.device).update(op, self, args):
+        self._bump()
+        return self
+    kernel = backend(self.device).inplace(op)
+    if kernel is not None:
+        if op.prepare is not None:
+            args = op.prepare(*args)
+        op.meta(*args)
+        self = _in_kernel(op, self, args, recording, kernel)
+        self._bump()
+        return self
+    return _computed(op, args, recording)
+
+
+def _composite(op, self, args, recording):
+    r = op.fn(*(past(self), *args[1:]) if recording else args)
+    _check_result(op, self, r)
+    if MODE.grad and (r._requires_grad or self._requires_grad):
+        return Tensor.copy_(self, r)
+    write(self, r)
+    return self
+
+
+def _in_kernel(op, self, args, recording, kernel, keep=False):
+    """A kernel that writes by itself; keep: it may destroy what a formula reads."""
+    node = None
+    if recording:
+        first = _before(op, args[0]) if keep else args[0]
+        node = op.record(alias(self), (first, *args[1:]))
+    kernel(*args)
+    if node is not None:
+        if keep and node.outs:
+            node.outs = [Saved(self, node, 0)]
+        rebase(self, node)
+    return self
+
+
+def _computed(op, args, recording=False):
+    """The operator's result, written over its first argument."""
+    self, prev, MODE.grad = args[0], MODE.grad, False
+    try:
+        r = op.make_call()(*args)
+    finally:
+        MODE.grad = prev
+    _check_result(op, self, r)
+    if not recording:
+        write(self, r)
+        return self
+    first = _before(op, self)
+    if op.prepare is not None:
+        args = op.prepare(*args)
+    node = op.record(r, (first, *args[1:]))
+    write(self, r)
+    if node.outs:
+        node.outs = [Saved(self, node, 0)]
+    rebase(self, node)
+    return self
+
+
+def _before(op, self):
+    """What an in-place operator saves of self: a copy where a formula reads it."""
+    return past(self) if any(0 in arguments for _, arguments, _ in op.compiled_derivative.reads) else self
+
+
+def past(self):
+    """A copy of self with its history: the value before an in-place operator."""
+    old = T.clone(self.detach())
+    old._requires_grad, old._grad_fn, old._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
+    return old
+
+
+def _check_result(op, self, r):
+    if op.promote is COMPLEX_TO_FLOAT and self.dtype.is_complex:
+        raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
+    if r._shape != self._shape:
+        raise RuntimeError(f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(r._shape)}")
+    if not dt.can_cast(r.dtype, self.dtype):
+        raise RuntimeError(f"result type {dt.scalar_name(r.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}")

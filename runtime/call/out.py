@@ -1,0 +1,174 @@
+"""out=: what it asks of the tensor that is given, and writing a result into it."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .. import dtypes as dt
+from ..autograd import MODE
+from ..backend import backend
+from ..device import META
+from ..tensor import INFERENCE, Tensor, check_writable, empty, is_dense, meta_tensor, numel, strided_view
+from .geometry import preserved_strides
+
+
+@dataclass(frozen=True)
+class Out:
+    """What an operator asks of out=.
+
+    dtype: the error where out's dtype is not the result's own; None: the result is cast where the category allows.
+    contiguous: a resized out= is, instead of keeping the result's order; or a function of the arguments that tells.
+    apart: out= may not even be an argument as a whole.
+    """
+
+    dtype: str | None = None
+    contiguous: bool | Callable = False
+    apart: bool = False
+    refusal: type = RuntimeError
+
+
+EXPECTED = "Expected out tensor to have dtype {want}, but got {got} instead"
+FOUND = "Found dtype {Got} but expected {Want}"
+SCALAR_TYPE = "{name}: expected out tensor of scalar type {Want} but found {Got}"
+SELF_AND_RESULT = "{name}(): self and result must have the same scalar type"
+MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's dtype."
+SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
+CONTIGUOUS, JOINED = Out(contiguous=True), Out(apart=True, refusal=TypeError)
+_ANY = Out()
+_CPP = {
+    dt.float32: "float",
+    dt.float64: "double",
+    dt.int64: "long int",
+    dt.int32: "int",
+    dt.int16: "short int",
+    dt.int8: "signed char",
+    dt.uint8: "unsigned char",
+    dt.bool_: "bool",
+    dt.float16: "c10::Half",
+    dt.bfloat16: "c10::BFloat16",
+    dt.complex64: "c10::complex<float>",
+    dt.complex128: "c10::complex<double>",
+    dt.complex32: "c10::complex<c10::Half>",
+}
+
+
+def with_out(op, result, out, args=()):
+    """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing."""
+    name, rules = (op, _ANY) if op.__class__ is str else (op.name.lstrip("_"), op.options.out)
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+        written = [with_out(op, r, x) for r, x in zip(result, out)]
+        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+    if isinstance(out, (tuple, list)) and len(out) == 1:
+        out = out[0]
+    _check(name, result, out)
+    rules = rules if rules.__class__ is Out else _ANY
+    if out.dtype is not result.dtype:
+        check_dtype(name, rules, result.dtype, out.dtype)
+    if args:
+        check_overlap(op, out, args)
+    if out._shape != result._shape:
+        if numel(out._shape):
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
+                f"required output shape {list(result._shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
+                "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+                "inplace, to zero elements with t.resize_(0).",
+                UserWarning,
+                stacklevel=4,
+            )
+        resize(out, result._shape, _strides(rules, result, args))
+    write(out, result)
+    return out
+
+
+def _check(name, result, out):
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if MODE.grad and (out._requires_grad or result._requires_grad):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+    if out.device is not result.device:
+        raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
+
+
+def _strides(rules, result, args):
+    """The strides that a resized out= gets: None for contiguous."""
+    if rules.contiguous(args) if callable(rules.contiguous) else rules.contiguous:
+        return None
+    return preserved_strides(result) if args and result is args[0] else result._stride
+
+
+def resize(t, shape, stride=None):
+    """New memory for t, with strides where those are given."""
+    if stride is None or 0 in shape or 0 in stride:
+        new = empty(tuple(shape), t.dtype, t.device)
+    elif t.device is META:
+        new = meta_tensor(shape, t.dtype, stride)
+    else:
+        new = strided_view(empty((1 + sum((n - 1) * s for n, s in zip(shape, stride)),), t.dtype, t.device), shape, stride, 0)
+    vc = t._vc
+    t._replace(new)
+    t._vc = vc
+
+
+def out_dtype(dtype, out):
+    """The dtype that a function from nothing computes in, given out=."""
+    if dtype is None or dtype is out.dtype:
+        return out.dtype
+    raise RuntimeError(f"dtype {dt.scalar_name(dtype)} does not match dtype of out parameter ({dt.scalar_name(out.dtype)})")
+
+
+def check_dtype(name, rules, want, got):
+    """PyTorch's error where a result of dtype `want` may not be written to an out= of dtype `got`."""
+    if rules.dtype is not None:
+        spoken = {"want": _CPP.get(want, want), "got": _CPP.get(got, got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got)}
+        raise RuntimeError(rules.dtype.format(name=name, **spoken))
+    if not dt.can_cast(want, got):
+        result = "torch.cat(): input types" if rules.refusal is TypeError else f"result type {dt.scalar_name(want)}"
+        raise rules.refusal(f"{result} can't be cast to the desired output type {dt.scalar_name(got)}")
+
+
+def check_overlap(op, out, args):
+    """PyTorch's error where out= shares memory with an argument in a way that the function cannot take."""
+    apart = op.options.out.__class__ is Out and op.options.out.apart
+    if out._storage is None or not (apart or op.promote is not None) or 0 in out._shape or op.options.reads_first:
+        return
+    for a in args:
+        for t in a if isinstance(a, (list, tuple)) else (a,):
+            if getattr(t, "_storage", None) is out._storage and 0 not in t._shape and (apart or not _same(t, out)) and _meet(t, out):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                    "memory location. Please clone() the tensor before performing the operation."
+                )
+
+
+def _same(a, b):
+    return a._offset == b._offset and a._shape == b._shape and a.stride() == b.stride()
+
+
+def _meet(a, b):
+    """Whether the memory of two dense tensors of one storage meets; tensors with gaps are not told apart."""
+    if not all(is_dense(t._shape, t.stride()) for t in (a, b)):
+        return False
+    (a0, a1), (b0, b1) = ((t._offset * t.dtype.itemsize, (t._offset + numel(t._shape)) * t.dtype.itemsize) for t in (a, b))
+    return a0 < b1 and b0 < a1
+
+
+def write(dst, src):
+    """Copy values into dst's memory and count a version."""
+    if dst._vc is INFERENCE:
+        check_writable(dst)
+    if dst.device is not META:
+        stride = dst._stride
+        if stride is not None and 0 in stride and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                "Please clone() the tensor before performing the operation."
+            )
+        backend(dst.device).write(dst, src)
+    vc = dst._vc
+    if vc is None:
+        dst._vc = [1]
+    elif vc is not INFERENCE:
+        vc[0] += 1

@@ -1,0 +1,201 @@
+"""The call of an operator, written for it: normalise the arguments, find the result, record it for autograd.
+
+Every operator goes through the same stages in the same order; what it has no use for is left out of its text. The result comes from
+the arguments' geometry (views), from other operators (composites), or from a kernel: by the direct way where a plan for these
+dtypes and this device has been used before and nothing is to be converted, else by dispatch.py, which finds the plan.
+`python tools/generated.py add` prints the text. A kernel empties the processor's caches, so that each Python frame after it costs a
+microsecond: that is why these functions are written out, each as one.
+"""
+
+from _thread import _count as other_threads
+
+from .. import dtypes as dt
+from ..autograd import MODE, note_view
+from ..backend import backend
+from ..tensor import Tensor, numel, strided_view, versions
+from .codegen import Source
+from .dispatch import elementwise, general, handle, requires_grad
+from .state import LOCAL, NUMBERS_OR_NONE
+
+_NAMES = {
+    "CATEGORY": dt.SCALAR_CATEGORY,
+    "MODE": MODE,
+    "NUMBERS": NUMBERS_OR_NONE,
+    "Tensor": Tensor,
+    "backend": backend,
+    "elementwise": elementwise,
+    "general": general,
+    "new": object.__new__,
+    "note_view": note_view,
+    "numel": numel,
+    "other_threads": other_threads,
+    "requires_grad": requires_grad,
+    "strided_view": strided_view,
+    "versions": versions,
+}
+
+# a fresh tensor over a kernel's result `r`: tensor.wrap(), written out
+_WRAP = """out = new(Tensor)
+out._ms = r
+out._shape = shape
+out.dtype = plan.out
+out.device = a0.device
+out._offset = out._output_nr = 0
+out._requires_grad = False
+out._np = out._storage = out._stride = out._grad = out._grad_fn = out._view = out._acc = out._hooks = out._retains = None
+new_version = versions.new  # another thread may leave inference mode meanwhile
+out._vc = new_version and new_version()""".splitlines()
+
+
+def make(op):
+    """The direct call of an operator on arguments in the schema's order."""
+    if op.fn is not None and not op.options.mutates:
+        return op.fn
+    args = [f"a{i}" for i in range(len(op.schema.args))]
+    parameters = ", ".join(n if a.required else f"{n}=defaults[{i}]" for i, (n, a) in enumerate(zip(args, op.schema.args)))
+    source = Source(
+        "call",
+        parameters,
+        **_NAMES,
+        op=op,
+        plans=op.plans,
+        prepare=op.prepare,
+        meta=op.meta,
+        geometry=op.geometry,
+        function=op.fn,
+        defaults=tuple(a.default for a in op.schema.args),
+    )
+    given = ", ".join(args)
+    if op.options.alpha:
+        source.add(f"if {args[-1]}.__class__ is not int or {args[-1]} != 1:", f"    {given} = prepare({given})")
+    elif op.prepare is not None:
+        source.add(f"{given}, = prepare({given})")
+    if op.fn is not None:
+        _mutating_composite(op, source, given)
+    elif op.geometry is not None:
+        _view(op, source, given)
+    elif op.promote is not None:
+        _elementwise(op, source, given)
+    else:
+        _general(op, source, given)
+    if op.derivative is not None:
+        source.names.update(op.compiled_derivative.names())
+        source.add(f"if MODE.grad and ({_wants_gradient(op, args)}):")
+        source.add(*op.compiled_derivative.record_lines(), depth=2)
+    return source.add("return out").function(op.full)
+
+
+def _wants_gradient(op, args):
+    """The condition that some argument requires a gradient."""
+    if any(op.schema.args[i].list for i in op.tensor_args):
+        return f"requires_grad(op, ({', '.join(args)},))"
+    certain = lambda i: op.schema.args[i].type == "Tensor"  # noqa: E731
+    return " or ".join(
+        f"{args[i]}._requires_grad" if certain(i) else f"{args[i]}.__class__ not in NUMBERS and {args[i]}._requires_grad" for i in op.tensor_args
+    )
+
+
+def _mutating_composite(op, source, given):
+    """A function that changes arguments is first offered to the backend as a single kernel."""
+    source.add(f"if MODE.grad and requires_grad(op, ({given})) or not backend(a0.device).update(op, a0, ({given})):", f"    return function({given})")
+    source.add(*(f"a{i}._bump()" for i in op.options.mutates), "out = a0")
+
+
+def _view(op, source, given):
+    if op.schema.several:
+        source.names["node_name"] = op.compiled_derivative.node_class.__name__
+        source.add(f"out = tuple([strided_view(a0, *g) for g in geometry({given})])")
+        source.add("if a0._requires_grad or MODE.grad:", "    for t in out:", "        note_view(t, a0, node_name)")
+    else:
+        source.add(f"out = strided_view(a0, *geometry({given}))", "v = a0._view", "note_view(out, a0) if v is None else note_view(out, a0, v.multi)")
+
+
+def _general(op, source, given):
+    if op.first is None:
+        source.add(f"out = general(op, ({given},))")
+        return
+    first, others = f"a{op.first}", [i for i in op.tensor_args if i != op.first]
+    number = "" if op.schema.args[op.first].type == "Tensor" else f"None if {first}.__class__ in NUMBERS else "
+    same = "".join(
+        f" and {f'a{i}.device is {first}.device' if op.schema.args[i].type == 'Tensor' else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}"
+        for i in others
+    )
+    source.add(
+        f"plan = {number}plans.get(({first}.dtype, {first}.device))",
+        f"if plan is not None{same}:",
+        f"    out = plan.run(meta({given}), ({given},))",
+        "else:",
+        f"    out = general(op, ({given},))",
+    )
+
+
+def _elementwise(op, source, given):
+    args, operands = op.schema.args, op.operands
+    slow = f"out = elementwise(op, ({given},))"
+    if operands[0] != 0 or op.prepare is not None and not op.options.alpha:
+        source.add(slow)
+        return
+    attributes = [f"a{i}" for i in op.attributes]
+    depth, numbers = 1, [i for i in operands if args[i].type != "Tensor"]
+    if operands == [0, 1] and args[1].type != "Tensor" and not attributes:
+        _with_number(op, source, slow)
+        if 0 in numbers:
+            source.add("elif a0.__class__ in NUMBERS:", f"    {slow}")
+    elif numbers:
+        source.add(f"if {' or '.join(f'a{i}.__class__ in NUMBERS' for i in numbers)}:", f"    {slow}")
+    if numbers:
+        source.add("else:")
+        depth = 2
+    source.add("shape = a0._shape", "plan = plans.get((a0.dtype, a0.device))", depth=depth)
+    same = "".join(f" and a{i}.dtype is a0.dtype and a{i}._shape == shape and a{i}._stride is None and a{i}.device is a0.device" for i in operands[1:])
+    source.add(f"if {_FITS}{same}:", depth=depth)
+    _run(source, operands, attributes, depth + 1)
+    source.add("else:", f"    {slow}", depth=depth)
+
+
+_FITS = "plan is not None and a0._stride is None and 0 not in shape and (plan.limit is None or numel(shape) < plan.limit)"
+
+
+def _with_number(op, source, slow):
+    """A second operand that is a number of a category that the tensor's dtype takes: the backend keeps it as a tensor."""
+    least = 1 if callable(op.promote) else 0  # a promotion of its own may refuse True and False
+    number = "None if a0.__class__ in NUMBERS else " if op.schema.args[0].type != "Tensor" else ""
+    source.add("if a1.__class__ in NUMBERS:", f"    plan = {number}plans.get((a0.dtype, a0.device))")
+    source.add("if plan is not None:", "    shape = a0._shape", depth=2)
+    source.add(f"if {_FITS} and {least} <= CATEGORY.get(a1.__class__, 9) <= a0.dtype.category > 0:", depth=2)
+    source.add("n1 = plan.numbers.get(a1 or str(a1))  # 0.0 and -0.0 are one key", "if n1 is None:", "    n1 = plan.number(a1)", depth=3)
+    _run(source, [0], ["n1"], 3)
+    source.add("else:", f"    {slow}", depth=2)
+
+
+def _run(source, operands, others, depth):
+    """The kernel of `plan` on operands that need no conversion. `raw` saves a frame where no other thread is to be locked out."""
+    source.add("plan.calls += 1", depth=depth)
+    for i in operands:
+        source.add(f"m{i} = a{i}._ms", f"if m{i} is None:", f"    m{i} = a{i}._mstensor()", depth=depth)
+    given = ", ".join([f"m{i}" for i in operands] + others)
+    source.add(f"r = plan.fn({given}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{given}])", depth=depth)
+    source.add(*_WRAP, depth=depth)
+
+
+def make_intercepted(op):
+    """The call of an operator while interceptors are active in some thread."""
+    direct, schema = op.make_call(), op.schema
+    if op.fn is not None:
+        return direct
+    defaults = tuple(a.default for a in schema.args)
+
+    def call(*args):
+        if not LOCAL.interceptors:
+            return direct(*args)
+        args += defaults[len(args) :]
+        recording = op.derivative is not None and MODE.grad and requires_grad(op, args)
+        out = handle(op, args, direct)
+        if op.geometry is not None:
+            for t in out if schema.several else (out,):
+                note_view(t, args[0], op.compiled_derivative.node_class.__name__ if schema.several else None)
+        if recording:
+            op.record(out, args if op.prepare is None else op.prepare(*args))
+        return out
+
+    return call

@@ -1,0 +1,269 @@
+"""The public functions of operators: torch.f, Tensor.f and Tensor.f_, written when they are first asked for.
+
+A public function binds by Python's own rules, converts numbers, takes a call with direct classes and no modes straight to the operator's
+call (pipeline.py), any other by overrides.py. Several schemas under one name share a function that picks the first that fits.
+"""
+
+import inspect
+
+from .. import dtypes as dt
+from .. import registry
+from ..schema import bind
+from ..tensor import Tensor
+from .bind import REQUIRED, as_float, as_int, as_ints, as_scalar, check_tensors, direct_list, fail, no_overload, python_number, varargs, with_numpy_names
+from .codegen import Source
+from .inplace import inplace
+from .out import out_dtype, with_out
+from .overrides import run_overridden
+from .return_types import result_class
+from .state import STATE, direct
+
+
+def make(ns, name):
+    """The function of a namespace, or None: made of every operator of the name that has one, in the order of their declarations."""
+    torch, own = registry.OPERATORS.get("torch", {}), registry.OPERATORS.get(ns, {})
+    if ns == "Tensor":
+        group = lambda name: [o for o in (*own.get(name, ()), *torch.get(name, ())) if o.is_method]  # noqa: E731
+    else:
+        group = lambda name: [o for o in own.get(name, ()) if o.is_function]  # noqa: E731
+    if ops := group(name):
+        return _build(ops, name, ns, "method" if ns == "Tensor" else "function")
+    if name[-1:] != "_" or name[-2:] == "__":
+        return None
+    ops = [o for o in group(name[:-1]) if o.is_inplace and (ns != "torch" or o.options.inplace_function is True or name in (o.options.inplace_function or ()))]
+    return _build(ops, name, ns, "inplace" if ns == "Tensor" else "inplace_function") if ops else None
+
+
+def names(ns):
+    """The names that a namespace can serve."""
+    found = registry.provided(ns)
+    spaces = (registry.OPERATORS.get(ns, {}), registry.OPERATORS.get("torch", {})) if ns == "Tensor" else (registry.OPERATORS.get(ns, {}),)
+    for name, ops in (item for space in spaces for item in space.items()):
+        if ns != "Tensor":
+            found |= {name} if any(o.is_function for o in ops) else set()
+        elif methods := [o for o in ops if o.is_method]:
+            found |= {name, name + "_"} if any(o.is_inplace for o in methods) else {name}
+    return found
+
+
+registry.made_by(make, names)
+
+
+def _module(ops, ns):
+    return "torch.functional" if ns == "torch" and ops[0].python else "torch" if ns in ("torch", "Tensor") else "torch." + ns
+
+
+def _build(ops, name, ns, kind):
+    parts = [_write(o, name, kind) for o in ops]
+    f = parts[0] if len(ops) == 1 else _overloaded(ops, parts, name, kind)
+    for function in {f, *parts}:
+        function.__name__ = name
+        function.__module__ = _module(ops, ns)
+    f.__qualname__ = ("Tensor." if ns == "Tensor" else "") + name
+    f.__doc__ = "\n".join(o.schema.text for o in ops) + ("" if len(ops) > 1 or ops[0].fn is None else "\n\n" + (ops[0].fn.__doc__ or ""))
+    return f
+
+
+# ------------------------------------------------------------------------------------------------ one schema
+_NAMES = {
+    "PYTHON_TYPES": dt.PYTHON,
+    "STATE": STATE,
+    "as_float": as_float,
+    "as_int": as_int,
+    "as_ints": as_ints,
+    "as_scalar": as_scalar,
+    "check_tensors": check_tensors,
+    "direct": direct,
+    "direct_list": direct_list,
+    "direct_or_none": direct.with_none,
+    "direct_or_number": direct.with_numbers,
+    "fail": fail,
+    "inplace": inplace,
+    "numbers": direct.numbers,
+    "out_dtype": out_dtype,
+    "overridden": run_overridden,
+    "python_number": python_number,
+    "varargs": varargs,
+    "with_numpy_names": with_numpy_names,
+    "with_out": with_out,
+}
+_DIRECT = {"Tensor": "direct", "Tensor?": "direct_or_none", "Tensor|Scalar": "direct_or_number", "Tensor|Scalar?": "direct_or_number"}
+_CONVERSIONS = {  # base type -> (class that needs no conversion, or a set of them, conversion)
+    "int": ("is not int", "as_int({})"),
+    "Scalar": ("not in numbers", "as_scalar({})"),
+    "float": ("is not float", "as_float({})"),
+    "ScalarType": ("is type", "PYTHON_TYPES[{}]"),
+}
+
+
+class _Signature:
+    """How a schema's arguments are spelled in Python: names, parameters of the generated function, and those that inspect shows."""
+
+    def __init__(self, op, kind):
+        self.args, self.method = op.schema.args, kind in ("method", "inplace")
+        tensors = op.schema.tensor_args
+        # torch.f(x, sizes): no star; torch.f(*tensors), x.f(*sizes): one
+        starred = op.options.varargs if self.method or not tensors or self.args[tensors[0]].name == op.options.varargs else None
+        self.names = [a.keyword if self.method or i or a.name != "self" else "input" for i, a in enumerate(self.args)]
+        self.starred = next((i for i, a in enumerate(self.args) if a.name == starred), None)
+        self.out = kind == "function" and op.takes_out
+        self.numpy_names = any(a.name in ("dim", "dims", "keepdim") for a in self.args)
+
+    def parameters(self, defaults):
+        """The parameter list; notes the defaults' values, as d0, d1, ..."""
+        found, keywords = [], False
+        for i, (name, a) in enumerate(zip(self.names, self.args)):
+            if i == self.starred:
+                found += [f"*{name}_", f"{name}=REQUIRED"]
+                keywords = True
+                continue
+            if a.kwonly and not keywords:
+                found.append("*")
+                keywords = True
+            if not a.required:
+                defaults[f"d{i}"] = a.default
+            found.append(name + (f"=d{i}" if not a.required else "=REQUIRED" if keywords and self.starred is not None else ""))
+        found += ([] if keywords else ["*"]) + ["out=None"] if self.out else []
+        return ", ".join(found + ["**numpy_names"] * self.numpy_names)
+
+    def inspected(self):
+        P = inspect.Parameter
+        found, keywords = [], False
+        for i, (name, a) in enumerate(zip(self.names, self.args)):
+            kind = P.VAR_POSITIONAL if i == self.starred else P.KEYWORD_ONLY if keywords or a.kwonly else P.POSITIONAL_OR_KEYWORD
+            keywords = keywords or kind is not P.POSITIONAL_OR_KEYWORD
+            found.append(P(name, kind, default=P.empty if a.required or kind is P.VAR_POSITIONAL else a.default))
+        if self.out:
+            found.append(P("out", P.KEYWORD_ONLY, default=None))
+        try:
+            return inspect.Signature(found)
+        except ValueError:  # PyTorch has required arguments behind optional ones
+            return inspect.Signature([p.replace(default=P.empty) if p.kind is P.POSITIONAL_OR_KEYWORD else p for p in found])
+
+
+def _conversion(name, a):
+    """The line that converts an argument that is no tensor, or None."""
+    base = a.base.rstrip("?")
+    if a.list:
+        guard = f"if {name} is not None:" if a.optional else "if True:"
+        return [guard, f"    {name} = as_ints({name}, {a.length!r})"] if base == "int" else []
+    if base not in _CONVERSIONS:
+        return []
+    test, convert = _CONVERSIONS[base]
+    optional = f" and {name} is not None" if a.optional and base != "ScalarType" else ""
+    return [f"if {name}.__class__ {test}{optional}:", f"    {name} = {convert.format(name)}"]
+
+
+def _indirect(name, a):
+    """The condition under which a tensor argument takes a call off the direct way."""
+    if a.list:
+        return f"not direct_list({name})"
+    return f"{name}.__class__ not in {_DIRECT[a.type]}" + (f" and {name} is not None" if a.type == "Tensor|Scalar?" else "")
+
+
+def _write(op, name, kind):
+    """The Python function of one schema."""
+    signature, is_inplace = _Signature(op, kind), kind.startswith("inplace")
+    names, method = signature.names, signature.method
+    result, defaults = result_class(op), {}
+    source = Source(name, signature.parameters(defaults), **_NAMES, **defaults, op=op, REQUIRED=REQUIRED, result=result)
+    given, star = f"({', '.join(names)},)" if names else "()", ""
+    out = ", out" if signature.out else ""
+    if signature.numpy_names:
+        source.add("if numpy_names:", f"    return with_numpy_names(public, op, {given}, numpy_names{out})")
+    if signature.starred is not None:
+        n = names[signature.starred]
+        star = f", star={n}_"
+        source.add(f"{n} = varargs({n}_, {n}, {op.options.varargs!r}, op)")
+    source.add("run = call" if not is_inplace else "run = inplace")
+    source.add(f"if {' or '.join(['STATE.active', *(_indirect(n, a) for n, a in zip(names, op.schema.args) if a.is_tensor)])}:")
+    source.add(
+        f"r = overridden(public, op, {given}, {'out' if signature.out else 'STATE'}, {kind!r}{star})",
+        "if r is not STATE:",
+        "    return r",
+        f"check_tensors(op, {given}, {name!r}, {method})",
+        *(f"{n} = python_number({n})" for n, a in zip(names, op.schema.args) if a.base == "Tensor|Scalar" and not a.list),
+        *(["run = op.call"] if not is_inplace else []),
+        depth=2,
+    )
+    source.add("try:")
+    for i, (n, a) in enumerate(zip(names, op.schema.args)):
+        if not a.is_tensor and i != signature.starred:
+            source.add(*_conversion(n, a), depth=2)
+    if signature.out and "layout" in names:
+        source.add("if out is not None:", "    dtype = out_dtype(dtype, out)", depth=2)
+    if is_inplace:
+        source.add(f"return inplace(op, {names[0]}, {given})", depth=2)
+    else:
+        source.add(f"r = run({', '.join(names)})", depth=2)
+        if result is not None:
+            source.add("r = result(*r)", depth=2)
+        if signature.out:
+            source.add("if out is not None:", f"    return with_out(op, r, out, {given})", depth=2)
+        source.add("return r", depth=2)
+    source.add("except (TypeError, AttributeError) as error:", f"    fail(error, op, {given}, {name!r}, {method})", "    raise")
+    if not is_inplace:
+        source.names["call"] = op.make_call()
+    f = source.function(f"torch.{name}")
+    source.names["public"] = f
+    f.__signature__ = signature.inspected()
+    return f
+
+
+# ------------------------------------------------------------------------------------------------ several schemas
+def _overloaded(ops, parts, name, kind):
+    """Several schemas under one name: the first that the arguments fit."""
+    chosen = {}
+
+    def dispatch(*args, **kwargs):
+        # which schema fits follows from the classes of the arguments nearly always: remembered, and called as written
+        key = (tuple(map(type, args)), tuple(kwargs), tuple(map(type, kwargs.values()))) if kwargs else tuple(map(type, args))
+        p = chosen.get(key)
+        if p is not None:
+            return p(*args, **kwargs)
+        out = kwargs.pop("out", None) if kind == "function" else None
+        if STATE.active or any(map(_overrides, (*args, *kwargs.values()))):
+            r = run_overridden(dispatch, ops, args, out, kind, kwargs)
+            if r is not STATE:
+                return r
+        for o, p in zip(ops, parts):
+            values = bind(o.schema, args, kwargs)
+            if values is not None:
+                if out is None and "out" not in kwargs and _settled(o, values, args, kwargs):
+                    chosen[key] = p
+                return _call_part(o, p, values, out, kind)
+        raise no_overload(name, ops, args, kwargs, kind)
+
+    for p in parts:
+        p.__globals__["public"] = dispatch
+    dispatch.overloads = dict(zip((o.schema.overload or "default" for o in ops), parts))
+    return dispatch
+
+
+def _overrides(a):
+    return a.__class__ not in direct and (isinstance(a, Tensor) or hasattr(type(a), "__torch_function__"))
+
+
+_SETTLED = frozenset((Tensor, int, float, bool, str, type(None), dt.dtype))
+
+
+def _settled(o, values, args, kwargs):
+    """Whether the classes of these arguments alone decide for this overload, and it can be called with them as they stand."""
+    for v in (*args, *kwargs.values()):
+        if type(v) not in _SETTLED and type(v) not in direct and not (type(v) in (tuple, list) and v and type(v[0]) is int):
+            return False
+    if any(isinstance(v, Tensor) and not a.is_tensor or v is None and not a.optional for a, v in zip(o.schema.args, values)):
+        return False
+    names, positional = {a.name for a in o.schema.args}, sum(not a.kwonly for a in o.schema.args)
+    return all(k in names and k != "self" for k in kwargs) and (len(args) <= positional or o.options.varargs is not None)
+
+
+def _call_part(o, p, values, out, kind):
+    pos, kw = [], {} if out is None else {"out": out}
+    starred = o.options.varargs
+    for i, (a, v) in enumerate(zip(o.schema.args, values)):
+        if a.kwonly or starred and a.name != starred and i or a.name == starred and kind in ("method", "inplace"):
+            kw[a.keyword] = v
+        else:
+            pos.append(v)
+    return p(*pos, **kw)

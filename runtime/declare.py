@@ -1,0 +1,172 @@
+"""Declaring operators: op() with a kernel, view() for what only changes the geometry, composite() for functions over other operators.
+
+From one declaration come, when they are first asked for: torch.f, Tensor.f, Tensor.f_, out=, the signature, the meta function and the
+node of autograd. What an operator does differently from the others stands in its declaration, as a field of Options.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, get_args
+
+from . import registry
+from .autograd import Derivative
+from .call import pipeline
+from .call.autocast import Autocast
+from .call.out import Out
+from .call.promotion import Promotion
+from .call.state import STATE
+from .schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a declaration may say beside schema, kernel and derivative."""
+
+    # which functions exist, and under which names
+    method: bool | None = None  # Tensor.f; None: where the first argument is a tensor called self
+    function: bool | None = None  # torch.f; None: unless the namespace is Tensor
+    inplace: bool | None = None  # Tensor.f_; None: elementwise operators whose first argument is self
+    inplace_function: bool | tuple = False  # torch.f_; a tuple: for these names alone
+    out: bool | Out | None = None  # out=, and what it asks of the tensor; None: where the result is a tensor and no view
+    alias: tuple = ()  # other names, with their namespace where it is another
+    varargs: str | None = None  # an argument that may be given one by one: f(2, 3) for f((2, 3))
+    python: bool | None = None  # PyTorch's own is written in Python, and hands optional arguments on by name; None: those of nn.functional
+    aten: str | None = None  # PyTorch's name below autograd, "add.Tensor"; None: the schema's own
+    # how a call is computed
+    alpha: bool = False  # the last argument multiplies the second operand; `prepare` folds it in
+    numbers: bool = False  # may be called without any tensor
+    keep: tuple = ()  # operands that keep their dtype
+    exact: int | None = None  # an operand that half types take unrounded where it is one number
+    contiguous: bool = False  # the result is, whatever the operands are
+    opmath: bool = True  # half types are computed in float32
+    constant_attributes: bool = False  # what the numbers are changes neither the promotion nor the checks
+    empty_ok: bool = False  # the kernel is asked for empty results too
+    non_differentiable: tuple = ()  # results without gradients
+    integral: bool = False  # PyTorch's formula is for types that have no gradients here
+    memory: bool = False  # makes or copies memory: no kernel of a table
+    mutates: tuple = ()  # arguments that a composite changes; the first may be offered to the backend as one kernel
+    operator: Any = None  # what a composite does when it is given its first two arguments alone
+    role: str = "compute"  # "fill" and "draw" compute nothing from tensors: reports count them apart
+    reads_first: bool = False  # an argument in the memory that is written to does no harm
+    autocast: Autocast | None = None
+    sparse: str | None = None  # on sparse tensors: "values" acts on each value, "coalesced" where an index occurs once
+
+    def __post_init__(self):
+        for f in fields(self):
+            value, allowed = getattr(self, f.name), get_args(f.type) or (f.type,)
+            if Any not in allowed and not isinstance(value, allowed):
+                raise TypeError(f"{f.name}={value!r}: expected {f.type}")
+
+
+@dataclass(eq=False)
+class Op:
+    """A declared operator."""
+
+    schema: Schema
+    prim: str | None = None  # the PyBoost primitive, on every device unless a backend says otherwise
+    promote: Promotion | Callable | None = None
+    derivative: Any = None
+    meta: Callable | None = None
+    prepare: Callable | None = None
+    prim_call: Callable | None = None
+    geometry: Callable | None = None
+    fn: Callable | None = None
+    options: Options = field(default_factory=Options)
+
+    def __post_init__(self):
+        schema, options = self.schema, self.options
+        self.name, self.namespace = schema.name, schema.namespace
+        self.key = schema.name + ("." + schema.overload if schema.overload else "")
+        self.full = self.key if schema.namespace in ("torch", "Tensor") else schema.namespace + "." + self.key
+        self.tensor_args = schema.tensor_args
+        self.is_tensor = tuple(a.is_tensor for a in schema.args)
+        self.operands = [i for i in self.tensor_args if not schema.args[i].list]
+        self.attributes = [] if options.alpha else [i for i in range(len(schema.args)) if i not in self.tensor_args]
+        # the tensor whose dtype and device choose the kernel, where one does
+        self.first = self.tensor_args[0] if self.tensor_args and not any(schema.args[i].list for i in self.tensor_args) else None
+        self.python = options.python if options.python is not None else self.namespace == "nn.functional"
+        self.plans: dict = {}  # (dtype, device) -> plan: the direct way of a call
+        self._call = self._intercepted = self._derivative = None
+
+    def __repr__(self):
+        return f"<op {self.full}>"
+
+    @property
+    def call(self):
+        """The operator on arguments in the schema's order, recording gradients."""
+        if STATE.interceptors:
+            return self.intercepted
+        return self._call or self.make_call()
+
+    def make_call(self):
+        """The direct function behind `call`, written for this operator."""
+        if self._call is None:
+            self._call = pipeline.make(self)
+        return self._call
+
+    def calls(self, fn):
+        """@operator.calls: the direct call, written by hand, for what makes or copies memory."""
+        self._call = fn
+        return fn
+
+    @property
+    def intercepted(self):
+        """The same for calls that an interceptor sees."""
+        if self._intercepted is None:
+            self._intercepted = pipeline.make_intercepted(self)
+        return self._intercepted
+
+    @property
+    def compiled_derivative(self):
+        if self._derivative is None:
+            self._derivative = Derivative(self)
+        return self._derivative
+
+    def record(self, out, args):
+        """Make the node of this call and hang it on its outputs."""
+        return self.compiled_derivative.record(out, args)
+
+    @property
+    def is_method(self):
+        wanted, args = self.options.method, self.schema.args
+        return self.namespace in ("torch", "Tensor") and bool(args) and args[0].name == "self" and args[0].is_tensor if wanted is None else wanted
+
+    @property
+    def is_function(self):
+        return self.namespace != "Tensor" if self.options.function is None else self.options.function
+
+    @property
+    def is_inplace(self):
+        return self.promote is not None and self.schema.args[0].name == "self" if self.options.inplace is None else self.options.inplace
+
+    @property
+    def takes_out(self):
+        wanted, returns = self.options.out, self.schema.returns
+        return self.geometry is None and returns.lstrip("(").startswith("Tensor") and "[]" not in returns if wanted is None else wanted is not False
+
+
+def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=None, call=None, **options):
+    """Declare an operator with a kernel.
+
+    schema: PyTorch's signature string. prim: the PyBoost primitive. promote: elementwise type promotion (makes it elementwise): a Promotion,
+    or promote(common dtype, *args) -> (computation dtype, result dtype). derivative: a formula, or {argument: formula}; formulas name what
+    they read: g (or g0, g1, gs), out (out0, ...), arguments, ARG_shape, ARG_dtype, needs. prepare(*args) -> args normalises.
+    meta(*args) -> (shape, dtype), with strides where they are not contiguous, or a list of them: checks and infers.
+    call(prim, *args) maps arguments to the primitive's order. options: fields of Options.
+    """
+    return registry.declare(Op(Schema(schema), prim, promote, derivative, meta, prepare, call, options=Options(**options)))
+
+
+def view(schema, geometry, *, derivative=None, **options):
+    """Declare a view: geometry(self, *args) -> (shape, strides or None, offset), or a list of them."""
+    return registry.declare(Op(Schema(schema), derivative=derivative, geometry=geometry, options=Options(**options)))
+
+
+def composite(schema, **options):
+    """Declare a function over other operators; it needs neither kernel nor derivative."""
+
+    def deco(fn):
+        fn.op = registry.declare(Op(Schema(schema), fn=fn, options=Options(**options)))
+        return fn
+
+    return deco

@@ -1,0 +1,87 @@
+"""Declared operators by name, and the functions that are made of them when they are first asked for.
+
+Nothing is imported here, so that everything may import this: tensors find their methods here, autograd its operators.
+"""
+
+OPERATORS: dict = {}  # namespace -> name -> operators in the order of declaration, which is that of overloads; "Tensor": methods only
+DECOMPOSITIONS: dict = {}  # an operator's full name -> a function over other operators, for backends without a kernel of their own
+_made: dict = {}  # (namespace, name) -> function
+_make = _names = None  # call/public.py, once it is imported: makes a function of a namespace, or None; the names that it can make
+
+
+def declare(op):
+    """Enter an operator under its name and its aliases."""
+    for full in (op.name, *op.options.alias):
+        ns, _, name = full.rpartition(".")
+        OPERATORS.setdefault(ns or op.namespace, {}).setdefault(name, []).append(op)
+    return op
+
+
+def operators():
+    """Every declared operator, once."""
+    return list(dict.fromkeys(o for names in list(OPERATORS.values()) for group in list(names.values()) for o in group))
+
+
+def made_by(make, all_names):
+    """From now on functions are made by make(namespace, name); all_names(namespace) are those that exist."""
+    global _make, _names
+    _make, _names = make, all_names
+
+
+def names(ns):
+    """The names of a namespace's functions."""
+    return _names(ns)
+
+
+def function(ns, name):
+    """torch.<ns>.<name>, for ns "Tensor" the method; None if there is no such operator."""
+    key = (ns, name)
+    f = _made.get(key)
+    if f is None:
+        f = _make(ns, name)
+        if f is not None:
+            _made[key] = f
+    return f
+
+
+def method(name):
+    """Tensor.<name>; None if there is none."""
+    return function("Tensor", name)
+
+
+def provide(ns, name, f):
+    """Enter a function that is written by hand."""
+    _made[ns, name] = f
+    return f
+
+
+def provided(ns):
+    """The names of a namespace for which functions exist already."""
+    return {name for space, name in _made if space == ns}
+
+
+class Namespace:
+    """`T.add(x, y)` is torch.add: operators by name, looked up when first used."""
+
+    def __init__(self, ns):
+        self._ns = ns
+
+    def __getattr__(self, name):
+        f = function(self._ns, name)
+        if f is None:
+            raise AttributeError(f"no operator {self._ns}.{name}")
+        setattr(self, name, f)
+        return f
+
+
+T, F, M, LINALG, SPECIAL = map(Namespace, ("torch", "nn.functional", "Tensor", "linalg", "special"))
+
+
+def decomposition(*names):
+    """@decomposition("log2"): a function over other operators that computes an operator where a backend has no better kernel."""
+
+    def deco(fn):
+        DECOMPOSITIONS.update(dict.fromkeys(names, fn))
+        return fn
+
+    return deco
