@@ -7,7 +7,7 @@ from mindtorch_proxy.runtime.ops import nn as _nn
 from mindtorch_proxy.runtime.tensor import Tensor
 
 from . import _reduction as _Reduction, grad  # noqa: F401
-from .modules.utils import _list_with_default, _pair, _single, _triple  # noqa: F401
+from ._arguments import _list_with_default, _pair, _single, _triple  # noqa: F401
 
 # functions of the root namespace that are here as well
 _ROOT = frozenset(

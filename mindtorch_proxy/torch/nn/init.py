@@ -1,5 +1,6 @@
 """Initial values of parameters."""
 
+import functools
 import math
 import warnings
 
@@ -37,7 +38,6 @@ __all__ = [
 
 def _overridable(function):
     """Let a tensor's class with __torch_function__ take over."""
-    import functools
 
     @functools.wraps(function)
     def wrapper(tensor, *args, **kwargs):

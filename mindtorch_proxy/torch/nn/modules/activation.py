@@ -3,12 +3,13 @@
 import warnings
 
 import torch
+from torch import Tensor
 
 from .. import functional as F
 from ..init import constant_, xavier_normal_, xavier_uniform_
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
-from .utils import _layer, _optional_parameters
+from .utils import _optional_parameters
 
 __all__ = [
     "Threshold",
@@ -43,104 +44,432 @@ __all__ = [
 ]
 
 
-def _check_range(self):
-    for new, old in (("min_val", "min_value"), ("max_val", "max_value")):
-        value = self.__dict__.pop(old)
-        if value is not None:
-            warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=3)
-            setattr(self, new, value)
-    if self.max_val <= self.min_val:
-        raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
+def _inplace(layer):
+    """What repr shows of a layer that can overwrite its input, after other arguments."""
+    return ", inplace=True" if layer.inplace else ""
 
 
-Threshold = _layer(
-    "Threshold(threshold, value, inplace=False)",
-    lambda self, input: F.threshold(input, self.threshold, self.value, self.inplace),
-    "threshold=, value=, inplace?",
-)
-ReLU = _layer("ReLU(inplace=False)", lambda self, input: F.relu(input, inplace=self.inplace), "inplace?")
-RReLU = _layer(
-    "RReLU(lower=1 / 8, upper=1 / 3, inplace=False)",
-    lambda self, input: F.rrelu(input, self.lower, self.upper, self.training, self.inplace),
-    "lower=, upper=, inplace?",
-)
-Hardtanh = _layer(
-    "Hardtanh(min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None)",
-    lambda self, input: F.hardtanh(input, self.min_val, self.max_val, self.inplace),
-    "min_val=, max_val=, inplace?",
-    setup=_check_range,
-)
-Sigmoid = _layer("Sigmoid()", lambda self, input: torch.sigmoid(input))
-Hardsigmoid = _layer("Hardsigmoid(inplace=False)", lambda self, input: F.hardsigmoid(input, self.inplace))
-Tanh = _layer("Tanh()", lambda self, input: torch.tanh(input))
-SiLU = _layer("SiLU(inplace=False)", lambda self, input: F.silu(input, inplace=self.inplace), "inplace?")
-Mish = _layer("Mish(inplace=False)", lambda self, input: F.mish(input, inplace=self.inplace), "inplace?")
-Hardswish = _layer("Hardswish(inplace=False)", lambda self, input: F.hardswish(input, self.inplace))
-ELU = _layer("ELU(alpha=1.0, inplace=False)", lambda self, input: F.elu(input, self.alpha, self.inplace), "alpha=, inplace?")
-CELU = _layer("CELU(alpha=1.0, inplace=False)", lambda self, input: F.celu(input, self.alpha, self.inplace), "alpha=, inplace?")
-SELU = _layer("SELU(inplace=False)", lambda self, input: F.selu(input, self.inplace), "inplace?")
-GLU = _layer("GLU(dim=-1)", lambda self, input: F.glu(input, self.dim), "dim=")
-GELU = _layer("GELU(approximate='none')", lambda self, input: F.gelu(input, approximate=self.approximate), "approximate=")
-Hardshrink = _layer("Hardshrink(lambd=0.5)", lambda self, input: F.hardshrink(input, self.lambd), "lambd")
-LeakyReLU = _layer(
-    "LeakyReLU(negative_slope=1e-2, inplace=False)", lambda self, input: F.leaky_relu(input, self.negative_slope, self.inplace), "negative_slope=, inplace?"
-)
-LogSigmoid = _layer("LogSigmoid()", lambda self, input: F.logsigmoid(input))
-Softplus = _layer("Softplus(beta=1.0, threshold=20.0)", lambda self, input: F.softplus(input, self.beta, self.threshold), "beta=, threshold=")
-Softshrink = _layer("Softshrink(lambd=0.5)", lambda self, input: F.softshrink(input, self.lambd), "lambd")
-Softsign = _layer("Softsign()", lambda self, input: F.softsign(input))
-Tanhshrink = _layer("Tanhshrink()", lambda self, input: F.tanhshrink(input))
-Softmin = _layer("Softmin(dim=None)", lambda self, input: F.softmin(input, self.dim, _stacklevel=5), "dim=")
-Softmax = _layer("Softmax(dim=None)", lambda self, input: F.softmax(input, self.dim, _stacklevel=5), "dim=")
-LogSoftmax = _layer("LogSoftmax(dim=None)", lambda self, input: F.log_softmax(input, self.dim, _stacklevel=5), "dim=")
+class Threshold(Module):
+    """x where x > threshold, else value; element by element, any shape."""
+
+    __constants__ = ["threshold", "value", "inplace"]
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold}, value={self.value}{_inplace(self)}"
+
+
+class ReLU(Module):
+    """max(0, x), element by element, any shape."""
+
+    __constants__ = ["inplace"]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace(self)[2:]
+
+
+class RReLU(Module):
+    """x where x >= 0, else a * x: in training a is drawn from [lower, upper) for each element, in evaluation it is their mean."""
+
+    __constants__ = ["lower", "upper", "inplace"]
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}{_inplace(self)}"
+
+
+class Hardtanh(Module):
+    """x limited to [min_val, max_val], element by element, any shape. min_value and max_value are the arguments' old names."""
+
+    __constants__ = ["min_val", "max_val", "inplace"]
+
+    def __init__(
+        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None, max_value: float | None = None
+    ) -> None:
+        super().__init__()
+        if min_value is not None:
+            warnings.warn("keyword argument `min_value` is deprecated and rename to `min_val`", FutureWarning, stacklevel=2)
+            min_val = min_value
+        if max_value is not None:
+            warnings.warn("keyword argument `max_value` is deprecated and rename to `max_val`", FutureWarning, stacklevel=2)
+            max_val = max_value
+        self.min_val = min_val
+        self.max_val = max_val
+        self.inplace = inplace
+        if self.max_val <= self.min_val:
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"min_val={self.min_val}, max_val={self.max_val}{_inplace(self)}"
 
 
 class ReLU6(Hardtanh):
-    """min(max(0, x), 6)."""
+    """min(max(0, x), 6), element by element, any shape."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self):
-        return "inplace=True" if self.inplace else ""
+    def extra_repr(self) -> str:
+        return _inplace(self)[2:]
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x)), element by element, any shape."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.sigmoid(input)
+
+
+class Hardsigmoid(Module):
+    """x / 6 + 1/2 limited to [0, 1]: a sigmoid of straight lines."""
+
+    __constants__ = ["inplace"]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
+
+
+class Tanh(Module):
+    """The hyperbolic tangent, element by element, any shape."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return torch.tanh(input)
+
+
+class SiLU(Module):
+    """x * sigmoid(x), also called swish; element by element, any shape."""
+
+    __constants__ = ["inplace"]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace(self)[2:]
+
+
+class Mish(Module):
+    """x * tanh(log(1 + exp(x))), element by element, any shape."""
+
+    __constants__ = ["inplace"]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace(self)[2:]
+
+
+class Hardswish(Module):
+    """x * hardsigmoid(x): SiLU with a sigmoid of straight lines."""
+
+    __constants__ = ["inplace"]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
+
+
+class ELU(Module):
+    """x where x > 0, else alpha * (exp(x) - 1)."""
+
+    __constants__ = ["alpha", "inplace"]
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}{_inplace(self)}"
+
+
+class CELU(Module):
+    """x where x > 0, else alpha * (exp(x / alpha) - 1): ELU with a continuous derivative for any alpha."""
+
+    __constants__ = ["alpha", "inplace"]
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}{_inplace(self)}"
+
+
+class SELU(Module):
+    """ELU, scaled so that activations of mean 0 and variance 1 keep them."""
+
+    __constants__ = ["inplace"]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace(self)[2:]
+
+
+class GLU(Module):
+    """a * sigmoid(b), where a and b are the halves of the input along `dim`: that dimension becomes half as long."""
+
+    __constants__ = ["dim"]
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class GELU(Module):
+    """x * P(X <= x) for a standard normal X; approximate="tanh" takes the usual formula of tanh in place of erf."""
+
+    __constants__ = ["approximate"]
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Hardshrink(Module):
+    """x where |x| > lambd, else 0."""
+
+    __constants__ = ["lambd"]
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class LeakyReLU(Module):
+    """x where x >= 0, else negative_slope * x."""
+
+    __constants__ = ["inplace", "negative_slope"]
+
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"negative_slope={self.negative_slope}{_inplace(self)}"
+
+
+class LogSigmoid(Module):
+    """log(sigmoid(x)), computed without overflow."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Softplus(Module):
+    """log(1 + exp(beta * x)) / beta, a smooth ReLU; x itself where beta * x > threshold."""
+
+    __constants__ = ["beta", "threshold"]
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softshrink(Module):
+    """x moved towards 0 by lambd; 0 where |x| <= lambd."""
+
+    __constants__ = ["lambd"]
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class Softsign(Module):
+    """x / (1 + |x|), element by element, any shape."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class Tanhshrink(Module):
+    """x - tanh(x), element by element, any shape."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+class Softmin(Module):
+    """Softmax of -x: along `dim` the results are positive and sum to 1."""
+
+    __constants__ = ["dim"]
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax(Module):
+    """exp(x) divided by its sum along `dim`."""
+
+    __constants__ = ["dim"]
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of an image."""
+    """Softmax over the channels of images of shape (N, C, H, W) or (C, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, _stacklevel=5)
 
 
+class LogSoftmax(Module):
+    """log(softmax(x)) along `dim`, computed in one go."""
+
+    __constants__ = ["dim"]
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
 class PReLU(Module):
-    """max(0, x) + a * min(0, x) with a learned."""
+    """max(0, x) + a * min(0, x) with a learned: one number, or one for each channel (dimension 1)."""
 
     __constants__ = ["num_parameters"]
+    weight: Tensor
 
-    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
         _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(num_parameters,))
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Fill the weight with `init`."""
         constant_(self.weight, self.init)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
 
 
 class MultiheadAttention(Module):
-    """Attention of several heads, with projections before and after."""
+    """softmax(q k^T / sqrt(head_dim)) v in num_heads parts of embed_dim, with linear projections before and after.
+
+    Inputs are (L, N, E), (N, L, E) with batch_first, or (L, E); the result is (output, weights or None).
+    """
 
     __constants__ = ["batch_first"]
+    bias_k: Tensor | None
+    bias_v: Tensor | None
 
     def __init__(
         self,
@@ -155,7 +484,7 @@ class MultiheadAttention(Module):
         batch_first=False,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead")
         super().__init__()
@@ -197,7 +526,17 @@ class MultiheadAttention(Module):
         state.setdefault("_qkv_same_embed_dim", True)
         super().__setstate__(state)
 
-    def forward(self, query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None, average_attn_weights=True, is_causal=False):
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
         transpose = self.batch_first and query.dim() == 3
         # where PyTorch takes one fused kernel, the result is contiguous
         fused = (
@@ -255,7 +594,7 @@ class MultiheadAttention(Module):
         output = output.transpose(1, 0) if transpose else output
         return output.contiguous() if fused else output, weights
 
-    def merge_masks(self, attn_mask, key_padding_mask, query):
+    def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> tuple[Tensor | None, int | None]:
         """One mask of (batch, heads, length, length) from both, and its kind: 1 padding alone, 2 with attention mask."""
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1

@@ -2,8 +2,10 @@
 
 import itertools
 from collections import namedtuple
+from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from .. import functional as F
 from .container import ModuleList, Sequential
@@ -18,7 +20,9 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Softmax over many classes: frequent ones in the head, the others in clusters of growing distance and shrinking size."""
 
-    def __init__(self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None):
+    def __init__(
+        self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False, device=None, dtype=None
+    ) -> None:
         super().__init__()
         kwargs = {"device": device, "dtype": dtype}
         cutoffs = list(cutoffs)
@@ -42,14 +46,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             hidden = int(in_features // div_value ** (i + 1))
             self.tail.append(Sequential(Linear(in_features, hidden, bias=False, **kwargs), Linear(hidden, stop - start, bias=False, **kwargs)))
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new initial values."""
         self.head.reset_parameters()
         for inner, outer in self.tail:
             inner.reset_parameters()
             outer.reset_parameters()
 
-    def forward(self, input_, target_):
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         if target_.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         batched = target_.dim() == 1
@@ -86,11 +90,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         clusters = [F.log_softmax(tail(input), dim=1) + head[:, self.shortlist_size + i].unsqueeze(1) for i, tail in enumerate(self.tail)]
         return torch.cat([head[:, : self.shortlist_size], *clusters], dim=1)
 
-    def log_prob(self, input):
+    def log_prob(self, input: Tensor) -> Tensor:
         """Log probabilities of all classes."""
         return self._get_full_log_prob(input, self.head(input))
 
-    def predict(self, input):
+    def predict(self, input: Tensor) -> Tensor:
         """The most probable class; the clusters are computed only for rows whose head says so."""
         head_output = self.head(input)
         output = torch.argmax(head_output, dim=1)

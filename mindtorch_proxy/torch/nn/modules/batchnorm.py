@@ -1,13 +1,16 @@
 """Batch normalization."""
 
+from typing import Any
+
 import torch
+from torch import Tensor
 
 from .. import functional as F
 from .. import init
 from ..parameter import UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
-from .utils import _family, _optional_parameters
+from .utils import _optional_parameters
 
 __all__ = ["BatchNorm1d", "LazyBatchNorm1d", "BatchNorm2d", "LazyBatchNorm2d", "BatchNorm3d", "LazyBatchNorm3d", "SyncBatchNorm"]
 
@@ -20,11 +23,35 @@ def _reset_norm(module, affine):
             init.zeros_(module.bias)
 
 
+def _check_dims(input, *dims):
+    if input.dim() not in dims:
+        expected = " or ".join(f"{d}D" for d in dims)
+        raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+
 class _NormBase(Module):
+    """Base of batch and instance normalization: weight and bias where affine, running statistics where tracked."""
+
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    weight: Tensor | None
+    bias: Tensor | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device=None,
+        dtype=None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -39,24 +66,22 @@ class _NormBase(Module):
         self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device) if stats else None)
         self.reset_parameters()
 
-    def reset_running_stats(self):
+    def reset_running_stats(self) -> None:
         """Forget the statistics."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Forget the statistics; weight one, bias zero."""
         self.reset_running_stats()
         _reset_norm(self, self.affine)
 
     def _check_input_dim(self, input):
-        if input.dim() not in self._dims():
-            expected = " or ".join(f"{d}D" for d in self._dims())
-            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+        raise NotImplementedError
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}, "
             f"track_running_stats={self.track_running_stats}"
@@ -72,10 +97,7 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    def _dims(self):
-        return (2, 3) if self._n == 1 else (self._n + 2,)
-
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
@@ -88,7 +110,9 @@ class _BatchNorm(_NormBase):
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
-    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+    """A normalization that takes num_features from the first input."""
+
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True) -> None:
         kwargs = {"device": device, "dtype": dtype}
         super().__init__(0, eps, momentum, False, False, **kwargs, bias=False)
         self.affine = affine
@@ -102,12 +126,12 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.running_var = UninitializedBuffer(**kwargs)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Reset, once the shapes are known."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input) -> None:
         """Take num_features from the input."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
@@ -118,26 +142,96 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.reset_parameters()
 
 
-BatchNorm1d, BatchNorm2d, BatchNorm3d = _family("BatchNorm", _BatchNorm, "Batch normalization over {} dimensions and the batch.")
-LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = _family(
-    "LazyBatchNorm", _LazyNormBase, "A BatchNorm{}d that learns num_features from its first input.", (BatchNorm1d, BatchNorm2d, BatchNorm3d)
-)
+class BatchNorm1d(_BatchNorm):
+    """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C) or (N, C, L).
+
+    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average); in evaluation
+    they are the running ones.
+    """
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C, H, W).
+
+    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average); in evaluation
+    they are the running ones.
+    """
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 4)
+
+
+class BatchNorm3d(_BatchNorm):
+    """(x - mean) / sqrt(var + eps) * weight + bias for each channel of (N, C, D, H, W).
+
+    In training mean and variance are the batch's and move the running ones by `momentum` (None: their plain average); in evaluation
+    they are the running ones.
+    """
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 5)
+
+
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm1d that learns num_features from its first input."""
+
+    cls_to_become = BatchNorm1d
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 2, 3)
+
+
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm2d that learns num_features from its first input."""
+
+    cls_to_become = BatchNorm2d
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 4)
+
+
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm3d that learns num_features from its first input."""
+
+    cls_to_become = BatchNorm3d
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 5)
 
 
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization with statistics over all processes of a group; in one process, plain batch normalization."""
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None, dtype=None, *, bias=True):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any | None = None,
+        device=None,
+        dtype=None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
         self.process_group = process_group
 
     def _check_input_dim(self, input):
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def _check_non_zero_input_channels(self, input):
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        self._check_non_zero_input_channels(input)
         dist = torch.distributed
         if self.training and dist.is_available() and dist.is_initialized() and dist.get_world_size(self.process_group) > 1:
             raise NotImplementedError("SyncBatchNorm over several processes is not supported")

@@ -3,8 +3,9 @@
 import operator
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 import torch
 
@@ -34,46 +35,62 @@ def _position(size, idx):
     return idx % size
 
 
+def _keys(modules, idx):
+    """The names of the children at an index or slice."""
+    keys = list(modules._modules)
+    return keys[idx] if isinstance(idx, slice) else [keys[_position(len(keys), idx)]]
+
+
+def _insert(modules, index, module):
+    """Put a child at this index; those after it move on."""
+    children = modules._modules
+    for i in range(len(children), index, -1):
+        children[str(i)] = children[str(i - 1)]
+    children[str(index)] = module
+
+
 class _ModuleSequence(Module):
     """What Sequential and ModuleList share: children named by position."""
 
-    def _keys(self, idx):
-        """The names of the children at an index or slice."""
-        keys = list(self._modules)
-        return keys[idx] if isinstance(idx, slice) else [keys[_position(len(keys), idx)]]
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, _keys(self, idx)[0], module)
 
-    def __setitem__(self, idx, module):
-        setattr(self, self._keys(idx)[0], module)
-
-    def __delitem__(self, idx):
-        for key in self._keys(idx):
+    def __delitem__(self, idx: int | slice) -> None:
+        for key in _keys(self, idx):
             delattr(self, key)
         self._modules = OrderedDict((str(i), module) for i, module in enumerate(self._modules.values()))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
     def __dir__(self):
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def append(self, module):
+    def append(self, module: Module):
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def _insert(self, index, module):
-        for i in range(len(self), index, -1):
-            self._modules[str(i)] = self._modules[str(i - 1)]
-        self._modules[str(index)] = module
-
-    def pop(self, key):
+    def pop(self, key: int | slice) -> Module:
         """Remove the module at this index and return it."""
         module = self[key]
         del self[key]
         return module
+
+
+def _check_sequential(other):
+    if not isinstance(other, Sequential):
+        raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+
+
+def _check_factor(modules, other):
+    if not isinstance(other, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(modules)} and {type(other)}")
+    if other <= 0:
+        raise ValueError(f"Non-positive multiplication factor {other} for {type(modules)}")
 
 
 class Sequential(_ModuleSequence):
@@ -88,36 +105,25 @@ class Sequential(_ModuleSequence):
 
     def __getitem__(self, idx):
         if isinstance(idx, slice):
-            return type(self)(OrderedDict((key, self._modules[key]) for key in self._keys(idx)))
-        return self._modules[self._keys(idx)[0]]
-
-    @staticmethod
-    def _check_sequential(other):
-        if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
-
-    def _check_factor(self, other):
-        if not isinstance(other, int):
-            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
-        if other <= 0:
-            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+            return type(self)(OrderedDict((key, self._modules[key]) for key in _keys(self, idx)))
+        return self._modules[_keys(self, idx)[0]]
 
     def __add__(self, other):
-        self._check_sequential(other)
+        _check_sequential(other)
         return Sequential(*self, *other)
 
     def __iadd__(self, other):
-        self._check_sequential(other)
+        _check_sequential(other)
         return self.extend(other)
 
     def __mul__(self, other):
-        self._check_factor(other)
+        _check_factor(self, other)
         return Sequential(*(list(self) * other))
 
     __rmul__ = __mul__
 
     def __imul__(self, other):
-        self._check_factor(other)
+        _check_factor(self, other)
         return self.extend(list(self) * (other - 1))
 
     def forward(self, input):
@@ -125,17 +131,17 @@ class Sequential(_ModuleSequence):
             input = module(input)
         return input
 
-    def insert(self, index, module):
+    def insert(self, index: int, module: Module):
         """Insert a module before the index."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         n = len(self)
         if not -n <= index <= n:
             raise IndexError(f"Index out of range: {index}")
-        self._insert(index + n if index < 0 else index, module)
+        _insert(self, index + n if index < 0 else index, module)
         return self
 
-    def extend(self, sequential):
+    def extend(self, sequential: Iterable[Module]):
         """Add all modules of an iterable."""
         for module in list(sequential):
             self.append(module)
@@ -143,9 +149,9 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules."""
+    """A list of modules, all of them registered as children; it has no forward of its own."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self += modules
@@ -174,11 +180,11 @@ class ModuleList(_ModuleSequence):
         lines = [_addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2) for a, b, text in blocks]
         return f"{self._get_name()}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
 
-    def insert(self, index, module):
+    def insert(self, index: int, module: Module) -> None:
         """Insert a module before the index."""
-        self._insert(index, module)
+        _insert(self, index, module)
 
-    def extend(self, modules):
+    def extend(self, modules: Iterable[Module]):
         """Add all modules of an iterable."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
@@ -203,9 +209,9 @@ def _pairs(owner, items):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules."""
+    """A dictionary of modules in the order of insertion, all of them registered as children."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -272,9 +278,9 @@ def _as_parameter(value):
 
 
 class ParameterList(Module):
-    """A list of parameters; other objects may be in it too."""
+    """A list of parameters, all of them registered; tensors become parameters, other objects may be in it too."""
 
-    def __init__(self, values=None):
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -325,9 +331,9 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters; other objects may be in it too."""
+    """A dictionary of parameters, all of them registered; tensors become parameters, other objects may be in it too."""
 
-    def __init__(self, parameters=None):
+    def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys = {}
         if parameters is not None:

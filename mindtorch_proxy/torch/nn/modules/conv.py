@@ -1,11 +1,16 @@
 """Convolutions."""
 
+from typing import Literal
+
+from torch import Tensor
+
 from .. import functional as F
+from ..common_types import _size_1_t, _size_2_t, _size_3_t
 from ..parameter import UninitializedParameter
 from .lazy import LazyModuleMixin
 from .linear import _reset_affine
 from .module import Module
-from .utils import _family, _ntuple, _optional_parameters, _reverse_repeat_tuple
+from .utils import _optional_parameters, _pair, _reverse_repeat_tuple, _single, _triple
 
 __all__ = [
     "Conv1d",
@@ -23,12 +28,50 @@ __all__ = [
 ]
 
 
+_Mode = Literal["zeros", "reflect", "replicate", "circular"]
+
+
+def _convolve(function, layer, input, weight, bias):
+    """A convolution with the layer's arguments; modes of padding that the operator lacks are padded before."""
+    padding = layer.padding
+    if layer.padding_mode != "zeros":
+        input = F.pad(input, layer._reversed_padding_repeated_twice, mode=layer.padding_mode)
+        padding = (0,) * len(layer.kernel_size)
+    return function(input, weight, bias, layer.stride, padding, layer.dilation, layer.groups)
+
+
+def _convolve_transposed(function, layer, input, output_size):
+    """A transposed convolution with the layer's arguments, to output_size where one is asked for."""
+    if layer.padding_mode != "zeros":
+        raise ValueError(f"Only `zeros` padding mode is supported for {type(layer).__name__}")
+    kernel_size, stride, padding, dilation = layer.kernel_size, layer.stride, layer.padding, layer.dilation
+    output_padding = layer._output_padding(input, output_size, stride, padding, kernel_size, len(kernel_size), dilation)
+    return function(input, layer.weight, layer.bias, stride, padding, output_padding, layer.groups, dilation)
+
+
 class _ConvNd(Module):
+    """Base of all convolutions: arguments that are tuples already, and the parameters."""
+
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels", "kernel_size"]
+    weight: Tensor
+    bias: Tensor | None
 
     def __init__(
-        self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias, padding_mode, device=None, dtype=None
-    ):
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: _Mode,
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__()
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -63,21 +106,11 @@ class _ConvNd(Module):
         _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(*channels, *kernel_size), bias=(out_channels,) if bias else None)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new initial values."""
         _reset_affine(self.weight, self.bias)
 
-    def _conv_forward(self, input, weight, bias):
-        padding = self.padding
-        if self.padding_mode != "zeros":
-            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            padding = (0,) * len(self.kernel_size)
-        return getattr(F, f"conv{self._n}d")(input, weight, bias, self.stride, padding, self.dilation, self.groups)
-
-    def forward(self, input):
-        return self._conv_forward(input, self.weight, self.bias)
-
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         s = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
             value = getattr(self, name)
@@ -97,28 +130,27 @@ class _ConvNd(Module):
 
 
 class _ConvTransposeNd(_ConvNd):
+    """Base of the transposed convolutions: those that can be told the size of their output."""
+
     def __init__(
         self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias, padding_mode, device=None, dtype=None
-    ):
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
+            in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias, padding_mode, device, dtype
         )
 
-    def _output_padding(self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None):
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: list[int] | None,
+        stride: list[int],
+        padding: list[int],
+        kernel_size: list[int],
+        num_spatial_dims: int,
+        dilation: list[int] | None = None,
+    ) -> list[int]:
         """The output padding that gives output_size."""
         if output_size is None:
             return self.output_padding
@@ -135,87 +167,190 @@ class _ConvTransposeNd(_ConvNd):
             raise ValueError(f"requested an output size of {output_size}, but valid sizes range from {low} to {high} (for an input of {input.size()[2:]})")
         return [s - a for s, a in zip(output_size, low)]
 
-    def forward(self, input, output_size=None):
-        if self.padding_mode != "zeros":
-            raise ValueError(f"Only `zeros` padding mode is supported for {type(self).__name__}")
-        n = self._n
-        output_padding = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, n, self.dilation)
-        return getattr(F, f"conv_transpose{n}d")(input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation)
 
+class Conv1d(_ConvNd):
+    """Cross-correlates (N, in_channels, L) with out_channels learned kernels, and adds a bias; the batch N may be absent.
 
-class _Conv(_ConvNd):
-    def __init__(
-        self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros", device=None, dtype=None
-    ):
-        n = _ntuple(self._n)
-        super().__init__(
-            in_channels,
-            out_channels,
-            n(kernel_size),
-            n(stride),
-            padding if isinstance(padding, str) else n(padding),
-            n(dilation),
-            False,
-            n(0),
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
-        )
+    A size is one number or one; padding may be "valid" (none) or "same" (the output is as large as the input).
+    """
 
-
-class _ConvTranspose(_ConvTransposeNd):
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = 1,
+        padding: str | _size_1_t = 0,
+        dilation: _size_1_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: _Mode = "zeros",
         device=None,
         dtype=None,
-    ):
-        n = _ntuple(self._n)
-        super().__init__(
-            in_channels,
-            out_channels,
-            n(kernel_size),
-            n(stride),
-            n(padding),
-            n(dilation),
-            True,
-            n(output_padding),
-            groups,
-            bias,
-            padding_mode,
-            device=device,
-            dtype=dtype,
-        )
+    ) -> None:
+        sizes = _single(kernel_size), _single(stride), padding if isinstance(padding, str) else _single(padding), _single(dilation)
+        super().__init__(in_channels, out_channels, *sizes, False, _single(0), groups, bias, padding_mode, device, dtype)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return _convolve(F.conv1d, self, input, weight, bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
 
 
-Conv1d, Conv2d, Conv3d = _family("Conv", _Conv, "Convolution over {} spatial dimensions.")
-ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = _family("ConvTranspose", _ConvTranspose, "Transposed convolution over {} spatial dimensions.")
+class Conv2d(_ConvNd):
+    """Cross-correlates (N, in_channels, H, W) with out_channels learned kernels, and adds a bias; the batch N may be absent.
+
+    A size is one number or two; padding may be "valid" (none) or "same" (the output is as large as the input).
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_2_t,
+        stride: _size_2_t = 1,
+        padding: str | _size_2_t = 0,
+        dilation: _size_2_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        sizes = _pair(kernel_size), _pair(stride), padding if isinstance(padding, str) else _pair(padding), _pair(dilation)
+        super().__init__(in_channels, out_channels, *sizes, False, _pair(0), groups, bias, padding_mode, device, dtype)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return _convolve(F.conv2d, self, input, weight, bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv3d(_ConvNd):
+    """Cross-correlates (N, in_channels, D, H, W) with out_channels learned kernels, and adds a bias; the batch N may be absent.
+
+    A size is one number or three; padding may be "valid" (none) or "same" (the output is as large as the input).
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_3_t,
+        stride: _size_3_t = 1,
+        padding: str | _size_3_t = 0,
+        dilation: _size_3_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        sizes = _triple(kernel_size), _triple(stride), padding if isinstance(padding, str) else _triple(padding), _triple(dilation)
+        super().__init__(in_channels, out_channels, *sizes, False, _triple(0), groups, bias, padding_mode, device, dtype)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return _convolve(F.conv3d, self, input, weight, bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """The gradient of Conv1d with respect to its input, as a layer: (N, in_channels, L) to a larger image of out_channels.
+
+    output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = 1,
+        padding: _size_1_t = 0,
+        output_padding: _size_1_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_1_t = 1,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        sizes = _single(kernel_size), _single(stride), _single(padding), _single(dilation)
+        super().__init__(in_channels, out_channels, *sizes, True, _single(output_padding), groups, bias, padding_mode, device, dtype)
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return _convolve_transposed(F.conv_transpose1d, self, input, output_size)
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """The gradient of Conv2d with respect to its input, as a layer: (N, in_channels, H, W) to a larger image of out_channels.
+
+    output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_2_t,
+        stride: _size_2_t = 1,
+        padding: _size_2_t = 0,
+        output_padding: _size_2_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_2_t = 1,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        sizes = _pair(kernel_size), _pair(stride), _pair(padding), _pair(dilation)
+        super().__init__(in_channels, out_channels, *sizes, True, _pair(output_padding), groups, bias, padding_mode, device, dtype)
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return _convolve_transposed(F.conv_transpose2d, self, input, output_size)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """The gradient of Conv3d with respect to its input, as a layer: (N, in_channels, D, H, W) to a larger image of out_channels.
+
+    output_padding, or output_size at the call, chooses among the sizes that a strided convolution maps to the same one.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: _size_3_t,
+        stride: _size_3_t = 1,
+        padding: _size_3_t = 0,
+        output_padding: _size_3_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_3_t = 1,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        sizes = _triple(kernel_size), _triple(stride), _triple(padding), _triple(dilation)
+        super().__init__(in_channels, out_channels, *sizes, True, _triple(output_padding), groups, bias, padding_mode, device, dtype)
+
+    def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return _convolve_transposed(F.conv_transpose3d, self, input, output_size)
 
 
 class _LazyConvXdMixin(LazyModuleMixin):
-    def _start_lazy(self, out_channels, bias, device, dtype):
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
-        self.out_channels = out_channels
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+    """Before a convolution that was made with no channels and no bias: takes in_channels from the first input."""
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new initial values, once the shapes are known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input, *args, **kwargs):
+    def initialize_parameters(self, input: Tensor, *args, **kwargs) -> None:
         """Take in_channels from the input."""
         if self.has_uninitialized_params():
             self.in_channels = self._get_in_channels(input)
@@ -227,34 +362,172 @@ class _LazyConvXdMixin(LazyModuleMixin):
                 self.bias.materialize((self.out_channels,))
             self.reset_parameters()
 
-    def _get_in_channels(self, input):
+    def _get_in_channels(self, input: Tensor) -> int:
         n = self._get_num_spatial_dims()
         if input.dim() not in (n + 1, n + 2):
             raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got input of size: {input.shape}")
         return input.shape[-n - 1]
 
-    def _get_num_spatial_dims(self):
-        return self._n
+    def _get_num_spatial_dims(self) -> int:
+        raise NotImplementedError
 
 
-class _LazyConv(_LazyConvXdMixin):
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros", device=None, dtype=None):
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
-        self._start_lazy(out_channels, bias, device, dtype)
+def _start_lazy(layer, out_channels, bias, device, dtype):
+    """Parameters without a shape for a layer that was made with no channels and no bias."""
+    layer.weight = UninitializedParameter(device=device, dtype=dtype)
+    layer.out_channels = out_channels
+    if bias:
+        layer.bias = UninitializedParameter(device=device, dtype=dtype)
 
 
-class _LazyConvTranspose(_LazyConvXdMixin):
+class LazyConv1d(_LazyConvXdMixin, Conv1d):
+    """A Conv1d that learns in_channels from its first input."""
+
+    cls_to_become = Conv1d
+
     def __init__(
-        self, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None
-    ):
+        self,
+        out_channels: int,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = 1,
+        padding: _size_1_t = 0,
+        dilation: _size_1_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        _start_lazy(self, out_channels, bias, device, dtype)
+
+    def _get_num_spatial_dims(self) -> int:
+        return 1
+
+
+class LazyConv2d(_LazyConvXdMixin, Conv2d):
+    """A Conv2d that learns in_channels from its first input."""
+
+    cls_to_become = Conv2d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_2_t,
+        stride: _size_2_t = 1,
+        padding: _size_2_t = 0,
+        dilation: _size_2_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        _start_lazy(self, out_channels, bias, device, dtype)
+
+    def _get_num_spatial_dims(self) -> int:
+        return 2
+
+
+class LazyConv3d(_LazyConvXdMixin, Conv3d):
+    """A Conv3d that learns in_channels from its first input."""
+
+    cls_to_become = Conv3d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_3_t,
+        stride: _size_3_t = 1,
+        padding: _size_3_t = 0,
+        dilation: _size_3_t = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        _start_lazy(self, out_channels, bias, device, dtype)
+
+    def _get_num_spatial_dims(self) -> int:
+        return 3
+
+
+class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
+    """A ConvTranspose1d that learns in_channels from its first input."""
+
+    cls_to_become = ConvTranspose1d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_1_t,
+        stride: _size_1_t = 1,
+        padding: _size_1_t = 0,
+        output_padding: _size_1_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_1_t = 1,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype)
-        self._start_lazy(out_channels, bias, device, dtype)
+        _start_lazy(self, out_channels, bias, device, dtype)
+
+    def _get_num_spatial_dims(self) -> int:
+        return 1
 
 
-LazyConv1d, LazyConv2d, LazyConv3d = _family("LazyConv", _LazyConv, "A Conv{}d that learns in_channels from its first input.", (Conv1d, Conv2d, Conv3d))
-LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = _family(
-    "LazyConvTranspose",
-    _LazyConvTranspose,
-    "A ConvTranspose{}d that learns in_channels from its first input.",
-    (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d),
-)
+class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
+    """A ConvTranspose2d that learns in_channels from its first input."""
+
+    cls_to_become = ConvTranspose2d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_2_t,
+        stride: _size_2_t = 1,
+        padding: _size_2_t = 0,
+        output_padding: _size_2_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int = 1,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype)
+        _start_lazy(self, out_channels, bias, device, dtype)
+
+    def _get_num_spatial_dims(self) -> int:
+        return 2
+
+
+class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
+    """A ConvTranspose3d that learns in_channels from its first input."""
+
+    cls_to_become = ConvTranspose3d
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: _size_3_t,
+        stride: _size_3_t = 1,
+        padding: _size_3_t = 0,
+        output_padding: _size_3_t = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: _size_3_t = 1,
+        padding_mode: _Mode = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, device, dtype)
+        _start_lazy(self, out_channels, bias, device, dtype)
+
+    def _get_num_spatial_dims(self) -> int:
+        return 3

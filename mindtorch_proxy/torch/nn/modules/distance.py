@@ -1,24 +1,37 @@
 """Distances between vectors."""
 
+from torch import Tensor
+
 from .. import functional as F
 from .module import Module
-from .utils import _layer
 
 __all__ = ["PairwiseDistance", "CosineSimilarity"]
 
-CosineSimilarity = _layer("CosineSimilarity(dim=1, eps=1e-8)", lambda self, x1, x2: F.cosine_similarity(x1, x2, self.dim, self.eps))
-
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference of two vectors."""
+    """The p-norm of x1 - x2 + eps over the last dimension: (N, D) and (N, D) give (N), or (N, 1) with keepdim."""
 
     __constants__ = ["norm", "eps", "keepdim"]
 
-    def __init__(self, p=2.0, eps=1e-6, keepdim=False):
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
         self.norm = p
         self.eps = eps
         self.keepdim = keepdim
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class CosineSimilarity(Module):
+    """x1 . x2 / (|x1| |x2|) along `dim`, each norm at least eps."""
+
+    __constants__ = ["dim", "eps"]
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -1,20 +1,51 @@
 """Merging and splitting dimensions."""
 
-from .utils import _layer
+import torch
+from torch import Tensor
+
+from .module import Module
 
 __all__ = ["Flatten", "Unflatten"]
 
 
-def _check_size(self):
-    size = self.unflattened_size
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}")
-    for i, item in enumerate(size):
-        if not isinstance(item, int):
-            raise TypeError(f"unflattened_size must be tuple of ints, but found element of type {type(item).__name__} at pos {i}")
+class Flatten(Module):
+    """Merges the dimensions start_dim to end_dim into one."""
+
+    __constants__ = ["start_dim", "end_dim"]
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-Flatten = _layer("Flatten(start_dim=1, end_dim=-1)", lambda self, input: input.flatten(self.start_dim, self.end_dim), "start_dim=, end_dim=")
-Unflatten = _layer(
-    "Unflatten(dim, unflattened_size)", lambda self, input: input.unflatten(self.dim, self.unflattened_size), "dim=, unflattened_size=", setup=_check_size
-)
+class Unflatten(Module):
+    """Splits the dimension `dim` into the sizes unflattened_size, one of which may be -1."""
+
+    __constants__ = ["dim", "unflattened_size"]
+
+    def __init__(self, dim: int, unflattened_size: torch.Size | list[int] | tuple[int, ...]) -> None:
+        super().__init__()
+        self._require_tuple_int(unflattened_size)
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    @staticmethod
+    def _require_tuple_int(size):
+        if not isinstance(size, (tuple, list)):
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(size).__name__}")
+        for i, item in enumerate(size):
+            if not isinstance(item, int):
+                raise TypeError(f"unflattened_size must be tuple of ints, but found element of type {type(item).__name__} at pos {i}")
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -2,19 +2,34 @@
 
 import warnings
 
+from torch import Tensor
+
 from .. import functional as F
-from .batchnorm import _LazyNormBase, _NormBase
-from .utils import _family
+from .batchnorm import _check_dims, _LazyNormBase, _NormBase
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d"]
 
 
 class _InstanceNorm(_NormBase):
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *, bias=True):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device=None,
+        dtype=None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias)
 
-    def _dims(self):
-        return self._n + 1, self._n + 2
+    def _get_no_batch_dim(self):
+        raise NotImplementedError
+
+    def _handle_no_batch_input(self, input):
+        return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
 
     def _apply_instance_norm(self, input):
         return F.instance_norm(
@@ -40,10 +55,9 @@ class _InstanceNorm(_NormBase):
                 del state_dict[key]
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        unbatched = self._n + 1
-        dim = input.dim() - unbatched
+        dim = input.dim() - self._get_no_batch_dim()
         if input.size(dim) != self.num_features:
             if self.affine:
                 raise ValueError(f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {input.size(dim)}.")
@@ -52,12 +66,79 @@ class _InstanceNorm(_NormBase):
                 "num_features, which is not used because affine=False",
                 stacklevel=2,
             )
-        if input.dim() == unbatched:
-            return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
-        return self._apply_instance_norm(input)
+        return self._handle_no_batch_input(input) if dim == 0 else self._apply_instance_norm(input)
 
 
-InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = _family("InstanceNorm", _InstanceNorm, "Instance normalization over {} dimensions.")
-LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = _family(
-    "LazyInstanceNorm", _LazyNormBase, "An InstanceNorm{}d that learns num_features from its first input.", (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
-)
+class InstanceNorm1d(_InstanceNorm):
+    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, L) or (C, L); affine adds weight and bias.
+
+    With track_running_stats, evaluation takes the running mean and variance of training.
+    """
+
+    def _get_no_batch_dim(self):
+        return 2
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, H, W) or (C, H, W); affine adds weight and bias.
+
+    With track_running_stats, evaluation takes the running mean and variance of training.
+    """
+
+    def _get_no_batch_dim(self):
+        return 3
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """(x - mean) / sqrt(var + eps) for each channel of each sample of (N, C, D, H, W) or (C, D, H, W); affine adds weight and bias.
+
+    With track_running_stats, evaluation takes the running mean and variance of training.
+    """
+
+    def _get_no_batch_dim(self):
+        return 4
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 4, 5)
+
+
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
+    """An InstanceNorm1d that learns num_features from its first input."""
+
+    cls_to_become = InstanceNorm1d
+
+    def _get_no_batch_dim(self):
+        return 2
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 2, 3)
+
+
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
+    """An InstanceNorm2d that learns num_features from its first input."""
+
+    cls_to_become = InstanceNorm2d
+
+    def _get_no_batch_dim(self):
+        return 3
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 3, 4)
+
+
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
+    """An InstanceNorm3d that learns num_features from its first input."""
+
+    cls_to_become = InstanceNorm3d
+
+    def _get_no_batch_dim(self):
+        return 4
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 4, 5)

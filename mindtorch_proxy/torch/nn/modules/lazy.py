@@ -5,6 +5,7 @@ import itertools
 import torch
 
 from ..parameter import is_lazy
+from .module import _persistent
 
 __all__ = ["LazyModuleMixin"]
 
@@ -21,7 +22,7 @@ class LazyModuleMixin:
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         # An uninitialised parameter cannot be detached
-        for name, value in self._persistent():
+        for name, value in _persistent(self):
             destination[prefix + name] = value if is_lazy(value) or keep_vars else value.detach()
 
     def _lazy_load_hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
@@ -36,7 +37,7 @@ class LazyModuleMixin:
         """Materialize the parameters for these inputs; every lazy class defines it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
-    def has_uninitialized_params(self):
+    def has_uninitialized_params(self) -> bool:
         """Whether any parameter or buffer has no shape yet."""
         return any(map(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values())))
 

@@ -1,8 +1,10 @@
 """Linear layers."""
 
 import math
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from .. import functional as F
 from .. import init
@@ -26,33 +28,35 @@ def _reset_affine(weight, bias):
 class Identity(Module):
     """Returns its input; takes any arguments."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return input
 
 
 class Linear(Module):
-    """y = x A^T + b."""
+    """y = x A^T + b: (*, in_features) to (*, out_features); A is `weight`, (out_features, in_features)."""
 
     __constants__ = ["in_features", "out_features"]
+    weight: Tensor
+    bias: Tensor | None
 
-    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device=None, dtype=None) -> None:
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
         _optional_parameters(self, {"device": device, "dtype": dtype}, weight=(out_features, in_features), bias=(out_features,) if bias else None)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new initial values."""
         _reset_affine(self.weight, self.bias)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.linear(input, self.weight, self.bias)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
@@ -61,11 +65,13 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """y = x1^T A x2 + b."""
+    """y = x1^T A x2 + b: (*, in1_features) and (*, in2_features) to (*, out_features)."""
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
+    weight: Tensor
+    bias: Tensor | None
 
-    def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device=None, dtype=None) -> None:
         super().__init__()
         self.in1_features = in1_features
         self.in2_features = in2_features
@@ -77,17 +83,17 @@ class Bilinear(Module):
         )
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new initial values."""
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input1, input2):
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return F.bilinear(input1, input2, self.weight, self.bias)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
@@ -96,19 +102,19 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     cls_to_become = Linear
 
-    def __init__(self, out_features, bias=True, device=None, dtype=None):
+    def __init__(self, out_features: int, bias: bool = True, device=None, dtype=None) -> None:
         super().__init__(0, 0, False)
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
         if bias:
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new initial values, once the shapes are known."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input) -> None:
         """Take in_features from the input."""
         if self.has_uninitialized_params():
             with torch.no_grad():

@@ -1,14 +1,17 @@
-"""Losses."""
+"""Losses: reduction is "mean", "sum" or "none" of the formula in each docstring; size_average and reduce are its old names."""
 
 import math
 import warnings
+from collections.abc import Callable
+
+from torch import Tensor
 
 from .. import _reduction
 from .. import functional as F
 from .distance import PairwiseDistance
 from .linear import Linear
+from .linear_cross_entropy_options import LinearCrossEntropyOptions
 from .module import Module
-from .utils import _layer
 
 __all__ = [
     "L1Loss",
@@ -38,146 +41,54 @@ __all__ = [
 
 
 class _Loss(Module):
-    def __init__(self, size_average=None, reduce=None, reduction="mean"):
+    """Base of the losses: the reduction."""
+
+    reduction: str
+
+    def __init__(self, size_average=None, reduce=None, reduction: str = "mean") -> None:
         super().__init__()
         legacy = size_average is not None or reduce is not None
         self.reduction = _reduction.legacy_get_string(size_average, reduce) if legacy else reduction
 
 
 class _WeightedLoss(_Loss):
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Base of the losses with a weight for each class or element."""
+
+    weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, size_average=None, reduce=None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
 
-def _check_delta(self):
-    if not isinstance(self.delta, (float, int)):
-        raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
+def _check_margin(loss):
+    if loss.margin <= 0:
+        raise ValueError(f"{type(loss).__name__}: expected margin to be greater than 0, got {loss.margin} instead")
 
 
-def _check_p(self):
-    if self.p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
-    if self.weight is not None and self.weight.dim() != 1:
-        raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.dim()}D instead")
+class L1Loss(_Loss):
+    """|x - y|, for input x and target y of one shape."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(self, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.l1_loss(input, target, reduction=self.reduction)
 
 
-def _check_margin(self):
-    if self.margin <= 0:
-        raise ValueError(f"{type(self).__name__}: expected margin to be greater than 0, got {self.margin} instead")
+class NLLLoss(_WeightedLoss):
+    """-weight[y] * x[y] for log probabilities x, (N, C, *), and classes y, (N, *); the mean divides by the sum of the weights."""
 
+    __constants__ = ["ignore_index", "reduction"]
 
-def _set_distance(self):
-    _check_margin(self)
-    if self.distance_function is None:
-        del self.distance_function  # a module is registered, None is a plain attribute
-        self.distance_function = PairwiseDistance()
+    def __init__(self, weight: Tensor | None = None, size_average=None, ignore_index: int = -100, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
 
-
-def _keep_weights(self):
-    weights = {name: self.__dict__.pop(name) for name in ("weight", "pos_weight")}
-    for name, weight in weights.items():
-        self.register_buffer(name, weight)
-
-
-_OLD = "size_average=None, reduce=None, reduction='mean'"
-
-L1Loss = _layer("L1Loss", lambda self, input, target: F.l1_loss(input, target, reduction=self.reduction), base=_Loss)
-NLLLoss = _layer(
-    "NLLLoss(weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean')",
-    lambda self, input, target: F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction),
-    base=_WeightedLoss,
-)
-PoissonNLLLoss = _layer(
-    "PoissonNLLLoss(log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean')",
-    lambda self, log_input, target: F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction),
-    base=_Loss,
-)
-GaussianNLLLoss = _layer(
-    "GaussianNLLLoss(*, full=False, eps=1e-6, reduction='mean')",
-    lambda self, input, target, var: F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction),
-    base=_Loss,
-)
-KLDivLoss = _layer(
-    f"KLDivLoss({_OLD}, log_target=False)",
-    lambda self, input, target: F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target),
-    base=_Loss,
-)
-MSELoss = _layer("MSELoss", lambda self, input, target: F.mse_loss(input, target, reduction=self.reduction), base=_Loss)
-BCELoss = _layer("BCELoss", lambda self, input, target: F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction), base=_WeightedLoss)
-BCEWithLogitsLoss = _layer(
-    f"BCEWithLogitsLoss(weight=None, {_OLD}, pos_weight=None)",
-    lambda self, input, target: F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction),
-    base=_Loss,
-    setup=_keep_weights,
-)
-HingeEmbeddingLoss = _layer(
-    f"HingeEmbeddingLoss(margin=1.0, {_OLD})",
-    lambda self, input, target: F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction),
-    base=_Loss,
-)
-MultiLabelMarginLoss = _layer("MultiLabelMarginLoss", lambda self, input, target: F.multilabel_margin_loss(input, target, reduction=self.reduction), base=_Loss)
-SmoothL1Loss = _layer(
-    f"SmoothL1Loss({_OLD}, beta=1.0)", lambda self, input, target: F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta), base=_Loss
-)
-HuberLoss = _layer(
-    "HuberLoss(reduction='mean', delta=1.0)",
-    lambda self, input, target: F.huber_loss(input, target, reduction=self.reduction, delta=self.delta),
-    base=_Loss,
-    setup=_check_delta,
-)
-SoftMarginLoss = _layer("SoftMarginLoss", lambda self, input, target: F.soft_margin_loss(input, target, reduction=self.reduction), base=_Loss)
-CrossEntropyLoss = _layer(
-    "CrossEntropyLoss(weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0)",
-    lambda self, input, target: F.cross_entropy(
-        input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
-    ),
-    base=_WeightedLoss,
-)
-MultiLabelSoftMarginLoss = _layer(
-    "MultiLabelSoftMarginLoss",
-    lambda self, input, target: F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction),
-    base=_WeightedLoss,
-)
-CosineEmbeddingLoss = _layer(
-    f"CosineEmbeddingLoss(margin=0.0, {_OLD})",
-    lambda self, input1, input2, target: F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction),
-    base=_Loss,
-)
-MarginRankingLoss = _layer(
-    f"MarginRankingLoss(margin=0.0, {_OLD})",
-    lambda self, input1, input2, target: F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction),
-    base=_Loss,
-)
-MultiMarginLoss = _layer(
-    f"MultiMarginLoss(p=1, margin=1.0, weight=None, {_OLD})",
-    lambda self, input, target: F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction),
-    base=_WeightedLoss,
-    setup=_check_p,
-)
-TripletMarginLoss = _layer(
-    f"TripletMarginLoss(margin=1.0, p=2.0, eps=1e-6, swap=False, {_OLD})",
-    lambda self, anchor, positive, negative: F.triplet_margin_loss(
-        anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap, reduction=self.reduction
-    ),
-    base=_Loss,
-    setup=_check_margin,
-)
-TripletMarginWithDistanceLoss = _layer(
-    "TripletMarginWithDistanceLoss(*, distance_function=None, margin=1.0, swap=False, reduction='mean')",
-    lambda self, anchor, positive, negative: F.triplet_margin_with_distance_loss(
-        anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap, reduction=self.reduction
-    ),
-    base=_Loss,
-    setup=_set_distance,
-)
-CTCLoss = _layer(
-    "CTCLoss(blank=0, reduction='mean', zero_infinity=False)",
-    lambda self, log_probs, targets, input_lengths, target_lengths: F.ctc_loss(
-        log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
-    ),
-    base=_Loss,
-)
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class NLLLoss2d(NLLLoss):
@@ -188,26 +99,299 @@ class NLLLoss2d(NLLLoss):
         super().__init__(*args, **kwargs)
 
 
+class PoissonNLLLoss(_Loss):
+    """exp(x) - y x, or x - y log(x + eps) without log_input; `full` adds Stirling's approximation of log(y!)."""
+
+    __constants__ = ["log_input", "full", "eps", "reduction"]
+
+    def __init__(self, log_input: bool = True, full: bool = False, size_average=None, eps: float = 1e-8, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class GaussianNLLLoss(_Loss):
+    """(log(v) + (x - y)^2 / v) / 2 for expectation x and variance v, at least eps; `full` adds log(2 pi) / 2."""
+
+    __constants__ = ["full", "eps", "reduction"]
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(None, None, reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class KLDivLoss(_Loss):
+    """y (log(y) - x) for log probabilities x and probabilities y, or their logarithms with log_target; "batchmean" divides by N."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(self, size_average=None, reduce=None, reduction: str = "mean", log_target: bool = False) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class MSELoss(_Loss):
+    """(x - y)^2, for input x and target y of one shape."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(self, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class BCELoss(_WeightedLoss):
+    """-weight (y log(x) + (1 - y) log(1 - x)) for probabilities x; the logarithms are at least -100."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(self, weight: Tensor | None = None, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """BCELoss of sigmoid(x), computed without overflow; pos_weight multiplies the part of y."""
+
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, size_average=None, reduce=None, reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
+
+
+class HingeEmbeddingLoss(_Loss):
+    """x where y = 1, max(0, margin - x) where y = -1."""
+
+    __constants__ = ["margin", "reduction"]
+
+    def __init__(self, margin: float = 1.0, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """sum of max(0, 1 - (x[a] - x[b])) / C over the sample's classes a and the other classes b; the target lists the classes, then -1."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(self, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """(x - y)^2 / (2 beta) where |x - y| < beta, else |x - y| - beta / 2."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(self, size_average=None, reduce=None, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """(x - y)^2 / 2 where |x - y| < delta, else delta (|x - y| - delta / 2)."""
+
+    __constants__ = ["reduction", "delta"]
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+        if not isinstance(delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-y x)) for y = 1 or -1."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(self, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """NLLLoss of log_softmax(x) for scores x, (N, C, *) or (C), and classes y, (N, *); a target of x's shape holds probabilities."""
+
+    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+
+    def __init__(
+        self, weight: Tensor | None = None, size_average=None, ignore_index: int = -100, reduce=None, reduction: str = "mean", label_smoothing: float = 0.0
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
+        )
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The mean over the classes of BCEWithLogitsLoss, for scores and targets (N, C)."""
+
+    __constants__ = ["reduction"]
+
+    def __init__(self, weight: Tensor | None = None, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """1 - cos(x1, x2) where y = 1, max(0, cos(x1, x2) - margin) where y = -1; (N, D), (N, D) and (N)."""
+
+    __constants__ = ["margin", "reduction"]
+
+    def __init__(self, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(_Loss):
+    """max(0, -y (x1 - x2) + margin): y = 1 wants x1 above x2, y = -1 below."""
+
+    __constants__ = ["margin", "reduction"]
+
+    def __init__(self, margin: float = 0.0, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """sum of max(0, weight[y] (margin - x[y] + x[b]))^p / C over the classes b other than y."""
+
+    __constants__ = ["p", "margin", "reduction"]
+
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average=None, reduce=None, reduction: str = "mean") -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.p = p
+        self.margin = margin
+        if p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction)
+
+
+class TripletMarginLoss(_Loss):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), d the p-norm of the difference; swap takes the harder negative."""
+
+    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
+
+    def __init__(
+        self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average=None, reduce=None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+        _check_margin(self)
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap, reduction=self.reduction)
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """TripletMarginLoss with any distance, by default PairwiseDistance."""
+
+    __constants__ = ["margin", "swap", "reduction"]
+
+    def __init__(
+        self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean"
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.margin = margin
+        self.swap = swap
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        _check_margin(self)
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_with_distance_loss(
+            anchor, positive, negative, distance_function=self.distance_function, margin=self.margin, swap=self.swap, reduction=self.reduction
+        )
+
+
+class CTCLoss(_Loss):
+    """-log of the probability that log_probs, (T, N, C), give to the target sequences, summed over all alignments with blanks."""
+
+    __constants__ = ["blank", "reduction"]
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
+
+
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of a linear layer's output."""
+    """CrossEntropyLoss of Linear(in_features, num_classes)(x), computed by F.linear_cross_entropy without keeping all scores."""
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
     def __init__(
         self,
-        in_features,
-        num_classes,
+        in_features: int,
+        num_classes: int,
         *,
-        out_features=(),
-        bias=False,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
         device=None,
         dtype=None,
-        reduction="mean",
-        weight=None,
-        ignore_index=None,
-        label_smoothing=0.0,
-        options=None,
-    ):
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
         if weight is not None and weight.shape != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
         if not 0 <= label_smoothing <= 1:
@@ -220,7 +404,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
         self.options = options
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         shape, linear = (self.num_classes, *self.out_features), self.linear
         return F.linear_cross_entropy(
             input,
@@ -234,7 +418,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             options=self.options,
         )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (
             f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
             f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "

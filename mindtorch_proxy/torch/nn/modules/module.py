@@ -6,10 +6,11 @@ import itertools
 import warnings
 import weakref
 from collections import OrderedDict, namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import torch
-from torch import __future__ as _future
+from torch import Tensor, __future__ as _future
 from torch.utils.hooks import BackwardHook, RemovableHandle
 
 from ..parameter import Buffer, Parameter, is_lazy
@@ -26,6 +27,9 @@ __all__ = [
     "register_module_parameter_registration_hook",
     "Module",
 ]
+
+
+T = TypeVar("T", bound="Module")
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -110,19 +114,29 @@ def _add_hook(table, hook, prepend=False, **flags):
     return handle
 
 
-def _registrar(table, when):
-    def register(hook):
-        return _add_hook(table, hook)
-
-    register.__doc__ = f"Call hook{when}; a value that it returns takes the place of the last argument."
-    return register
+def register_module_buffer_registration_hook(hook):
+    """Call hook(module, name, buffer) at every register_buffer; what it returns takes the buffer's place."""
+    return _add_hook(_global_buffer_registration_hooks, hook)
 
 
-register_module_buffer_registration_hook = _registrar(_global_buffer_registration_hooks, "(module, name, buffer) at register_buffer")
-register_module_module_registration_hook = _registrar(_global_module_registration_hooks, "(module, name, submodule) at add_module")
-register_module_parameter_registration_hook = _registrar(_global_parameter_registration_hooks, "(module, name, param) at register_parameter")
-register_module_forward_pre_hook = _registrar(_global_forward_pre_hooks, "(module, args) before every forward")
-register_module_full_backward_pre_hook = _registrar(_global_backward_pre_hooks, "(module, grad_output) before every backward")
+def register_module_module_registration_hook(hook):
+    """Call hook(module, name, submodule) at every add_module; what it returns takes the submodule's place."""
+    return _add_hook(_global_module_registration_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    """Call hook(module, name, param) at every register_parameter; what it returns takes the parameter's place."""
+    return _add_hook(_global_parameter_registration_hooks, hook)
+
+
+def register_module_forward_pre_hook(hook):
+    """Call hook(module, args) before the forward of every module; what it returns takes the place of args."""
+    return _add_hook(_global_forward_pre_hooks, hook)
+
+
+def register_module_full_backward_pre_hook(hook):
+    """Call hook(module, grad_output) before the backward of every module; what it returns takes the place of grad_output."""
+    return _add_hook(_global_backward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
@@ -170,7 +184,7 @@ def _set_data_works(tensor, applied):
     return tensor.is_meta == applied.is_meta and tensor.layout == applied.layout
 
 
-def _forward_unimplemented(self, *input):
+def _forward_unimplemented(self, *input: Any) -> None:
     """Compute the output; every subclass defines its own. Call the module itself, which also runs the hooks."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
@@ -188,12 +202,151 @@ _HOOK_TABLES = (
 )
 
 
-def _caster(dtype):
-    def cast(self):
-        return self._apply(lambda t: t.to(getattr(torch, dtype)) if t.is_floating_point() else t)
+# ---- parts of Module: functions, because a method would take its name from those that a subclass may choose
 
-    cast.__doc__ = f"Cast floating point parameters and buffers to {dtype}."
-    return cast
+
+def _check_name(module, table, noun, name):
+    if table not in module.__dict__:
+        raise AttributeError(f"cannot assign {noun} before Module.__init__() call")
+    if not isinstance(name, str):
+        raise TypeError(f"{noun} name should be a string. Got {torch.typename(name)}")
+    if hasattr(module, name) and name not in module.__dict__[table]:
+        raise KeyError(f"attribute '{name}' already exists")
+    if "." in name:
+        raise KeyError(f'{noun} name can\'t contain "."' + (f", got: {name}" if noun == "module" else ""))
+    if name == "":
+        raise KeyError(f'{noun} name can\'t be empty string ""')
+
+
+def _forget(module, name, *tables):
+    """An attribute that changes its kind leaves the tables of the other kinds."""
+    state = module.__dict__
+    state.pop(name, None)
+    for table in tables:
+        state[table].pop(name, None)
+    state["_non_persistent_buffers_set"].discard(name)
+
+
+def _set_buffer(module, name, value):
+    persistent = value.persistent if isinstance(value, Buffer) else name not in module._non_persistent_buffers_set
+    # A subclass may have its own register_buffer, without `persistent`
+    if getattr(module.register_buffer, "__func__", None) is Module.register_buffer or "persistent" in inspect.signature(module.register_buffer).parameters:
+        module.register_buffer(name, value, persistent)
+    elif persistent:
+        module.register_buffer(name, value)
+    else:
+        raise RuntimeError(
+            "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the persistent argument is not allowed."
+        )
+
+
+def _member(module, name):
+    if not hasattr(module, name):
+        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    return getattr(module, name)
+
+
+def _swap(module, key, old, new, grad=None):
+    try:
+        old.grad = None if grad is not None else old.grad
+        torch.utils.swap_tensors(old, new)
+    except Exception as e:
+        old.grad = grad
+        raise RuntimeError(f"_apply(): Couldn't swap {module._get_name()}.{key}") from e
+
+
+def _set_full_backward(module, full):
+    if module._is_full_backward_hook is (not full):
+        raise RuntimeError(_MIXED_HOOKS.format("on a single Module"))
+    module._is_full_backward_hook = full
+
+
+def _all_forward_hooks(module):
+    for hooks, kw, always in (
+        (_global_forward_hooks, _global_forward_hooks_with_kwargs, _global_forward_hooks_always_called),
+        (module._forward_hooks, module._forward_hooks_with_kwargs, module._forward_hooks_always_called),
+    ):
+        for key, hook in tuple(hooks.items()):
+            yield key, hook, key in kw, key in always
+
+
+def _run_pre_hooks(module, args, kwargs):
+    for key, hook in (*_global_forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
+        if key in module._forward_pre_hooks_with_kwargs:
+            output = hook(module, args, kwargs)
+            if output is not None:
+                if not (isinstance(output, tuple) and len(output) == 2):
+                    raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {output}.")
+                args, kwargs = output
+        else:
+            output = hook(module, args)
+            if output is not None:
+                args = output if isinstance(output, tuple) else (output,)
+    return args, kwargs
+
+
+def _hook_grad_fn(module, hooks, result):
+    """Regular backward hooks see the last operation alone: they sit on the grad_fn of the first tensor in the output."""
+    if not isinstance(result, torch.Tensor) and not (isinstance(result, tuple) and all(isinstance(r, torch.Tensor) for r in result)):
+        warnings.warn(
+            "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
+            "deprecated: the hook will be missing some of the grad_output. Please use register_full_backward_hook.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    while not isinstance(result, torch.Tensor):
+        result = next(v for v in result.values() if isinstance(v, torch.Tensor)) if isinstance(result, dict) else result[0]
+    if result.grad_fn is not None:
+        for hook in hooks:
+            result.grad_fn.register_hook(_WrappedHook(hook, module))
+
+
+def _persistent(module):
+    """(name, tensor) of all that the state_dict holds of this module itself."""
+    for name, value in itertools.chain(module._parameters.items(), module._buffers.items()):
+        if value is not None and name not in module._non_persistent_buffers_set:
+            yield name, value
+
+
+def _load_tensor(module, name, key, param, value, assign, errors):
+    """Put the checkpoint's `value` in the place of `param`, or note why not."""
+    if not torch.overrides.is_tensor_like(value):
+        errors.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(value)}')
+        return
+    if not is_lazy(param):
+        if param.dim() == 0 and tuple(value.shape) == (1,):  # scalars of version 0.3
+            value = value[0]
+        if value.shape != param.shape:
+            errors.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current model is {param.shape}.")
+            return
+    if param.is_meta and not value.is_meta and not assign:
+        warnings.warn(
+            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+            "which is a no-op. (Did you mean to pass `assign=True`?)",
+            stacklevel=4,
+        )
+    swap = _future.get_swap_module_params_on_conversion()
+    try:
+        with torch.no_grad():
+            new = param.module_load(value, assign=assign) if swap else value
+            if swap and (new is value or new is param):
+                raise RuntimeError("module_load returned one of self or other, please .detach() the result")
+            if (swap or assign) and isinstance(param, Parameter):
+                if isinstance(new, Parameter):
+                    new.requires_grad_(param.requires_grad)
+                else:
+                    new = Parameter(new, requires_grad=param.requires_grad)
+            if swap:
+                torch.utils.swap_tensors(param, new)
+            elif assign:
+                setattr(module, name, new)
+            else:
+                param.copy_(new)
+    except Exception as e:
+        errors.append(
+            f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in the model are '
+            f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {e.args}."
+        )
 
 
 class Module:
@@ -205,7 +358,7 @@ class Module:
     call_super_init = False
     _compiled_call_impl = None
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
             what = f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else f"takes 1 positional argument but {len(args) + 1} were given"
             raise TypeError(f"{type(self).__name__}.__init__() {what}")
@@ -226,33 +379,21 @@ class Module:
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    forward = _forward_unimplemented
+    forward: Callable[..., Any] = _forward_unimplemented
 
     # ---- registration
 
-    def _check_name(self, table, noun, name):
-        if table not in self.__dict__:
-            raise AttributeError(f"cannot assign {noun} before Module.__init__() call")
-        if not isinstance(name, str):
-            raise TypeError(f"{noun} name should be a string. Got {torch.typename(name)}")
-        if hasattr(self, name) and name not in self.__dict__[table]:
-            raise KeyError(f"attribute '{name}' already exists")
-        if "." in name:
-            raise KeyError(f'{noun} name can\'t contain "."' + (f", got: {name}" if noun == "module" else ""))
-        if name == "":
-            raise KeyError(f'{noun} name can\'t be empty string ""')
-
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a buffer: state that is not a parameter; a persistent one is part of the state_dict."""
-        self._check_name("_buffers", "buffer", name)
+        _check_name(self, "_buffers", "buffer", name)
         if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
         self._buffers[name] = _registered(_global_buffer_registration_hooks, self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or None to note that the module has none of this name."""
-        self._check_name("_parameters", "parameter", name)
+        _check_name(self, "_parameters", "parameter", name)
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
@@ -264,14 +405,14 @@ class Module:
             param = _registered(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: "Module | None") -> None:
         """Add a child module, reachable as an attribute of this name."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
-        self._check_name("_modules", "module", name)
+        _check_name(self, "_modules", "module", name)
         self._modules[name] = _registered(_global_module_registration_hooks, self, name, module)
 
-    def register_module(self, name, module):
+    def register_module(self, name: str, module: "Module | None") -> None:
         """Alias of add_module."""
         self.add_module(name, module)
 
@@ -285,21 +426,13 @@ class Module:
             return table[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _forget(self, name, *tables):
-        """An attribute that changes its kind leaves the tables of the other kinds."""
-        state = self.__dict__
-        state.pop(name, None)
-        for table in tables:
-            state[table].pop(name, None)
-        state["_non_persistent_buffers_set"].discard(name)
-
     def __setattr__(self, name, value):
         state = self.__dict__
         params, modules, buffers = state.get("_parameters"), state.get("_modules"), state.get("_buffers")
         if isinstance(value, Parameter):
             if params is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, "_buffers", "_modules")
+            _forget(self, name, "_buffers", "_modules")
             self.register_parameter(name, value)
         elif params is not None and name in params:
             if value is not None:
@@ -311,26 +444,14 @@ class Module:
             if value is not None and not isinstance(value, Module):
                 raise TypeError(f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
             if value is not None:
-                self._forget(name, "_parameters", "_buffers")
+                _forget(self, name, "_parameters", "_buffers")
             modules[name] = _registered(_global_module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer) or buffers is not None and name in buffers:
             if value is not None and not _is_tensor_like(value):
                 raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
-            self._set_buffer(name, value)
+            _set_buffer(self, name, value)
         else:
             object.__setattr__(self, name, value)
-
-    def _set_buffer(self, name, value):
-        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
-        # A subclass may have its own register_buffer, without `persistent`
-        if getattr(self.register_buffer, "__func__", None) is Module.register_buffer or "persistent" in inspect.signature(self.register_buffer).parameters:
-            self.register_buffer(name, value, persistent)
-        elif persistent:
-            self.register_buffer(name, value)
-        else:
-            raise RuntimeError(
-                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the persistent argument is not allowed."
-            )
 
     def __delattr__(self, name):
         for table in (self._parameters, self._buffers, self._modules):
@@ -347,21 +468,16 @@ class Module:
 
     # ---- access by dotted name
 
-    def _member(self, name):
-        if not hasattr(self, name):
-            raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
-        return getattr(self, name)
-
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> "Module":
         """The submodule of this dotted name; the module itself for the empty string."""
         module = self
         for name in target.split(".") if target else ():
-            module = module._member(name)
+            module = _member(module, name)
             if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def set_submodule(self, target, module, strict=False):
+    def set_submodule(self, target: str, module: "Module", strict: bool = False) -> None:
         """Put `module` at this dotted name; `strict` demands that one be there already."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -369,32 +485,32 @@ class Module:
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if (strict or hasattr(parent, name)) and not isinstance(parent._member(name), Module):
+        if (strict or hasattr(parent, name)) and not isinstance(_member(parent, name), Module):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter of this dotted name."""
         path, _, name = target.rpartition(".")
-        param = self.get_submodule(path)._member(name)
+        param = _member(self.get_submodule(path), name)
         if not isinstance(param, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return param
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer of this dotted name."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        buffer = module._member(name)
+        buffer = _member(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return buffer
 
-    def get_extra_state(self):
+    def get_extra_state(self) -> Any:
         """Anything a subclass wants in its state_dict besides tensors; define it with set_extra_state."""
         raise RuntimeError("Module.get_extra_state() should never be called unless a subclass defines it.")
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> None:
         """The counterpart of get_extra_state, called by load_state_dict."""
         raise RuntimeError("Module.set_extra_state() should never be called unless a subclass defines it.")
 
@@ -413,7 +529,7 @@ class Module:
             with torch.no_grad():
                 applied = fn(param)
             if swap:
-                self._swap(key, param, Parameter(applied, requires_grad=param.requires_grad), grad)
+                _swap(self, key, param, Parameter(applied, requires_grad=param.requires_grad), grad)
             elif keep and _set_data_works(param, applied):
                 param.data = applied
             else:
@@ -423,7 +539,7 @@ class Module:
             with torch.no_grad():
                 applied = fn(grad).requires_grad_(grad.requires_grad)
             if swap:
-                self._swap(key + ".grad", grad, applied)
+                _swap(self, key + ".grad", grad, applied)
                 param.grad = grad
             elif keep and _set_data_works(grad, applied):
                 param.grad.data = applied
@@ -434,40 +550,46 @@ class Module:
                 self._buffers[key] = fn(buffer)
         return self
 
-    def _swap(self, key, old, new, grad=None):
-        try:
-            old.grad = None if grad is not None else old.grad
-            torch.utils.swap_tensors(old, new)
-        except Exception as e:
-            old.grad = grad
-            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{key}") from e
-
-    def apply(self, fn):
+    def apply(self: T, fn: "Callable[[Module], None]") -> T:
         """Call fn on every submodule and on the module itself."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def cuda(self, device=None):
+    def cuda(self: T, device: int | torch.device | None = None) -> T:
         """Move all parameters and buffers to the GPU."""
         return self._apply(lambda t: t.cuda(device))
 
-    def xpu(self, device=None):
+    def xpu(self: T, device: int | torch.device | None = None) -> T:
         """Move all parameters and buffers to the XPU."""
         return self._apply(lambda t: t.xpu(device))
 
-    def cpu(self):
+    def cpu(self: T) -> T:
         """Move all parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def type(self, dst_type):
+    def type(self: T, dst_type: torch.dtype | str) -> T:
         """Cast all parameters and buffers to dst_type."""
         return self._apply(lambda t: t.type(dst_type))
 
-    float, double, half, bfloat16 = map(_caster, ("float32", "float64", "float16", "bfloat16"))
+    def float(self: T) -> T:
+        """Cast floating point parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
-    def to_empty(self, *, device, recurse=True):
+    def double(self: T) -> T:
+        """Cast floating point parameters and buffers to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self: T) -> T:
+        """Cast floating point parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self: T) -> T:
+        """Cast floating point parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def to_empty(self: T, *, device: str | torch.device | int | None, recurse: bool = True) -> T:
         """Move parameters and buffers to the device without their values."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
@@ -495,7 +617,7 @@ class Module:
 
         return self._apply(convert)
 
-    def share_memory(self):
+    def share_memory(self: T) -> T:
         """Move all parameters and buffers to shared memory."""
         return self._apply(lambda t: t.share_memory_())
 
@@ -505,19 +627,14 @@ class Module:
         """Call hook(module, grad_output) before the gradients are computed."""
         return _add_hook(self._backward_pre_hooks, hook, prepend)
 
-    def _set_full_backward(self, full):
-        if self._is_full_backward_hook is (not full):
-            raise RuntimeError(_MIXED_HOOKS.format("on a single Module"))
-        self._is_full_backward_hook = full
-
     def register_backward_hook(self, hook):
         """Deprecated: see register_full_backward_hook."""
-        self._set_full_backward(False)
+        _set_full_backward(self, False)
         return _add_hook(self._backward_hooks, hook)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Call hook(module, grad_input, grad_output) when the gradients of the module's inputs are computed."""
-        self._set_full_backward(True)
+        _set_full_backward(self, True)
         return _add_hook(self._backward_hooks, hook, prepend)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
@@ -560,19 +677,19 @@ class Module:
             return self._call_impl(*args, **kwargs)
         return self.forward(*args, **kwargs)
 
-    __call__ = _wrapped_call_impl
+    __call__: Callable[..., Any] = _wrapped_call_impl
 
     def _call_impl(self, *args, **kwargs):
         result, called = None, set()
         try:
-            args, kwargs = self._run_pre_hooks(args, kwargs)
+            args, kwargs = _run_pre_hooks(self, args, kwargs)
             full, regular = self._get_backward_hooks()
             pre = self._get_backward_pre_hooks()
             backward = BackwardHook(self, full, pre) if full or pre else None
             if backward:
                 args = backward.setup_input_hook(args)
             result = self.forward(*args, **kwargs)
-            for key, hook, with_kwargs, always in self._all_forward_hooks():
+            for key, hook, with_kwargs, always in _all_forward_hooks(self):
                 if always:
                     called.add(key)
                 output = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
@@ -585,10 +702,10 @@ class Module:
                     )
                 result = backward.setup_output_hook(result)
             if regular:
-                self._hook_grad_fn(regular, result)
+                _hook_grad_fn(self, regular, result)
             return result
         except Exception:
-            for key, hook, with_kwargs, always in self._all_forward_hooks():
+            for key, hook, with_kwargs, always in _all_forward_hooks(self):
                 if always and key not in called:
                     try:
                         output = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
@@ -599,43 +716,6 @@ class Module:
                             stacklevel=2,
                         )
             raise
-
-    def _all_forward_hooks(self):
-        for hooks, kw, always in (
-            (_global_forward_hooks, _global_forward_hooks_with_kwargs, _global_forward_hooks_always_called),
-            (self._forward_hooks, self._forward_hooks_with_kwargs, self._forward_hooks_always_called),
-        ):
-            for key, hook in tuple(hooks.items()):
-                yield key, hook, key in kw, key in always
-
-    def _run_pre_hooks(self, args, kwargs):
-        for key, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
-            if key in self._forward_pre_hooks_with_kwargs:
-                output = hook(self, args, kwargs)
-                if output is not None:
-                    if not (isinstance(output, tuple) and len(output) == 2):
-                        raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {output}.")
-                    args, kwargs = output
-            else:
-                output = hook(self, args)
-                if output is not None:
-                    args = output if isinstance(output, tuple) else (output,)
-        return args, kwargs
-
-    def _hook_grad_fn(self, hooks, result):
-        """Regular backward hooks see the last operation alone: they sit on the grad_fn of the first tensor in the output."""
-        if not isinstance(result, torch.Tensor) and not (isinstance(result, tuple) and all(isinstance(r, torch.Tensor) for r in result)):
-            warnings.warn(
-                "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
-                "deprecated: the hook will be missing some of the grad_output. Please use register_full_backward_hook.",
-                FutureWarning,
-                stacklevel=3,
-            )
-        while not isinstance(result, torch.Tensor):
-            result = next(v for v in result.values() if isinstance(v, torch.Tensor)) if isinstance(result, dict) else result[0]
-        if result.grad_fn is not None:
-            for hook in hooks:
-                result.grad_fn.register_hook(_WrappedHook(hook, self))
 
     def compile(self, *args, **kwargs):
         """Compile this module's call with torch.compile."""
@@ -671,14 +751,8 @@ class Module:
         """Call hook(module, prefix, keep_vars) before state_dict collects."""
         return _add_hook(self._state_dict_pre_hooks, hook)
 
-    def _persistent(self):
-        """(name, tensor) of all that the state_dict holds of this module itself."""
-        for name, value in itertools.chain(self._parameters.items(), self._buffers.items()):
-            if value is not None and name not in self._non_persistent_buffers_set:
-                yield name, value
-
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        for name, value in self._persistent():
+        for name, value in _persistent(self):
             destination[prefix + name] = value if keep_vars else value.detach()
         if getattr(type(self), "get_extra_state", Module.get_extra_state) is not Module.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
@@ -721,57 +795,15 @@ class Module:
         """Call hook(module, incompatible_keys) after loading; it may change the keys in place."""
         return _add_hook(self._load_state_dict_post_hooks, hook)
 
-    def _load_tensor(self, name, key, param, value, assign, errors):
-        """Put the checkpoint's `value` in the place of `param`, or note why not."""
-        if not torch.overrides.is_tensor_like(value):
-            errors.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(value)}')
-            return
-        if not is_lazy(param):
-            if param.dim() == 0 and tuple(value.shape) == (1,):  # scalars of version 0.3
-                value = value[0]
-            if value.shape != param.shape:
-                errors.append(
-                    f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current model is {param.shape}."
-                )
-                return
-        if param.is_meta and not value.is_meta and not assign:
-            warnings.warn(
-                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
-                "which is a no-op. (Did you mean to pass `assign=True`?)",
-                stacklevel=4,
-            )
-        swap = _future.get_swap_module_params_on_conversion()
-        try:
-            with torch.no_grad():
-                new = param.module_load(value, assign=assign) if swap else value
-                if swap and (new is value or new is param):
-                    raise RuntimeError("module_load returned one of self or other, please .detach() the result")
-                if (swap or assign) and isinstance(param, Parameter):
-                    if isinstance(new, Parameter):
-                        new.requires_grad_(param.requires_grad)
-                    else:
-                        new = Parameter(new, requires_grad=param.requires_grad)
-                if swap:
-                    torch.utils.swap_tensors(param, new)
-                elif assign:
-                    setattr(self, name, new)
-                else:
-                    param.copy_(new)
-        except Exception as e:
-            errors.append(
-                f'While {"swapping" if swap else "copying"} the parameter named "{key}", whose dimensions in the model are '
-                f"{param.size()} and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {e.args}."
-            )
-
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        local_state = dict(self._persistent())
+        local_state = dict(_persistent(self))
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, param in local_state.items():
             key = prefix + name
             if key in state_dict:
-                self._load_tensor(name, key, param, state_dict[key], assign, error_msgs)
+                _load_tensor(self, name, key, param, state_dict[key], assign, error_msgs)
             elif strict:
                 missing_keys.append(key)
         extra_key = prefix + _EXTRA_STATE_KEY_SUFFIX
@@ -789,7 +821,7 @@ class Module:
                     if name not in (self._modules if rest else local_state):
                         unexpected_keys.append(key)
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False):
         """Copy (or with `assign`, put) the tensors of state_dict into the module tree; `strict` demands the same keys."""
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -837,30 +869,30 @@ class Module:
                     seen.add(value)
                 yield (f"{path}.{name}" if path else name), value
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """(dotted name, parameter) of all parameters."""
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """(dotted name, buffer) of all buffers."""
         yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
-    def children(self):
+    def children(self) -> "Iterator[Module]":
         """The immediate child modules."""
         for _, module in self.named_children():
             yield module
 
-    def named_children(self):
+    def named_children(self) -> "Iterator[tuple[str, Module]]":
         """(name, module) of the immediate children, each module once."""
         seen = set()
         for name, module in self._modules.items():
@@ -868,12 +900,12 @@ class Module:
                 seen.add(module)
                 yield name, module
 
-    def modules(self, remove_duplicate=True):
+    def modules(self, remove_duplicate: bool = True) -> "Iterator[Module]":
         """All modules of the tree, this one first."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(self, memo: "set[Module] | None" = None, prefix: str = "", remove_duplicate: bool = True) -> "Iterator[tuple[str, Module]]":
         """(dotted name, module) of the whole tree, this one first under its prefix."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -887,7 +919,7 @@ class Module:
 
     # ---- modes
 
-    def train(self, mode=True):
+    def train(self: T, mode: bool = True) -> T:
         """Set training mode for the whole tree."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -896,17 +928,17 @@ class Module:
             module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self: T) -> T:
         """Set evaluation mode for the whole tree."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self: T, requires_grad: bool = True) -> T:
         """Say whether autograd records operations on the parameters."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters."""
         if getattr(self, "_is_replica", False):
             warnings.warn("Calling .zero_grad() from a module created with nn.DataParallel() has no effect.", stacklevel=2)
@@ -924,7 +956,7 @@ class Module:
     def _get_name(self):
         return type(self).__name__
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """What repr shows of the module besides its children."""
         return ""
 

@@ -1,8 +1,13 @@
-"""Padding layers."""
+"""Padding layers: a padding is one number for all sides, or two for each dimension, the last dimension first."""
+
+from collections.abc import Sequence
+
+from torch import Tensor
 
 from .. import functional as F
+from ..common_types import _size_2_t, _size_4_t, _size_6_t
 from .module import Module
-from .utils import _family, _ntuple
+from .utils import _ntuple, _pair, _quadruple
 
 __all__ = [
     "CircularPad1d",
@@ -22,68 +27,189 @@ __all__ = [
     "ZeroPad3d",
 ]
 
+_sextuple = _ntuple(6, "_sextuple")
+
+
+def _check_dims(input, n):
+    """n dimensions and the channels, with or without the batch."""
+    if input.dim() not in (n + 1, n + 2):
+        raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.dim()}D input)")
+
 
 class _PadNd(Module):
-    """F.pad with this class's mode; a padding of one number is for both sides of all `_n` dimensions."""
+    """Base of the layers that have nothing but their padding."""
 
     __constants__ = ["padding"]
+    padding: Sequence[int]
 
-    def __init__(self, padding):
-        super().__init__()
-        self.padding = _ntuple(2 * self._n)(padding)
-
-    def forward(self, input):
-        return F.pad(input, self.padding, self._mode)
-
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class _CircularPadNd(_PadNd):
-    _mode = "circular"
+    def _check_input_dim(self, input):
+        raise NotImplementedError
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        return F.pad(input, self.padding, "circular")
+
+
+class CircularPad1d(_CircularPadNd):
+    """Pads (N, C, W) or (C, W) with values from the other end."""
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__()
+        self.padding = _pair(padding)
 
     def _check_input_dim(self, input):
-        n = self._n
-        if input.dim() not in (n + 1, n + 2):
-            raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.dim()}D input)")
-
-    def forward(self, input):
-        self._check_input_dim(input)
-        return super().forward(input)
+        _check_dims(input, 1)
 
 
-class _ReflectionPadNd(_PadNd):
-    _mode = "reflect"
+class CircularPad2d(_CircularPadNd):
+    """Pads (N, C, H, W) or (C, H, W) with values from the other ends."""
+
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 2)
 
 
-class _ReplicationPadNd(_PadNd):
-    _mode = "replicate"
+class CircularPad3d(_CircularPadNd):
+    """Pads (N, C, D, H, W) or (C, D, H, W) with values from the other ends."""
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+    def _check_input_dim(self, input):
+        _check_dims(input, 3)
 
 
-class _ConstantPadNd(_PadNd):
+class _ConstantPadNd(Module):
     __constants__ = ["padding", "value"]
+    padding: Sequence[int]
 
-    def __init__(self, padding, value):
-        super().__init__(padding)
+    def __init__(self, value: float) -> None:
+        super().__init__()
         self.value = value
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPadNd(_ConstantPadNd):
-    def __init__(self, padding):
+class ConstantPad1d(_ConstantPadNd):
+    """Pads (N, C, W) or (C, W) with one value."""
+
+    def __init__(self, padding: _size_2_t, value: float) -> None:
+        super().__init__(value)
+        self.padding = _pair(padding)
+
+
+class ConstantPad2d(_ConstantPadNd):
+    """Pads (N, C, H, W) or (C, H, W) with one value."""
+
+    def __init__(self, padding: _size_4_t, value: float) -> None:
+        super().__init__(value)
+        self.padding = _quadruple(padding)
+
+
+class ConstantPad3d(_ConstantPadNd):
+    """Pads (N, C, D, H, W) or (C, D, H, W) with one value."""
+
+    def __init__(self, padding: _size_6_t, value: float) -> None:
+        super().__init__(value)
+        self.padding = _sextuple(padding)
+
+
+class _ReflectionPadNd(_PadNd):
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "reflect")
+
+
+class ReflectionPad1d(_ReflectionPadNd):
+    """Pads (N, C, W) or (C, W) with its mirror image, the value at the edge not repeated."""
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__()
+        self.padding = _pair(padding)
+
+
+class ReflectionPad2d(_ReflectionPadNd):
+    """Pads (N, C, H, W) or (C, H, W) with its mirror images, the values at the edges not repeated."""
+
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+
+class ReflectionPad3d(_ReflectionPadNd):
+    """Pads (N, C, D, H, W) or (C, D, H, W) with its mirror images, the values at the edges not repeated."""
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+
+class _ReplicationPadNd(_PadNd):
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "replicate")
+
+
+class ReplicationPad1d(_ReplicationPadNd):
+    """Pads (N, C, W) or (C, W) with the values at its edges."""
+
+    def __init__(self, padding: _size_2_t) -> None:
+        super().__init__()
+        self.padding = _pair(padding)
+
+
+class ReplicationPad2d(_ReplicationPadNd):
+    """Pads (N, C, H, W) or (C, H, W) with the values at its edges."""
+
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__()
+        self.padding = _quadruple(padding)
+
+
+class ReplicationPad3d(_ReplicationPadNd):
+    """Pads (N, C, D, H, W) or (C, D, H, W) with the values at its edges."""
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__()
+        self.padding = _sextuple(padding)
+
+
+class ZeroPad1d(ConstantPad1d):
+    """Pads (N, C, W) or (C, W) with zeros."""
+
+    def __init__(self, padding: _size_2_t) -> None:
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
-CircularPad1d, CircularPad2d, CircularPad3d = _family("CircularPad", _CircularPadNd, "Pads {} dimensions, wrapping around.")
-ConstantPad1d, ConstantPad2d, ConstantPad3d = _family("ConstantPad", _ConstantPadNd, "Pads {} dimensions with one value.")
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _family("ReflectionPad", _ReflectionPadNd, "Pads {} dimensions by reflection.")
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _family("ReplicationPad", _ReplicationPadNd, "Pads {} dimensions with the values at the edges.")
-ZeroPad1d, ZeroPad2d, ZeroPad3d = _family("ZeroPad", _ZeroPadNd, "Pads {} dimensions with zeros.", (ConstantPad1d, ConstantPad2d, ConstantPad3d))
+class ZeroPad2d(ConstantPad2d):
+    """Pads (N, C, H, W) or (C, H, W) with zeros."""
+
+    def __init__(self, padding: _size_4_t) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
+
+
+class ZeroPad3d(ConstantPad3d):
+    """Pads (N, C, D, H, W) or (C, D, H, W) with zeros."""
+
+    def __init__(self, padding: _size_6_t) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"

@@ -1,9 +1,40 @@
 """Moving channels to pixels and back."""
 
+from torch import Tensor
+
 from .. import functional as F
-from .utils import _layer
+from .module import Module
 
 __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
-PixelShuffle = _layer("PixelShuffle(upscale_factor)", lambda self, input: F.pixel_shuffle(input, self.upscale_factor), "upscale_factor=")
-PixelUnshuffle = _layer("PixelUnshuffle(downscale_factor)", lambda self, input: F.pixel_unshuffle(input, self.downscale_factor), "downscale_factor=")
+
+class PixelShuffle(Module):
+    """(*, C r^2, H, W) to (*, C, H r, W r): each block of r^2 channels becomes r times r pixels."""
+
+    __constants__ = ["upscale_factor"]
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"upscale_factor={self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """(*, C, H r, W r) to (*, C r^2, H, W): the inverse of PixelShuffle."""
+
+    __constants__ = ["downscale_factor"]
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"downscale_factor={self.downscale_factor}"

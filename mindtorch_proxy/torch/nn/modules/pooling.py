@@ -1,8 +1,11 @@
-"""Pooling layers."""
+"""Pooling layers: a kernel size, stride or padding is one number for all dimensions, or one for each."""
+
+from torch import Tensor
 
 from .. import functional as F
+from ..common_types import _ratio_2_t, _ratio_3_t, _size_1_t, _size_2_t, _size_3_t, _size_any_opt_t, _size_any_t
 from .module import Module
-from .utils import _family, _layer, _ntuple
+from .utils import _pair, _single, _triple
 
 __all__ = [
     "MaxPool1d",
@@ -28,104 +31,328 @@ __all__ = [
 ]
 
 
-def _default_stride(self):
-    """No stride means the kernel's size."""
-    if self.stride is None:
-        self.stride = self.kernel_size
+class _MaxPoolNd(Module):
+    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
+
+    def __init__(
+        self,
+        kernel_size: _size_any_t,
+        stride: _size_any_t | None = None,
+        padding: _size_any_t = 0,
+        dilation: _size_any_t = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, ceil_mode={self.ceil_mode}"
 
 
-def _tuples(self):
-    _default_stride(self)
-    for name in ("kernel_size", "stride", "padding"):
-        setattr(self, name, _ntuple(self._n)(getattr(self, name)))
+class MaxPool1d(_MaxPoolNd):
+    """The maximum of each window of (N, C, L); with return_indices, the places of the maxima as well."""
+
+    def forward(self, input: Tensor):
+        return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
 
-class _PoolNd(Module):
-    def _pool(self, name, *args, **kwargs):
-        return getattr(F, f"{name}{self._n}d")(*args, **kwargs)
+class MaxPool2d(_MaxPoolNd):
+    """The maximum of each window of (N, C, H, W); with return_indices, the places of the maxima as well."""
+
+    def forward(self, input: Tensor):
+        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
 
-_MaxPoolNd = _layer(
-    "_MaxPoolNd(kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False)",
-    lambda self, input: self._pool(
-        "max_pool", input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode, return_indices=self.return_indices
-    ),
-    "kernel_size=, stride=, padding=, dilation=, ceil_mode=",
-    base=_PoolNd,
-    setup=_default_stride,
-)
-_MaxUnpoolNd = _layer(
-    "_MaxUnpoolNd(kernel_size, stride=None, padding=0)",
-    lambda self, input, indices, output_size=None: self._pool("max_unpool", input, indices, self.kernel_size, self.stride, self.padding, output_size),
-    "kernel_size=, stride=, padding=",
-    base=_PoolNd,
-    setup=_tuples,
-)
-_AvgPoolNd = _layer(
-    "_AvgPoolNd(kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None)",
-    lambda self, input: self._pool(
-        "avg_pool", input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
-    ),
-    "kernel_size=, stride=, padding=",
-    base=_PoolNd,
-    setup=_default_stride,
-)
-_LPPoolNd = _layer(
-    "_LPPoolNd(norm_type, kernel_size, stride=None, ceil_mode=False)",
-    lambda self, input: self._pool("lp_pool", input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode),
-    "norm_type=, kernel_size=, stride=, ceil_mode=",
-    base=_PoolNd,
-)
-_AdaptiveMaxPoolNd = _layer(
-    "_AdaptiveMaxPoolNd(output_size, return_indices=False)",
-    lambda self, input: self._pool("adaptive_max_pool", input, self.output_size, self.return_indices),
-    "output_size=",
-    base=_PoolNd,
-)
-_AdaptiveAvgPoolNd = _layer(
-    "_AdaptiveAvgPoolNd(output_size)", lambda self, input: self._pool("adaptive_avg_pool", input, self.output_size), "output_size=", base=_PoolNd
-)
+class MaxPool3d(_MaxPoolNd):
+    """The maximum of each window of (N, C, D, H, W); with return_indices, the places of the maxima as well."""
+
+    def forward(self, input: Tensor):
+        return F.max_pool3d(input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode, return_indices=self.return_indices)
 
 
-class _FractionalMaxPoolNd(_PoolNd):
+class _MaxUnpoolNd(Module):
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Puts the maxima that MaxPool1d found back in their places, given by its indices; zero elsewhere."""
+
+    def __init__(self, kernel_size: _size_1_t, stride: _size_1_t | None = None, padding: _size_1_t = 0) -> None:
+        super().__init__()
+        self.kernel_size = _single(kernel_size)
+        self.stride = _single(kernel_size if stride is None else stride)
+        self.padding = _single(padding)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Puts the maxima that MaxPool2d found back in their places, given by its indices; zero elsewhere."""
+
+    def __init__(self, kernel_size: _size_2_t, stride: _size_2_t | None = None, padding: _size_2_t = 0) -> None:
+        super().__init__()
+        self.kernel_size = _pair(kernel_size)
+        self.stride = _pair(kernel_size if stride is None else stride)
+        self.padding = _pair(padding)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Puts the maxima that MaxPool3d found back in their places, given by its indices; zero elsewhere."""
+
+    def __init__(self, kernel_size: _size_3_t, stride: _size_3_t | None = None, padding: _size_3_t = 0) -> None:
+        super().__init__()
+        self.kernel_size = _triple(kernel_size)
+        self.stride = _triple(kernel_size if stride is None else stride)
+        self.padding = _triple(padding)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class _AvgPoolNd(Module):
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPoolNd):
+    """The mean of each window of (N, C, L); count_include_pad counts the zeros of the padding."""
+
+    def __init__(
+        self, kernel_size: _size_1_t, stride: _size_1_t = None, padding: _size_1_t = 0, ceil_mode: bool = False, count_include_pad: bool = True
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _single(kernel_size)
+        self.stride = _single(kernel_size if stride is None else stride)
+        self.padding = _single(padding)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+
+class AvgPool2d(_AvgPoolNd):
+    """The mean of each window of (N, C, H, W): its sum divided by the number of elements, or by divisor_override."""
+
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+
+    def __init__(
+        self,
+        kernel_size: _size_2_t,
+        stride: _size_2_t | None = None,
+        padding: _size_2_t = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool2d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
+
+
+class AvgPool3d(_AvgPoolNd):
+    """The mean of each window of (N, C, D, H, W): its sum divided by the number of elements, or by divisor_override."""
+
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
+
+    def __init__(
+        self,
+        kernel_size: _size_3_t,
+        stride: _size_3_t | None = None,
+        padding: _size_3_t = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
+
+
+def _check_fractions(layer, output_size, output_ratio):
+    """Exactly one of the two is given, and a ratio makes the output smaller."""
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{type(layer).__name__} requires specifying either an output size, or a pooling ratio")
+    if output_size is not None and output_ratio is not None:
+        raise ValueError("only one of output_size and output_ratio may be specified")
+    if output_ratio is not None and not all(0 < r < 1 for r in layer.output_ratio):
+        raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+
+class FractionalMaxPool2d(Module):
+    """The maximum of windows of (N, C, H, W) whose places are drawn so that the output has output_size, or output_ratio times the input's."""
+
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
 
-    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+    def __init__(
+        self,
+        kernel_size: _size_2_t,
+        output_size: _size_2_t | None = None,
+        output_ratio: _ratio_2_t | None = None,
+        return_indices: bool = False,
+        _random_samples=None,
+    ) -> None:
         super().__init__()
-        name, n = type(self).__name__, _ntuple(self._n)
-        self.kernel_size = n(kernel_size)
-        if self._n == 3 and any(k <= 0 for k in self.kernel_size):
+        self.kernel_size = _pair(kernel_size)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else _pair(output_size)
+        self.output_ratio = None if output_ratio is None else _pair(output_ratio)
+        _check_fractions(self, output_size, output_ratio)
+
+    def forward(self, input: Tensor):
+        return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, _random_samples=self._random_samples)
+
+
+class FractionalMaxPool3d(Module):
+    """The maximum of windows of (N, C, D, H, W) whose places are drawn so that the output has output_size, or output_ratio times the input's."""
+
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+
+    def __init__(
+        self,
+        kernel_size: _size_3_t,
+        output_size: _size_3_t | None = None,
+        output_ratio: _ratio_3_t | None = None,
+        return_indices: bool = False,
+        _random_samples=None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = _triple(kernel_size)
+        if any(k <= 0 for k in self.kernel_size):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else n(output_size)
-        self.output_ratio = None if output_ratio is None else n(output_ratio)
-        if output_size is None and output_ratio is None:
-            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
-        if output_size is not None and output_ratio is not None:
-            raise ValueError("only one of output_size and output_ratio may be specified")
-        if output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
-            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self.output_size = None if output_size is None else _triple(output_size)
+        self.output_ratio = None if output_ratio is None else _triple(output_ratio)
+        _check_fractions(self, output_size, output_ratio)
 
-    def forward(self, input):
-        return self._pool(
-            "fractional_max_pool", input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, _random_samples=self._random_samples
-        )
+    def forward(self, input: Tensor):
+        return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, _random_samples=self._random_samples)
 
 
-MaxPool1d, MaxPool2d, MaxPool3d = _family("MaxPool", _MaxPoolNd, "Maximum over windows of {} dimensions.")
-MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = _family("MaxUnpool", _MaxUnpoolNd, "Puts the maxima of MaxPool{}d back in their places.")
-AvgPool2d, AvgPool3d = _family("AvgPool", _AvgPoolNd, "Average over windows of {} dimensions.", numbers=(2, 3))
-FractionalMaxPool2d, FractionalMaxPool3d = _family(
-    "FractionalMaxPool", _FractionalMaxPoolNd, "Maximum over pseudo-random regions of {} dimensions.", numbers=(2, 3)
-)
-LPPool1d, LPPool2d, LPPool3d = _family("LPPool", _LPPoolNd, "Power average over windows of {} dimensions.")
-AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = _family("AdaptiveMaxPool", _AdaptiveMaxPoolNd, "Maximum over {} dimensions to a given size.")
-AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = _family("AdaptiveAvgPool", _AdaptiveAvgPoolNd, "Average over {} dimensions to a given size.")
-AvgPool1d = _layer(
-    "AvgPool1d(kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True)",
-    lambda self, input: F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad),
-    "kernel_size=, stride=, padding=",
-    setup=_tuples,
-)
-AvgPool1d._n = 1
+class _LPPoolNd(Module):
+    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
+
+    def __init__(self, norm_type: float, kernel_size: _size_any_t, stride: _size_any_t | None = None, ceil_mode: bool = False) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
+
+
+class LPPool1d(_LPPoolNd):
+    """(sum of x^p)^(1/p) of each window of (N, C, L), with p = norm_type."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPoolNd):
+    """(sum of x^p)^(1/p) of each window of (N, C, H, W), with p = norm_type."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool3d(_LPPoolNd):
+    """(sum of x^p)^(1/p) of each window of (N, C, D, H, W), with p = norm_type."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class _AdaptiveMaxPoolNd(Module):
+    __constants__ = ["output_size", "return_indices"]
+
+    def __init__(self, output_size: _size_any_opt_t, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+    """The maximum of as many even windows of (N, C, L) as output_size says."""
+
+    def forward(self, input: Tensor):
+        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+    """The maximum of as many even windows of (N, C, H, W) as output_size says; None keeps the input's."""
+
+    def forward(self, input: Tensor):
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+    """The maximum of as many even windows of (N, C, D, H, W) as output_size says; None keeps the input's."""
+
+    def forward(self, input: Tensor):
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class _AdaptiveAvgPoolNd(Module):
+    __constants__ = ["output_size"]
+
+    def __init__(self, output_size: _size_any_opt_t) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """The mean of as many even windows of (N, C, L) as output_size says."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+    """The mean of as many even windows of (N, C, H, W) as output_size says; None keeps the input's."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+    """The mean of as many even windows of (N, C, D, H, W) as output_size says; None keeps the input's."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(input, self.output_size)

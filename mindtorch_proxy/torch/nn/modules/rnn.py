@@ -5,22 +5,22 @@ import numbers
 import warnings
 
 import torch
+from torch import Tensor
 from mindtorch_proxy.runtime.ops.misc import MODES as _MODES, run as _run
 
 from .. import functional as F
 from .. import init
-from ..utils.rnn import PackedSequence
 from .module import Module
 from .utils import _optional_parameters
 
 __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
 
 
-def _apply_permutation(tensor, permutation, dim=1):
+def _apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
     return tensor.index_select(dim, permutation)
 
 
-def apply_permutation(tensor, permutation, dim=1):
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
     """Deprecated: tensor.index_select(dim, permutation)."""
     warnings.warn("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead", FutureWarning, stacklevel=2)
     return _apply_permutation(tensor, permutation, dim)
@@ -32,14 +32,93 @@ def _require(kind, **values):
             raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
 
 
+def _state_size(layer, input, batch_sizes, features):
+    batch = input.size(0 if layer.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
+    return layer.num_layers * (1 + layer.bidirectional), batch, features
+
+
+def _initial_states(layer, input, batch_sizes):
+    """Zeros: h, or (h, c) of an LSTM."""
+    h = input.new_zeros(layer.get_expected_hidden_size(input, batch_sizes))
+    return (h, input.new_zeros(layer.get_expected_cell_size(input, batch_sizes))) if layer.mode == "LSTM" else h
+
+
+def _batch_states(layer, hx, batched):
+    """The given states, with a batch of one where the input has no batch."""
+    kind, dims = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
+    if layer.mode == "LSTM":
+        if any(h.dim() != dims for h in hx):
+            raise RuntimeError(f"For {kind} input, hx and cx should also be {dims}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
+        return hx if batched else tuple(h.unsqueeze(1) for h in hx)
+    if hx.dim() != dims:
+        raise RuntimeError(f"For {kind} input, hx should also be {dims}-D but got {hx.dim()}-D tensor")
+    return hx if batched else hx.unsqueeze(1)
+
+
+def _five(layer, names):
+    """The weights of one layer and direction in the order of a step's arguments, None for those that it lacks."""
+    weights = {name.split("_l")[0]: getattr(layer, name) for name in names}
+    return [weights.get(name) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")]
+
+
+def _unroll(layer, input, hx):
+    """(output, last states) of all steps of all layers: what the three kinds of layers share."""
+    PackedSequence = torch.nn.utils.rnn.PackedSequence  # when called: nn.utils is built on these modules
+    packed, batched = input if isinstance(input, PackedSequence) else None, True
+    sizes = sorted_indices = unsorted_indices = None
+    if packed is not None:
+        input, sizes, sorted_indices, unsorted_indices = packed
+    else:
+        if input.dim() not in (2, 3):
+            name = "RNN" if layer.mode.startswith("RNN") else layer.mode
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        batched = input.dim() == 3
+        if not batched:
+            input = input.unsqueeze(0 if layer.batch_first else 1)
+        if hx is not None:
+            hx = _batch_states(layer, hx, batched)
+    hx = _initial_states(layer, input, sizes) if hx is None else layer.permute_hidden(hx, sorted_indices)
+    layer.check_forward_args(input, hx, sizes)
+    transposed = layer.batch_first and packed is None
+    pair = layer.mode == "LSTM"
+    output, states = _run(
+        layer.mode,
+        input.transpose(0, 1) if transposed else input,
+        None if sizes is None else sizes.tolist(),
+        hx if pair else (hx,),
+        [_five(layer, names) for names in layer._all_weights],
+        layer.num_layers,
+        layer.dropout,
+        layer.training,
+        layer.bidirectional,
+    )
+    if transposed:
+        output = output.transpose(0, 1)
+    if not batched:
+        output, states = output.squeeze(0 if layer.batch_first else 1), tuple(s.squeeze(1) for s in states)
+    states = layer.permute_hidden(states if pair else states[0], unsorted_indices)
+    return (output if packed is None else PackedSequence(output, sizes, sorted_indices, unsorted_indices)), states
+
+
 class RNNBase(Module):
     """Base of RNN, LSTM and GRU: layers of one or two directions with their weights."""
 
     __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
 
     def __init__(
-        self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, proj_size=0, device=None, dtype=None
-    ):
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device=None,
+        dtype=None,
+    ) -> None:
         super().__init__()
         self.mode = mode
         self.input_size = input_size
@@ -96,16 +175,16 @@ class RNNBase(Module):
     def _flat_weights(self):
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
-    def flatten_parameters(self):
+    def flatten_parameters(self) -> None:
         """Does nothing: the weights need not lie in one block of memory here."""
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw new initial values."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def check_input(self, input, batch_sizes):
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise unless the input has the weights' dtype, the right number of dimensions and features."""
         dtype = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != dtype and not torch.is_autocast_enabled(input.device.type):
@@ -119,79 +198,25 @@ class RNNBase(Module):
         if self.input_size != input.size(-1):
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
 
-    def _state_size(self, input, batch_sizes, features):
-        batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
-        return self.num_layers * (1 + self.bidirectional), batch, features
-
-    def get_expected_hidden_size(self, input, batch_sizes):
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape that the hidden state must have."""
-        return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
+        return _state_size(self, input, batch_sizes, self.proj_size or self.hidden_size)
 
-    def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}"):
+    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}") -> None:
         """Raise unless the state has this shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
-    def check_forward_args(self, input, hidden, batch_sizes):
+    def check_forward_args(self, input: Tensor, hidden: Tensor, batch_sizes: Tensor | None) -> None:
         """Check the input and the states."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
-    def permute_hidden(self, hx, permutation):
+    def permute_hidden(self, hx: Tensor, permutation: Tensor | None):
         """The states with sequences in another order."""
         return hx if permutation is None else _apply_permutation(hx, permutation)
 
-    def _zeros(self, input, batch_sizes):
-        return input.new_zeros(self.get_expected_hidden_size(input, batch_sizes))
-
-    def _unsqueeze(self, hx, batched):
-        if hx.dim() != 2 + batched:
-            kind = "batched 3-D" if batched else "unbatched 2-D"
-            raise RuntimeError(f"For {kind} input, hx should also be {2 + batched}-D but got {hx.dim()}-D tensor")
-        return hx if batched else hx.unsqueeze(1)
-
-    def forward(self, input, hx=None):
-        packed, batched = input if isinstance(input, PackedSequence) else None, True
-        sizes = sorted_indices = unsorted_indices = None
-        if packed is not None:
-            input, sizes, sorted_indices, unsorted_indices = packed
-        else:
-            if input.dim() not in (2, 3):
-                name = "RNN" if self.mode.startswith("RNN") else self.mode
-                raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
-            batched = input.dim() == 3
-            if not batched:
-                input = input.unsqueeze(0 if self.batch_first else 1)
-            if hx is not None:
-                hx = self._unsqueeze(hx, batched)
-        hx = self._zeros(input, sizes) if hx is None else self.permute_hidden(hx, sorted_indices)
-        self.check_forward_args(input, hx, sizes)
-        transposed = self.batch_first and packed is None
-        pair = self.mode == "LSTM"
-        output, states = _run(
-            self.mode,
-            input.transpose(0, 1) if transposed else input,
-            None if sizes is None else sizes.tolist(),
-            hx if pair else (hx,),
-            [self._five(names) for names in self._all_weights],
-            self.num_layers,
-            self.dropout,
-            self.training,
-            self.bidirectional,
-        )
-        if transposed:
-            output = output.transpose(0, 1)
-        if not batched:
-            output, states = output.squeeze(0 if self.batch_first else 1), tuple(s.squeeze(1) for s in states)
-        states = self.permute_hidden(states if pair else states[0], unsorted_indices)
-        return (output if packed is None else PackedSequence(output, sizes, sorted_indices, unsorted_indices)), states
-
-    def _five(self, names):
-        """The weights of one layer and direction in the order of a step's arguments, None for those that it lacks."""
-        weights = {name.split("_l")[0]: getattr(self, name) for name in names}
-        return [weights.get(name) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")]
-
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
         return f"{self.input_size}, {self.hidden_size}" + "".join(
             f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value
@@ -210,7 +235,11 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """Elman recurrent layers: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu."""
+    """Elman recurrent layers: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu.
+
+    RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0, bidirectional=False):
+    (L, N, input_size) to (output of each step, last h); see RNNBase for the other arguments.
+    """
 
     def __init__(self, *args, **kwargs):
         if "proj_size" in kwargs:
@@ -224,42 +253,50 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
         self.nonlinearity = nonlinearity
 
+    def forward(self, input, hx=None):
+        return _unroll(self, input, hx)
+
 
 class LSTM(RNNBase):
-    """Long short-term memory layers."""
+    """Long short-term memory layers: c' = f c + i g and h' = o tanh(c'), with sigmoid gates i, f, o and g = tanh(...) of x and h.
+
+    LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, proj_size=0):
+    (L, N, input_size) to (output of each step, (last h, last c)); proj_size projects h.
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(self, input, batch_sizes):
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape that the cell state must have."""
-        return self._state_size(input, batch_sizes, self.hidden_size)
+        return _state_size(self, input, batch_sizes, self.hidden_size)
 
-    def check_forward_args(self, input, hidden, batch_sizes):
+    def check_forward_args(self, input: Tensor, hidden: tuple[Tensor, Tensor], batch_sizes: Tensor | None) -> None:
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
         self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
 
-    def permute_hidden(self, hx, permutation):
+    def permute_hidden(self, hx: tuple[Tensor, Tensor], permutation: Tensor | None) -> tuple[Tensor, Tensor]:
         return hx if permutation is None else tuple(_apply_permutation(h, permutation) for h in hx)
 
-    def _zeros(self, input, batch_sizes):
-        return super()._zeros(input, batch_sizes), input.new_zeros(self.get_expected_cell_size(input, batch_sizes))
-
-    def _unsqueeze(self, hx, batched):
-        if any(h.dim() != 2 + batched for h in hx):
-            kind = "batched 3-D" if batched else "unbatched 2-D"
-            raise RuntimeError(f"For {kind} input, hx and cx should also be {2 + batched}-D but got ({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
-        return hx if batched else tuple(h.unsqueeze(1) for h in hx)
+    def forward(self, input, hx=None):
+        return _unroll(self, input, hx)
 
 
 class GRU(RNNBase):
-    """Gated recurrent unit layers."""
+    """Gated recurrent unit layers: h' = (1 - z) n + z h, with sigmoid gates r, z and n = tanh(W_in x + b_in + r (W_hn h + b_hn)).
+
+    GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False):
+    (L, N, input_size) to (output of each step, last h).
+    """
 
     def __init__(self, *args, **kwargs):
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
+
+    def forward(self, input, hx=None):
+        return _unroll(self, input, hx)
 
 
 class RNNCellBase(Module):
@@ -267,7 +304,7 @@ class RNNCellBase(Module):
 
     __constants__ = ["input_size", "hidden_size", "bias"]
 
-    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device=None, dtype=None) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -283,73 +320,74 @@ class RNNCellBase(Module):
         )
         self.reset_parameters()
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         usual = {"bias": True, "nonlinearity": "tanh"}
         return f"{self.input_size}, {self.hidden_size}" + "".join(
             f", {name}={self.__dict__[name]}" for name, value in usual.items() if self.__dict__.get(name, value) != value
         )
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _step(self, mode, input, states, names):
-        """The new states; those given are checked under their names."""
-        name = type(self).__name__
-        for what, value in (("input", input), *zip(names, states or ())):
-            if value.dim() not in (1, 2):
-                raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {value.dim()}D instead")
-        batched = input.dim() == 2
-        input = input if batched else input.unsqueeze(0)
-        if states is None:
-            states = [input.new_zeros(input.size(0), self.hidden_size)] * len(names)
-        elif not batched:
-            states = [s.unsqueeze(0) for s in states]
-        self._check_sizes(input, states)
-        states = _MODES[mode][1](F.linear(input, self.weight_ih, self.bias_ih), states, self.weight_hh, self.bias_hh)
-        return states if batched else tuple(s.squeeze(0) for s in states)
 
-    def _check_sizes(self, input, states):
-        if input.size(1) != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {self.input_size}")
-        for i, h in enumerate(states):
-            if h.size(0) != input.size(0):
-                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {h.size(0)}")
-            if h.size(1) != self.hidden_size:
-                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {h.size(1)}, expected {self.hidden_size}")
+def _check_sizes(cell, input, states):
+    if input.size(1) != cell.input_size:
+        raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected {cell.input_size}")
+    for i, h in enumerate(states):
+        if h.size(0) != input.size(0):
+            raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch size {h.size(0)}")
+        if h.size(1) != cell.hidden_size:
+            raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {h.size(1)}, expected {cell.hidden_size}")
+
+
+def _step(cell, mode, input, states, names):
+    """The cell's new states; those given are checked under their names."""
+    for what, value in (("input", input), *zip(names, states or ())):
+        if value.dim() not in (1, 2):
+            raise ValueError(f"{type(cell).__name__}: Expected {what} to be 1D or 2D, got {value.dim()}D instead")
+    batched = input.dim() == 2
+    input = input if batched else input.unsqueeze(0)
+    if states is None:
+        states = [input.new_zeros(input.size(0), cell.hidden_size)] * len(names)
+    elif not batched:
+        states = [s.unsqueeze(0) for s in states]
+    _check_sizes(cell, input, states)
+    states = _MODES[mode][1](F.linear(input, cell.weight_ih, cell.bias_ih), states, cell.weight_hh, cell.bias_hh)
+    return states if batched else tuple(s.squeeze(0) for s in states)
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN."""
+    """One step of an RNN: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; (N, input_size) and (N, hidden_size) give (N, hidden_size)."""
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device=None, dtype=None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,), ("hidden",))[0]
+        return _step(self, f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,), ("hidden",))[0]
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM."""
+    """One step of an LSTM: (N, input_size) and states (h, c) of (N, hidden_size) give the new (h, c); gates i, f, g, o lie in this order."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
-    def forward(self, input, hx=None):
-        return self._step("LSTM", input, hx, ("hx[0]", "hx[1]"))
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        return _step(self, "LSTM", input, hx, ("hx[0]", "hx[1]"))
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU."""
+    """One step of a GRU: (N, input_size) and (N, hidden_size) give (N, hidden_size); gates r, z, n lie in this order."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device=None, dtype=None) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
-    def forward(self, input, hx=None):
-        return self._step("GRU", input, None if hx is None else (hx,), ("hidden",))[0]
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        return _step(self, "GRU", input, None if hx is None else (hx,), ("hidden",))[0]

@@ -1,6 +1,7 @@
 """Embedding tables."""
 
 import torch
+from torch import Tensor
 
 from .. import functional as F
 from .. import init
@@ -10,119 +11,132 @@ from .module import Module
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class _EmbeddingBase(Module):
-    def _set_weight(self, rows, columns, padding_idx, weight, requires_grad, device, dtype):
-        """Check padding_idx, and make the weight or take the given one."""
-        if padding_idx is not None:
-            if not -rows <= padding_idx < rows and padding_idx != 0:
-                raise AssertionError("padding_idx must be within num_embeddings")
-            padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
-        self.padding_idx = padding_idx
-        if weight is None:
-            self.weight = Parameter(torch.empty((rows, columns), device=device, dtype=dtype), requires_grad=requires_grad)
-            self.reset_parameters()
-        else:
-            if list(weight.shape) != [rows, columns]:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(weight, requires_grad=requires_grad)
+def _set_weight(layer, padding_idx, weight, requires_grad, device, dtype):
+    """Check padding_idx, and make the layer's weight or take the given one."""
+    rows, columns = layer.num_embeddings, layer.embedding_dim
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows and padding_idx != 0:
+            raise AssertionError("padding_idx must be within num_embeddings")
+        padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
+    layer.padding_idx = padding_idx
+    if weight is None:
+        layer.weight = Parameter(torch.empty((rows, columns), device=device, dtype=dtype), requires_grad=requires_grad)
+        layer.reset_parameters()
+    else:
+        if list(weight.shape) != [rows, columns]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        layer.weight = Parameter(weight, requires_grad=requires_grad)
 
-    def reset_parameters(self):
+
+def _shown(layer, *names):
+    """repr of the size and of the attributes that are not the usual ones."""
+    usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False, "mode": ...}
+    values = {name: getattr(layer, name) for name in names}
+    return f"{layer.num_embeddings}, {layer.embedding_dim}" + "".join(f", {n}={v!r}" for n, v in values.items() if v != usual[n])
+
+
+def _from_weight(cls, embeddings, **kwargs):
+    if embeddings.dim() != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    rows, columns = embeddings.shape
+    return cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, **kwargs)
+
+
+class _EmbeddingBase(Module):
+    weight: Tensor
+
+    def reset_parameters(self) -> None:
         """Draw new initial values; the padding row is zero."""
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
-    def _fill_padding_idx_with_zero(self):
+    def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
             with torch.no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
-    def _shown(self, *names):
-        """repr of the attributes that are not the usual ones."""
-        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False, "mode": ...}
-        return "".join(f", {n}={getattr(self, n)!r}" for n in names if getattr(self, n) != usual[n])
-
-    @classmethod
-    def _from_weight(cls, embeddings, **kwargs):
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, columns = embeddings.shape
-        return cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, **kwargs)
-
 
 class Embedding(_EmbeddingBase):
-    """A table of vectors, looked up by index."""
+    """A table of num_embeddings vectors, looked up by index: integers (*) to (*, embedding_dim). No gradient goes to row padding_idx."""
 
     __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"]
 
     def __init__(
         self,
-        num_embeddings,
-        embedding_dim,
-        padding_idx=None,
-        max_norm=None,
-        norm_type=2.0,
-        scale_grad_by_freq=False,
-        sparse=False,
-        _weight=None,
-        _freeze=False,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self._set_weight(num_embeddings, embedding_dim, padding_idx, _weight, not _freeze, device, dtype)
+        _set_weight(self, padding_idx, _weight, not _freeze, device, dtype)
         self.sparse = sparse
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
 
-    def extra_repr(self):
-        return f"{self.num_embeddings}, {self.embedding_dim}" + self._shown("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
+    def extra_repr(self) -> str:
+        return _shown(self, "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
         """An Embedding with this weight."""
-        return cls._from_weight(
-            embeddings, _freeze=freeze, padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+        return _from_weight(
+            cls,
+            embeddings,
+            _freeze=freeze,
+            padding_idx=padding_idx,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
         )
 
 
 class EmbeddingBag(_EmbeddingBase):
-    """Sums, means or maxima of bags of embeddings."""
+    """The sum, mean or maximum (`mode`) of the embeddings of each bag: rows of a matrix, or parts of a vector that begin at `offsets`."""
 
     __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse", "include_last_offset", "padding_idx"]
 
     def __init__(
         self,
-        num_embeddings,
-        embedding_dim,
-        max_norm=None,
-        norm_type=2.0,
-        scale_grad_by_freq=False,
-        mode="mean",
-        sparse=False,
-        _weight=None,
-        include_last_offset=False,
-        padding_idx=None,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self._set_weight(num_embeddings, embedding_dim, padding_idx, _weight, True, device, dtype)
+        _set_weight(self, padding_idx, _weight, True, device, dtype)
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
 
-    def forward(self, input, offsets=None, per_sample_weights=None):
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(
             input,
             self.weight,
@@ -137,24 +151,25 @@ class EmbeddingBag(_EmbeddingBase):
             self.padding_idx,
         )
 
-    def extra_repr(self):
-        return f"{self.num_embeddings}, {self.embedding_dim}" + self._shown("max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx")
+    def extra_repr(self) -> str:
+        return _shown(self, "max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx")
 
     @classmethod
     def from_pretrained(
         cls,
-        embeddings,
-        freeze=True,
-        max_norm=None,
-        norm_type=2.0,
-        scale_grad_by_freq=False,
-        mode="mean",
-        sparse=False,
-        include_last_offset=False,
-        padding_idx=None,
-    ):
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> "EmbeddingBag":
         """An EmbeddingBag with this weight."""
-        bag = cls._from_weight(
+        bag = _from_weight(
+            cls,
             embeddings,
             max_norm=max_norm,
             norm_type=norm_type,

@@ -2,8 +2,11 @@
 
 import copy
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from .. import functional as F
 from ..init import xavier_uniform_
@@ -44,26 +47,26 @@ def _detect_is_causal_mask(mask, is_causal=None, size=None):
 
 
 class Transformer(Module):
-    """Encoder and decoder."""
+    """Encoder and decoder: sources (S, N, d_model) and targets (T, N, d_model), N first with batch_first, to (T, N, d_model)."""
 
     def __init__(
         self,
-        d_model=512,
-        nhead=8,
-        num_encoder_layers=6,
-        num_decoder_layers=6,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        custom_encoder=None,
-        custom_decoder=None,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        custom_encoder: Any | None = None,
+        custom_decoder: Any | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         super().__init__()
         kwargs = {"device": device, "dtype": dtype}
         args = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
@@ -84,18 +87,18 @@ class Transformer(Module):
 
     def forward(
         self,
-        src,
-        tgt,
-        src_mask=None,
-        tgt_mask=None,
-        memory_mask=None,
-        src_key_padding_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-        src_is_causal=None,
-        tgt_is_causal=None,
-        memory_is_causal=False,
-    ):
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")
@@ -114,7 +117,7 @@ class Transformer(Module):
         )
 
     @staticmethod
-    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+    def generate_square_subsequent_mask(sz: int, device: torch.device | None = None, dtype: torch.dtype | None = None) -> Tensor:
         """A mask that hides later positions: -inf above the diagonal, zero elsewhere."""
         return _generate_square_subsequent_mask(sz, device, dtype)
 
@@ -124,53 +127,56 @@ class Transformer(Module):
                 xavier_uniform_(p)
 
 
+def _why_not_nested(layer):
+    """Why PyTorch would not skip padding in evaluation with this layer, or the empty string."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return " was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    for wrong, text in (
+        (layer.norm_first, ".norm_first was True"),
+        (not attention.batch_first, ".self_attn.batch_first was not True(use batch_first for better inference performance)"),
+        (not attention._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
+        (attention.in_proj_bias is None, ".self_attn was passed bias=False"),
+        (not layer.activation_relu_or_gelu, ".activation_relu_or_gelu was not True"),
+        (layer.norm1.eps != layer.norm2.eps, ".norm1.eps was not equal to encoder_layer.norm2.eps"),
+        (attention.num_heads % 2, ".self_attn.num_heads is odd"),
+    ):
+        if wrong:
+            return text
+    return ""
+
+
+def _zeroes_padding(encoder, src, mask, padding):
+    """Whether PyTorch would take its path over nested tensors, which leaves zeros in padded positions."""
+    first = encoder.layers[0]
+    if not encoder.use_nested_tensor or first.training or src.dim() != 3 or padding is None or mask is not None or torch.is_autocast_enabled(src.device.type):
+        return False
+    if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())):
+        return False
+    real = padding == 0
+    return not encoder.mask_check or bool((real[:, 1:] <= real[:, :-1]).all())
+
+
 class TransformerEncoder(Module):
-    """A stack of encoder layers."""
+    """num_layers copies of an encoder layer one after the other, then `norm`."""
 
     __constants__ = ["norm"]
 
-    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+    def __init__(
+        self, encoder_layer: "TransformerEncoderLayer", num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True, mask_check: bool = True
+    ) -> None:
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
-        why_not = self._why_not_nested(encoder_layer)
+        why_not = _why_not_nested(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not why_not
         if enable_nested_tensor and why_not:
             warnings.warn(f"enable_nested_tensor is True, but self.use_nested_tensor is False because encoder_layer{why_not}", stacklevel=2)
 
-    @staticmethod
-    def _why_not_nested(layer):
-        """Why PyTorch would not skip padding in evaluation with this layer, or the empty string."""
-        if not isinstance(layer, TransformerEncoderLayer):
-            return " was not TransformerEncoderLayer"
-        attention = layer.self_attn
-        for wrong, text in (
-            (layer.norm_first, ".norm_first was True"),
-            (not attention.batch_first, ".self_attn.batch_first was not True(use batch_first for better inference performance)"),
-            (not attention._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
-            (attention.in_proj_bias is None, ".self_attn was passed bias=False"),
-            (not layer.activation_relu_or_gelu, ".activation_relu_or_gelu was not True"),
-            (layer.norm1.eps != layer.norm2.eps, ".norm1.eps was not equal to encoder_layer.norm2.eps"),
-            (attention.num_heads % 2, ".self_attn.num_heads is odd"),
-        ):
-            if wrong:
-                return text
-        return ""
-
-    def _zeroes_padding(self, src, mask, padding):
-        """Whether PyTorch would take its path over nested tensors, which leaves zeros in padded positions."""
-        first = self.layers[0]
-        if not self.use_nested_tensor or first.training or src.dim() != 3 or padding is None or mask is not None or torch.is_autocast_enabled(src.device.type):
-            return False
-        if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())):
-            return False
-        real = padding == 0
-        return not self.mask_check or bool((real[:, 1:] <= real[:, :-1]).all())
-
-    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
         padding = F._canonical_mask(
             mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(mask), other_name="mask", target_type=src.dtype
         )
@@ -179,25 +185,33 @@ class TransformerEncoder(Module):
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
-        if self._zeroes_padding(src, mask, padding):
+        if _zeroes_padding(self, src, mask, padding):
             output = output.masked_fill((padding != 0).unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
 
 class TransformerDecoder(Module):
-    """A stack of decoder layers."""
+    """num_layers copies of a decoder layer one after the other, then `norm`."""
 
     __constants__ = ["norm"]
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer: "TransformerDecoderLayer", num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
     def forward(
-        self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None, tgt_is_causal=None, memory_is_causal=False
-    ):
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, _get_seq_len(tgt, self.layers[0].self_attn.batch_first))
         output = tgt
         for layer in self.layers:
@@ -230,24 +244,24 @@ def _build_layer(layer, attentions, d_model, nhead, dim_feedforward, dropout, la
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network."""
+    """Self-attention and a feed-forward network, each with a residual and a LayerNorm: after the sum, or before the block with norm_first."""
 
     __constants__ = ["norm_first"]
 
     def __init__(
         self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         super().__init__()
         _build_layer(
             self, ["self_attn"], d_model, nhead, dim_feedforward, dropout, layer_norm_eps, batch_first, norm_first, bias, {"device": device, "dtype": dtype}
@@ -262,7 +276,7 @@ class TransformerEncoderLayer(Module):
         if not hasattr(self, "activation"):
             self.activation = F.relu
 
-    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
         padding = F._canonical_mask(
             mask=src_key_padding_mask, mask_name="src_key_padding_mask", other_type=F._none_or_dtype(src_mask), other_name="src_mask", target_type=src.dtype
         )
@@ -282,24 +296,24 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention to the encoder's output, and a feed-forward network."""
+    """Self-attention, attention to the encoder's output (`memory`), and a feed-forward network, with residuals and norms as the encoder's."""
 
     __constants__ = ["norm_first"]
 
     def __init__(
         self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
         device=None,
         dtype=None,
-    ):
+    ) -> None:
         super().__init__()
         _build_layer(
             self,
@@ -321,8 +335,16 @@ class TransformerDecoderLayer(Module):
         super().__setstate__(state)
 
     def forward(
-        self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False
-    ):
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         x = tgt
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)

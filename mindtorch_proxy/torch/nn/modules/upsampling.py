@@ -1,17 +1,27 @@
 """Resizing."""
 
+from torch import Tensor
+
 from .. import functional as F
+from ..common_types import _ratio_2_t, _ratio_any_t, _size_2_t, _size_any_t
 from .module import Module
 
 __all__ = ["Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"]
 
 
 class Upsample(Module):
-    """F.interpolate to a size or by a scale factor."""
+    """Resizes (N, C, *) to `size` or by `scale_factor`, with the `mode` of F.interpolate: nearest, linear, bilinear, bicubic, trilinear."""
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    def __init__(
+        self,
+        size: _size_any_t | None = None,
+        scale_factor: _ratio_any_t | None = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
         super().__init__()
         self.name = type(self).__name__
         self.size = size
@@ -23,14 +33,14 @@ class Upsample(Module):
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, recompute_scale_factor=self.recompute_scale_factor)
 
     def __setstate__(self, state):
         state.setdefault("recompute_scale_factor", True)
         super().__setstate__(state)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         target = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
         return f"{target}, mode={self.mode!r}"
 
@@ -38,12 +48,12 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Upsample images by the nearest pixel."""
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Upsample images bilinearly, corners aligned."""
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(self, size: _size_2_t | None = None, scale_factor: _ratio_2_t | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

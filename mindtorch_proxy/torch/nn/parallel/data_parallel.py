@@ -1,10 +1,15 @@
 """Data parallelism within one process."""
 
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
 import torch
 
 from ..modules.module import Module
 
 __all__ = ["DataParallel", "data_parallel"]
+
+T = TypeVar("T", bound=Module)
 
 
 def _accelerators():
@@ -12,10 +17,12 @@ def _accelerators():
     return torch.accelerator.device_count() if torch.accelerator.is_available() else 0
 
 
-class DataParallel(Module):
+class DataParallel(Module, Generic[T]):
     """Splits a batch over accelerators; with one of them or none it just calls the module."""
 
-    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+    def __init__(
+        self, module: T, device_ids: Sequence[int | torch.device] | None = None, output_device: int | torch.device | None = None, dim: int = 0
+    ) -> None:
         super().__init__()
         self.module = module
         available = _accelerators()
@@ -29,7 +36,7 @@ class DataParallel(Module):
         self.src_device_obj = torch.device(torch.accelerator.current_accelerator().type, self.device_ids[0])
         module.to(self.src_device_obj)
 
-    def forward(self, *inputs, **kwargs):
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if self.device_ids:
             inputs, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.to(self.src_device_obj), (inputs, kwargs))
         return self.module(*inputs, **kwargs)

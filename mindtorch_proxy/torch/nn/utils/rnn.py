@@ -5,7 +5,7 @@ from typing import NamedTuple, Optional
 
 import torch
 
-from ..modules.utils import _parse_to
+from .._arguments import _parse_to
 
 __all__ = [
     "PackedSequence",
