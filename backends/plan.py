@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ..runtime import pyboost
+from ..runtime import decompositions, pyboost  # noqa: F401  (entered in the registry)
 from ..runtime.autograd import MODE
 from ..runtime.call.state import NUMBERS_OR_NONE
 from ..runtime.tensor import Tensor, numel, wrap

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from ...runtime import dtypes as dt
+from ...runtime.registry import DECOMPOSITIONS
 from ..plan import KINDS, SPREAD, Kernel  # noqa: F401  (SPREAD is for the entries)
 from .primitives import DTYPES
 
@@ -75,6 +76,12 @@ def composite(names, why, dtypes=ALL, above=0):
         return fn
 
     return deco
+
+
+def decomposed(names, why, dtypes=ALL, above=0):
+    """The operator's decomposition, which every backend has (runtime/decompositions)."""
+    for n in names.split():
+        _add(n, _kernel("composite", DECOMPOSITIONS[n], None, dtypes, why=why, above=above))
 
 
 def numpy(names, why, fn=None, dtypes=ALL, above=0):

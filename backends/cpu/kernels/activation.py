@@ -6,11 +6,10 @@ import numpy as np
 import scipy.special
 
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
-from ....runtime.ops.common import T
 from ..arrays import select, total_last, zeroed
 from ..backend import BACKEND, ms_dtype_of
 from ..quiet import quiet
-from ..table import composite, legacy, numpy, pyboost_, without
+from ..table import decomposed, legacy, numpy, pyboost_, without
 from .pointwise import _prim, _slower, against
 
 
@@ -76,8 +75,6 @@ _kernel("nn.functional.softshrink", "Minimum", "SoftShrink turns NaN into 0")(
 )
 _kernel("prelu_kernel", "Select", "PReLU takes one weight for each channel only")(lambda x, w: _select(_do("Greater", x, 0), x, _do("Mul", x, w)))
 
-composite("prelu_kernel", why="elsewhere", dtypes="")(lambda x, w: T.where(x > 0, x, x * w))
-
 
 # ------------------------------------------------------------------------------------------------ exponential
 def _elu(x, alpha, scale=1.0):
@@ -86,7 +83,7 @@ def _elu(x, alpha, scale=1.0):
 
 numpy("_C._nn.elu", "EluExt has no CPU kernel; Elu takes alpha=1 only, with a relative error of 2e-2 near 0", _elu, dtypes="fd")
 numpy("selu", "SeLUExt has no CPU kernel, SeLU is wrong", lambda x: _elu(x, SELU_ALPHA * SELU_SCALE, SELU_SCALE), dtypes="fd")
-composite("celu", why="no PyBoost primitive, and CeLU has Elu's error", dtypes="fd")(lambda x, alpha: T.where(x > 0, x, T.expm1(x / alpha) * alpha))
+decomposed("celu", "no PyBoost primitive, and CeLU has Elu's error", "fd")
 without("nn.functional.softplus", "2.7.2 has no CPU kernel, 2.10 is wrong for NaN")
 
 
@@ -305,10 +302,7 @@ numpy(
 )
 
 
-@composite("_softmax_backward_data", why="SoftmaxBackward has no CPU kernel")
-def _softmax_backward(g, out, dim, dtype):
-    gy = g * out
-    return gy - out * gy.sum(dim, keepdim=True)
+decomposed("_softmax_backward_data", "SoftmaxBackward has no CPU kernel")
 
 
 @_by_rows

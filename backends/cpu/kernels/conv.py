@@ -6,8 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....runtime import pyboost
-from ....runtime.ops.conv import weight_by_convolution
-from ..table import composite, legacy, numpy
+from ..table import legacy, numpy
 
 
 # ------------------------------------------------------------------------------------------------ NumPy, any rank and dtype
@@ -135,4 +134,3 @@ def _conv_weight(prim, x, g, kernel, stride, padding, dilation, groups):
 
 legacy("convolution", "Conv2D", "Convolution has no CPU kernel", fn=_conv, dtypes="f")
 legacy("_C.convolution_weight", "Conv2DBackpropFilter", "ConvolutionGrad has no CPU kernel", fn=_conv_weight, dtypes="f")
-composite("_C.convolution_weight", "for devices without a primitive for the weight alone", dtypes="")(weight_by_convolution)

@@ -2,18 +2,12 @@
 
 import numpy as np
 
-from ....runtime.ops.loss import NAMES, POINTWISE, reduced
-from ..table import composite, numpy, pyboost_, without
+from ....runtime.ops.loss import NAMES, POINTWISE
+from ..table import decomposed, numpy, pyboost_, without
 
-
-def _composite_of(between, fn, after):
-    at = 2 + between.count("Tensor?")
-    return lambda *a: reduced(fn(*a[:at], *a[at + 1 :]), a[at])
-
-
-for _name, (_between, _prim, _, _fn, *_) in POINTWISE.items():
+for _name, (_, _prim, *_) in POINTWISE.items():
     without("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")
-    composite("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")(_composite_of(_between, _fn, None))
+    decomposed("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")
 
 
 def _classes(t, ignore, n):

@@ -4,10 +4,11 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.autograd import no_grad
-from ....runtime.ops.common import LINALG, T, dt, numel
+from ....runtime.decompositions.matmul import plus
+from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
 from ..quiet import quiet
-from ..table import composite, legacy, numpy, pyboost_, without
+from ..table import composite, decomposed, legacy, numpy, pyboost_, without
 
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
 BIASED = FLAGGED + "; NumPy adds the row in place: Add's broadcasting loop takes 80 times as long at 64k elements, the legacy BiasAdd 7 times"
@@ -93,22 +94,11 @@ def _linear(prim, x, weight, bias):
     return r.asnumpy().reshape(shape) + bias._array()
 
 
-def _plus(r, c, beta, alpha):
-    """beta * c + alpha * r; c is not read where beta is 0."""
-    if r.dtype.category == dt.INT:
-        beta, alpha = int(beta), int(alpha)
-    if alpha != 1:
-        r = r * alpha
-    if beta == 0:
-        return r
-    return r + (c if beta == 1 else c * beta)
-
-
 def _addmm(prim, c, a, b, beta, alpha):
     if beta == 1 == alpha and c._shape == (b._shape[1],) and a._shape[1]:
         return _add_row(_mm(prim, a, b), c)
     with no_grad():
-        return _plus(T.mm(a, b), c, beta, alpha)
+        return plus(T.mm(a, b), c, beta, alpha)
 
 
 without("mm bmm _mm _bmm addmm", "the primitives copy a transposed operand and return garbage where nothing is summed")
@@ -123,11 +113,11 @@ for _names, _primitive, _why, _fn, _dtypes in (
 numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")
 numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="D")
 numpy("addmm", LACKING, lambda c, a, b, beta, alpha: (beta * c if beta else 0) + alpha * (a @ b), dtypes="D")
-composite("baddbmm", "Baddbmm has no CPU kernel")(lambda c, a, b, beta, alpha: _plus(T.bmm(a, b), c, beta, alpha))
-composite("addmv", "Addmv has no CPU kernel")(lambda c, a, v, beta, alpha: _plus(T.mv(a, v), c, beta, alpha))
-composite("dot", "Dot has no CPU kernel")(lambda a, b: T.mm(a.unsqueeze(0), b.unsqueeze(1)).reshape(()))
-composite("vdot", "Vdot has no CPU kernel")(lambda a, b: T.dot(T.conj(a) if a.dtype.is_complex else a, b))
-composite("mv", "Mv has no CPU kernel")(lambda a, v: T.mm(a, v.unsqueeze(1)).squeeze(1))
+decomposed("baddbmm", "Baddbmm has no CPU kernel")
+decomposed("addmv", "Addmv has no CPU kernel")
+decomposed("dot", "Dot has no CPU kernel")
+decomposed("vdot", "Vdot has no CPU kernel")
+decomposed("mv", "Mv has no CPU kernel")
 CROSS = "the dimension is a constructor argument"
 without("linalg.cross", CROSS)
 INIT = "p is a constructor argument"
@@ -141,24 +131,6 @@ def safe_softmax(x, dim, dtype):
     if x._shape and np.isnan(r.select(dim, 0)._array()).any():
         r = r.masked_fill((x == float("-inf")).all(dim, keepdim=True), 0)
     return r
-
-
-@composite("_safe_softmax", "for devices whose memory the host does not see", dtypes="")
-def masked_softmax(x, dim, dtype):
-    r = T.softmax(x, dim, dtype=dtype)
-    return r.masked_fill((x == float("-inf")).all(dim, keepdim=True), 0) if x._shape else r
-
-
-@composite("_cdist", "for devices without the primitive", dtypes="")
-def distances(a, b, p):
-    diff = a.unsqueeze(-2) - b.unsqueeze(-3)
-    return LINALG.vector_norm(diff, p, -1) if diff._shape[-1] else T.zeros(diff._shape[:-1], dtype=a.dtype, device=a.device)
-
-
-@composite("_pdist", "for devices without the primitive", dtypes="")
-def paired(a, p):
-    i, j = T.triu_indices(len(a), len(a), 1, device=a.device)
-    return T._cdist(a.index_select(0, i).unsqueeze(1), a.index_select(0, j).unsqueeze(1), p).reshape(-1)
 
 
 pyboost_(

@@ -3,9 +3,8 @@
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.ops.norm import formula
 from ..arrays import ones, total_last
-from ..table import composite, legacy, numpy, pyboost_, without
+from ..table import legacy, numpy, pyboost_, without
 
 BLOCK = 262144  # elements of a block
 
@@ -103,9 +102,6 @@ def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
             gx = np.subtract(gx, xh, out=d)
         np.multiply(gx, r, out=d)
     return (out.reshape(full), gw, gb)[: 1 + 2 * affine]
-
-
-composite("_C.norm_backward", "for devices without NumPy, which takes a twelfth of the time here", dtypes="")(formula)
 
 
 # ------------------------------------------------------------------------------------------------ layer and rms

@@ -8,10 +8,10 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.dtypes import bool_
-from ....runtime.ops.common import T, Tensor
+from ....runtime.ops.common import T
 from ..arrays import select
 from ..backend import BACKEND, ms_dtype_of
-from ..table import INTS, SPREAD, composite, legacy, numpy, pyboost_, update, without
+from ..table import INTS, SPREAD, composite, decomposed, legacy, numpy, pyboost_, update, without
 
 LACKING = "the primitive lacks the dtype"
 REST = "FDtuv"  # what PyBoost's elementwise primitives lack, or take in part
@@ -128,7 +128,7 @@ for _name, _fn in {"add": np.add, "sub": np.subtract, "_rsub": np.subtract, "mul
 without("exp", "relative error 6e-6 in float32 (PyTorch 1e-7): computed in float64 and rounded", "f")
 without("log", "relative error 6e-2 near 1 in float32: computed in float64 and rounded", "f")
 without("_clamp", "ClampTensor loses NaN")
-composite("_clamp", "Maximum and Minimum keep NaN")(lambda x, low, high: T.clamp_max(T.clamp_min(x, low), high))
+decomposed("_clamp", "Maximum and Minimum keep NaN")
 without("tanh", "absolute error 1e-4 in float32: computed in float64 and rounded", "f")
 without("expm1 log1p", "no exact digit near 0, which the function is for")
 numpy("expm1", "Expm1 computes exp(x) - 1: near 0, which the function is for, no digit is exact", np.expm1, dtypes="fdFD")
@@ -170,9 +170,9 @@ numpy("_where", BRANCHES, select, dtypes="fdeilasBbFz", above=32768)
 numpy("masked_fill", BRANCHES, lambda x, mask, v: select(mask, v, x), dtypes="fdeilasBbFz", above=32768)
 pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="b")
 composite("floor ceil trunc _round", why="integers stay as they are", dtypes=INTS)(lambda x: x.clone())
-composite("frac", why="Frac has no CPU kernel", dtypes="fd")(lambda x: x - T.trunc(x))
-composite("isneginf", why="IsNegInf has no CPU kernel", dtypes="fd")(lambda x: x == -np.inf)
-composite("isposinf", why="no primitive", dtypes="fd")(lambda x: x == np.inf)
+decomposed("frac", "Frac has no CPU kernel", "fd")
+decomposed("isneginf", "IsNegInf has no CPU kernel", "fd")
+decomposed("isposinf", "no primitive", "fd")
 composite("isneginf isposinf", why="integers are finite", dtypes="Basilb")(lambda x: T.zeros_like(x, dtype=bool_))
 numpy("exp2", "Exp2 has no CPU kernel, and exp(x ln 2) is not exact at whole numbers", np.exp2, dtypes="fd")
 numpy("exp2", "Exp2 has no CPU kernel", lambda x: np.exp(x * np.log(2)), dtypes="FD")
@@ -294,12 +294,8 @@ legacy(
     broadcasts=False,
     fn=lambda p, a, b, mode: _checked(p if mode == "trunc" else _prim("FloorDiv"), a, b),
 )
-composite("_div_round", why="DivMod is wrong for zero and infinite divisors", dtypes="fd")(
-    lambda a, b, mode: T.floor_divide(a, b) if mode == "floor" else T.trunc(T._div(a, b))
-)
-
-
-composite("_trunc_quotient", why="every step in the half type", dtypes="ez")(lambda a, b: T.trunc(T._div(a, b)))
+decomposed("_div_round", "DivMod is wrong for zero and infinite divisors", "fd")
+decomposed("_trunc_quotient", "every step in the half type", "ez")
 
 
 # ------------------------------------------------------------------------------------------------ powers
@@ -437,55 +433,13 @@ def _nan_to_num(x, nan, posinf, neginf):
     return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
-@composite("logit", why="Logit takes eps as an attribute", dtypes="fd")
-def _logit(x, eps):
-    p = x if eps is None or eps < 0 else T.clamp(x, eps, 1 - eps)
-    return T.log(p / (1 - p))
+decomposed("logit", "Logit takes eps as an attribute", "fd")
 
 
 @numpy("_round.decimals", "Round takes no decimals on CPU", dtypes="fd")
 def _round_decimals(x, n):
     ten = x.dtype.type(10.0 ** abs(n))
     return np.rint(x * ten) / ten if n > 0 else np.rint(x / ten) * ten
-
-
-# ------------------------------------------------------------------------------------------------ for devices without a primitive
-# these take no dtype of the CPU's: another backend, which has neither legacy primitives nor NumPy, finds them here
-def _lcm(a, b):
-    g = T.gcd(a, b)
-    return (a // T.where(g == 0, 1, g) * b).abs()
-
-
-def _shift(by, beyond):
-    """By powers of two, in two steps: 2 ** n itself may be no number of the dtype."""
-
-    def fn(a, n):
-        like = a if isinstance(a, Tensor) else n
-        a, n = (t if isinstance(t, Tensor) else T.full((), t, dtype=like.dtype, device=like.device) for t in (a, n))
-        within = (n >= 0) & (n < 8 * a.dtype.itemsize)
-        n = n.masked_fill(~within, 0)
-        return T.where(within, by(by(a, 2 ** (n // 2)), 2 ** (n - n // 2)), beyond(a))
-
-    return fn
-
-
-for _name, _fn in {
-    "fmax": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.maximum(a, b))),
-    "hypot": lambda a, b: T.sqrt(a * a + b * b),
-    "fmin": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.minimum(a, b))),
-    "signbit": lambda x: (x < 0) | (x == 0) & (1 / x < 0),
-    "copysign": lambda a, b: T.where(T.signbit(b), -T.abs(a), T.abs(a)),
-    "heaviside": lambda x, v: T.where(x == 0, v, (x > 0).to(x.dtype)),
-    "_complex": lambda re, im: T.view_as_complex(T.stack(T.broadcast_tensors(re, im), -1)),
-    "_conj": lambda x: T.complex(x.real, -x.imag),
-    "angle": lambda x: T.atan2(x.imag, x.real) if x.dtype.is_complex else T.where(x != x, x, (x < 0).to(x.dtype) * np.pi),
-    "lcm": _lcm,
-    "bitwise_left_shift": _shift(T.mul, lambda a: 0),
-    "bitwise_right_shift": _shift(T.floor_divide, lambda a: -(a < 0).to(a.dtype)),
-    "special.entr": lambda x: -T.xlogy(x, x),
-    "special.xlog1py": lambda x, y: T.where(x == 0, 0, x * T.log1p(y)),
-}.items():
-    composite(_name, why="no primitive", dtypes="")(_fn)
 
 
 # ------------------------------------------------------------------------------------------------ complex numbers

@@ -6,8 +6,7 @@ from itertools import product
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.ops.pooling import MAX_POOL, spread
-from ..table import composite, legacy, numpy, without
+from ..table import legacy, numpy, without
 
 
 def _positions(kernel, stride, dilation, out):
@@ -90,12 +89,6 @@ def _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out):
     return best, index
 
 
-@composite("_C._nn.max_pool1d_with_indices", "for devices with a primitive for two dimensions alone", dtypes="")
-def max_pool1d(x, kernel, stride, padding, dilation, ceil):
-    two = [(a, *v) for a, v in zip((1, 1, 0, 1), (kernel, stride, padding, dilation))]
-    return tuple(t.squeeze(-2) for t in MAX_POOL[2].call(x.unsqueeze(-2), *two, ceil))
-
-
 without("_C._nn.adaptive_max_pool2d", "ignores NaN")
 
 
@@ -151,10 +144,6 @@ def avg_pool_backward(g, size, kernel, stride, padding, ceil, include, divisor):
     for _, where in _positions(kernel, stride, one, out):
         full[(..., *where)] += g
     return np.ascontiguousarray(full[(..., *(slice(p, p + m) for p, m in zip(padding, n)))])
-
-
-for _d in (1, 2, 3):
-    composite(f"_C._nn.avg_pool{_d}d_backward", "for devices without NumPy, which adds in place here", dtypes="")(spread)
 
 
 def _avg3d(prim, x, kernel, stride, padding, ceil, include, divisor):

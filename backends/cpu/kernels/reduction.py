@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ....runtime.ops.common import T, dt
 from ..arrays import total_last
-from ..table import composite, legacy, numpy, pyboost_, without
+from ..table import legacy, numpy, pyboost_, without
 
 SMALL = 2048  # elements from which NumPy wins by 3 and more
 
@@ -219,25 +218,6 @@ def logcumsumexp(x, dim):
     return np.moveaxis(out, 0, dim)
 
 
-NO_SCAN = "for devices without NumPy, which scans in one pass"
-
-
-def doubling(x, dim, join, keys=None):
-    """An inclusive scan in log n steps; with keys, every run of equal ones for itself."""
-    n, step = x._shape[dim] if x._shape else 1, 1
-    while step < n:
-        before, rest = x.narrow(dim, 0, n - step), x.narrow(dim, step, n - step)
-        joined = join(before, rest)
-        if keys is not None:
-            joined = T.where(keys.narrow(dim, 0, n - step) == keys.narrow(dim, step, n - step), joined, rest)
-        x, step = T.cat([x.narrow(dim, 0, step), joined], dim), 2 * step
-    return x if n > 1 else x.clone()
-
-
-composite("cumprod", NO_SCAN, dtypes="")(lambda x, dim, dtype: doubling(x, dim, T.mul))
-composite("logcumsumexp", NO_SCAN, dtypes="")(lambda x, dim: doubling(x, dim, T.logaddexp))
-
-
 # ------------------------------------------------------------------------------------------------ order statistics
 def _pick(x, i, dim):
     i = np.expand_dims(i, dim)
@@ -282,18 +262,6 @@ numpy("nanmedian.dim", "no primitive", _scalar_order(_nanmedian))
 numpy("_median", "MedianExt has no CPU kernel; " + SORT, lambda x: _median(x.reshape(-1), 0, False)[0])
 numpy("_nanmedian", "no primitive", lambda x: _nanmedian(x.reshape(-1), 0, False)[0])
 numpy("kthvalue", "Kthvalue has no CPU kernel; " + SORT, _scalar_order(lambda x, k, dim, keepdim: _kth(x, k - 1, dim)))
-
-
-@composite("nanmedian.dim", "for devices without NumPy, whose partial sort is faster", dtypes="")
-def _sorted_nanmedian(x, dim, keepdim):
-    if not x._shape:
-        return x.clone(), T.zeros((), dtype=dt.int64, device=x.device)
-    values, at = x.sort(dim, stable=True)
-    k = ((x == x).sum(dim, keepdim=True) - 1).clamp(min=0) // 2
-    return tuple(t.gather(dim, k) if keepdim else t.gather(dim, k).squeeze(dim) for t in (values, at))
-
-
-composite("_nanmedian", "for devices without NumPy, whose partial sort is faster", dtypes="")(lambda x: T.nanmedian(x.reshape(-1), 0)[0])
 
 
 @numpy("mode", "no primitive")

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.ops.resample import UPSAMPLE, _sample
+from ....runtime.ops.resample import UPSAMPLE
 from ..quiet import quiet
-from ..table import composite, legacy, numpy, without
+from ..table import decomposed, legacy, numpy, without
 from .conv import windows
 
 
@@ -159,4 +159,4 @@ legacy("_C._nn.col2im", "Col2Im", "Col2ImExt has no CPU kernel", fn=_col2im, dty
 
 
 without("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step", "ez")
-composite("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step; GridSampler2D computes float64 in float32", dtypes="dez")(_sample)
+decomposed("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step; GridSampler2D computes float64 in float32", "dez")

@@ -3,10 +3,9 @@
 import numpy as np
 
 from ....runtime import pyboost
-from ....runtime.ops.common import T, dt
 from ..arrays import zeroed
-from ..table import composite, legacy, numpy, pyboost_, without
-from .reduction import doubling, either, guarded
+from ..table import legacy, numpy, pyboost_, without
+from .reduction import either, guarded
 
 # ------------------------------------------------------------------------------------------------ cat, stack
 numpy("_cat", "Concat lacks the dtype", lambda tensors, dim: np.concatenate(tensors, dim))
@@ -46,9 +45,6 @@ def repeat(x, repeats):
 without("repeat", "fails on 0-d and empty tensors")
 pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(x.asnumpy(), repeats), "fdaBsilbF")
 numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel", lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats))
-composite("_repeat_interleave", "no primitive takes the repeats alone", dtypes="")(
-    lambda repeats: T.searchsorted(repeats.cumsum(0), T.arange(int(repeats.sum()), device=repeats.device), right=True).to(repeats.dtype)
-)
 
 # ------------------------------------------------------------------------------------------------ triangles
 legacy("tril", "Tril", "TrilExt has no CPU kernel", lambda prim, x, k: prim.of(k)(x), "fdaBsilb")
@@ -134,41 +130,6 @@ def index_reduce(x, dim, index, source, reduce, include_self):
     if index.size and (index.min() < 0 or index.max() >= x.shape[dim]):
         raise IndexError("index out of range in self")
     return _reduce_at(x, (slice(None),) * dim + (index,), source, reduce, include_self).reshape(shape)
-
-
-NO_AT = "for devices without NumPy, which reduces in place"
-
-
-@composite("scatter_reduce", NO_AT, dtypes="")
-def _sorted_scatter_reduce(x, dim, index, src, reduce, include_self):
-    """Sums are scattered; of the rest, sorted by place, the last element of every run holds the run's result."""
-    if 0 in index._shape:
-        return x.clone()
-    shape = x._shape
-    x, index, src = (t if t._shape else t.reshape(1) for t in (x, index.long(), src))
-    src = src[tuple(slice(0, s) for s in index._shape)]
-    if reduce in ("sum", "mean") and x.dtype is not dt.bool_:
-        out = (x if include_self else x.scatter(dim, index, 0)).scatter_add(dim, index, src)
-        if reduce == "mean":
-            count = T.full(x._shape, int(include_self), device=x.device).scatter_add(dim, index, T.ones_like(index)).clamp(min=1)
-            out = (out / count if x.dtype.category >= dt.FLOAT else out // count).to(x.dtype)
-        return out.reshape(shape)
-    join = {"prod": T.mul, "amin": T.minimum}.get(reduce, T.maximum)
-    at, order = index.sort(dim, stable=True)
-    values, n = doubling(src.gather(dim, order), dim, join, at), index._shape[dim]
-    if include_self:
-        values = join(x.gather(dim, at), values)
-    more = T.constant_pad_nd(at.narrow(dim, 1, n - 1) == at.narrow(dim, 0, n - 1), [0, 0] * (len(at._shape) - 1 - dim) + [0, 1])
-    # those that are not the last go to a place behind the end
-    padded = T.cat([x, x.narrow(dim, 0, 1)], dim).scatter(dim, at.masked_fill(more, x._shape[dim]), values)
-    return padded.narrow_copy(dim, 0, x._shape[dim]).reshape(shape)
-
-
-@composite("index_reduce", NO_AT, dtypes="")
-def _scattered_index_reduce(x, dim, index, source, reduce, include_self):
-    full = source if source._shape else source.reshape(1)
-    index = index.reshape([-1 if d == dim else 1 for d in range(len(full._shape))]).expand(full._shape)
-    return x.scatter_reduce(dim, index, full, reduce, include_self=include_self)
 
 
 @numpy("segment_reduce", "no primitive reduces segments of several rows")

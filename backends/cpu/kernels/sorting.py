@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ....runtime.ops.common import T, dt
-from ..table import composite, legacy, numpy, without
+from ..table import legacy, numpy, without
 
 
 def _sort(x, dim, descending, stable):
@@ -115,10 +114,3 @@ def _search(a, v, right):
 without("_searchsorted", "the side of the first call is kept for all")
 numpy("_searchsorted", "SearchSorted keeps the side of its first call for all", _search)
 numpy("_isin", "no primitive; comparing all with all takes memory for both", lambda x, tests: np.isin(x, tests))
-
-
-@composite("_isin", "for devices without NumPy, which takes one pass", dtypes="")
-def _isin(x, tests):
-    n = tests._shape[0]
-    tests = tests.sort()[0]
-    return tests.take(T.searchsorted(tests, x).clamp(max=n - 1)) == x if n else T.zeros(x._shape, dtype=dt.bool_, device=x.device)
