@@ -144,44 +144,25 @@ def scalar_name(d):
     return LEGACY.get(d) or "".join(p[:1].upper() + p[1:] for p in d.name.split("_", 1)[:1]) + ("_" + d.name.split("_", 1)[1] if "_" in d.name else "")
 
 
-_SIGNED = [int8, int16, int32, int64]
-_UNSIGNED = [uint8, uint16, uint32, uint64]
-_FLOATS = {float16: 0, bfloat16: 0, float32: 1, float64: 2}
-_COMPLEX = {complex32: 0, complex64: 1, complex128: 2}
+_ALIKE = {frozenset((float16, bfloat16)): float32, frozenset((uint8, int8)): int16}  # of one size, and neither holds the other
 _promoted = {}
 
 
 def _promote(a, b):
     if a is b:
         return a
-    if a.category > b.category:
-        a, b = b, a
-    if a is bool_:
-        return b
-    for x in (a, b):
-        if x.name.startswith("float8") or x.name.startswith("float4"):
-            other = b if x is a else a
-            if other.category == FLOAT:
-                raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}")
-    if b.category == INT:
-        if a in _SIGNED and b in _SIGNED:
-            return max(a, b, key=lambda d: d.itemsize)
-        if a in _UNSIGNED and b in _UNSIGNED:
-            return max(a, b, key=lambda d: d.itemsize)
-        u, s = (a, b) if a in _UNSIGNED else (b, a)
-        if u is uint8 and s in _SIGNED:
-            return int16 if s is int8 else s
-        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}")
-    if a.category == INT:
-        return b
-    if b.category == FLOAT:
-        if _FLOATS[a] == _FLOATS[b]:
-            return float32
-        return a if _FLOATS[a] > _FLOATS[b] else b
-    if a.category == FLOAT:
-        need = 1 if a is bfloat16 else _FLOATS[a]
-        return b if _COMPLEX[b] >= need else (complex64 if need == 1 else complex128)
-    return a if _COMPLEX[a] > _COMPLEX[b] else b
+    low, high = sorted((a, b), key=lambda d: d.category)
+    if a not in LEGACY or b not in LEGACY:
+        refused = "Float8 Types" if "float8" in a.name + b.name else "types that are stored only"
+    else:
+        refused = "uint16, uint32, uint64 types" if high.category != FLOAT and {a, b} & {uint16, uint32, uint64} else ""
+    if refused:
+        raise RuntimeError(f"Promotion for {refused} is not supported, attempted to promote {scalar_name(a)} and {scalar_name(b)}")
+    if low.category == FLOAT and high.category == COMPLEX:
+        low = TO_COMPLEX[low]
+    if low.category != high.category:
+        return high
+    return _ALIKE.get(frozenset((a, b))) or max(low, high, key=lambda d: d.itemsize)
 
 
 PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}

@@ -121,3 +121,21 @@ def test_a_complex_number_takes_the_precision_of_the_tensor(dtype, expected):
     x = torch.ones(2, dtype=dtype)
     for number in (1j, torch.tensor(1j), torch.tensor(1j, dtype=torch.complex128)):
         assert (x + number).dtype is (number * x).dtype is expected
+
+
+PAIRS = """
+import torch
+kinds = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex32 complex64 complex128 float8_e4m3fn float8_e5m2"
+kinds = [getattr(torch, name) for name in kinds.split()]
+for a in kinds:
+    for b in kinds:
+        try:
+            print(a, b, torch.promote_types(a, b))
+        except RuntimeError as error:
+            print(error)
+"""
+
+
+def test_every_pair_of_dtypes_promotes_as_in_pytorch(oracle_python, python):
+    ours, theirs = python("-m", "mindtorch_proxy", "-c", PAIRS).splitlines(), python("-c", PAIRS, executable=oracle_python).splitlines()
+    assert len(ours) == 18**2 and [pair for pair in zip(ours, theirs) if pair[0] != pair[1]] == []
