@@ -448,6 +448,64 @@ def parse(arguments):
     return parser.parse_known_args(arguments)
 
 
+def run_all(options, runs):
+    """Run the files, `options.jobs` at once; (those that ran, whether the user stopped them)."""
+    on_cpu = os.environ.get("TRANSFORMERS_TEST_DEVICE", "cpu") == "cpu"
+    cores = sorted(os.sched_getaffinity(0)) if options.jobs > 1 and on_cpu else [None]
+    free = [cores[i % len(cores)] for i in range(options.jobs)]
+    talk = threading.Lock()
+
+    def work(run):
+        core = free.pop()
+        with open(Path(options.folder, f"{run.number}.log"), "w+b") as log:
+            try:
+                return run.run(core, log if options.jobs > 1 else None)
+            finally:
+                free.append(core)
+                with talk:
+                    log.seek(0)
+                    sys.stdout.write(log.read().decode(errors="replace"))
+                    sys.stdout.flush()
+
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        list(pool.map(work, runs))
+        return runs, False
+    except KeyboardInterrupt:  # the files' processes have sessions of their own: nobody else ends them
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        pool.shutdown(wait=False, cancel_futures=True)
+        for run in runs:
+            run.interrupted = True
+            if run.process is not None and run.process.poll() is None:
+                run.kill()
+        pool.shutdown()
+        return [run for run in runs if hasattr(run, "wall")], True
+
+
+def write_json(path, results, wall, counts):
+    facts = {
+        "versions": {name: version_of(name) for name in ("transformers", "mindspore", "torch", "pytest")},
+        "python": sys.version.split()[0],
+        "wall": round(wall, 3),
+        "device": os.environ.get("TRANSFORMERS_TEST_DEVICE"),
+        "counts": counts,
+        "tests": results,
+    }
+    Path(path).write_text(json.dumps(facts, indent=1))
+
+
+def exit_status(runs, results, counts, interrupted, collected_only):
+    if interrupted:
+        return 130
+    if counts["failed"]:
+        return 1
+    if any(run.status not in (0, 1, 5) for run in runs):  # pytest's own "usage error" and "internal error"
+        return 2
+    return 0 if results or collected_only else 5
+
+
 def main(arguments) -> int:
     if arguments[:1] == ["--child"]:
         return child(arguments[1])
@@ -462,41 +520,9 @@ def main(arguments) -> int:
     if options.only:
         options.only = [line for line in map(str.strip, Path(options.only).read_text().splitlines()) if line and line[0] != "#"]
     started = time.monotonic()
-    on_cpu = os.environ.get("TRANSFORMERS_TEST_DEVICE", "cpu") == "cpu"
-    cores = sorted(os.sched_getaffinity(0)) if options.jobs > 1 and on_cpu else [None]
-    free = [cores[i % len(cores)] for i in range(options.jobs)]
-    talk = threading.Lock()
     with tempfile.TemporaryDirectory(prefix="run_test_v2-") as options.folder:
         runs = [FileRun(options, i, file, inside, roots[file]) for i, (file, inside) in enumerate(files.items())]
-
-        def work(run):
-            core = free.pop()
-            with open(Path(options.folder, f"{run.number}.log"), "w+b") as log:
-                try:
-                    return run.run(core, log if options.jobs > 1 else None)
-                finally:
-                    free.append(core)
-                    with talk:
-                        log.seek(0)
-                        sys.stdout.write(log.read().decode(errors="replace"))
-                        sys.stdout.flush()
-
-        pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
-        interrupted = False
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            list(pool.map(work, runs))
-        except KeyboardInterrupt:  # the files' processes have sessions of their own: nobody else ends them
-            interrupted = True
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_IGN)
-            pool.shutdown(wait=False, cancel_futures=True)
-            for run in runs:
-                run.interrupted = True
-                if run.process is not None and run.process.poll() is None:
-                    run.kill()
-            pool.shutdown()
-            runs = [run for run in runs if hasattr(run, "wall")]
+        runs, interrupted = run_all(options, runs)
         if options.report:
             merge_reports(options.folder, options.report)
     wall = time.monotonic() - started
@@ -506,26 +532,8 @@ def main(arguments) -> int:
     if options.junitxml:
         write_junit(options.junitxml, results, wall)
     if options.json:
-        versions = {name: version_of(name) for name in ("transformers", "mindspore", "torch", "pytest")}
-        Path(options.json).write_text(
-            json.dumps(
-                {
-                    "versions": versions,
-                    "python": sys.version.split()[0],
-                    "wall": round(wall, 3),
-                    "device": os.environ.get("TRANSFORMERS_TEST_DEVICE"),
-                    "counts": counts,
-                    "tests": results,
-                },
-                indent=1,
-            )
-        )
-    if interrupted:
-        return 130
-    if counts["failed"]:
-        return 1
-    refused = [run.status for run in runs if run.status not in (0, 1, 5)]  # pytest's own "usage error" and "internal error"
-    return 2 if refused else 0 if results or "--collect-only" in rest or "--co" in rest else 5
+        write_json(options.json, results, wall, counts)
+    return exit_status(runs, results, counts, interrupted, "--collect-only" in rest or "--co" in rest)
 
 
 if __name__ == "__main__":

@@ -612,6 +612,43 @@ def _stirling(k):
     return (1 / 12 - (1 / 360 - 1 / 1260 / k1) / k1) / (k + 1)
 
 
+def _binomial_inversion(u, n, log_q):
+    """The gaps between successes, counted until they fill n."""
+    total, k = 0.0, 0
+    while True:
+        x = u()
+        total += math.ceil(math.log(x) / log_q) if x else math.inf
+        if total > n:
+            return k
+        k += 1
+
+
+def _binomial_btrs(u, n, q, sd, r, mean, m):
+    """Hoermann's transformed rejection with squeeze."""
+    b = 1.15 + 2.53 * sd
+    a = -0.0873 + 0.0248 * b + 0.01 * q
+    alpha, accept = (2.83 + 5.1 / b) * sd, 0.92 - 4.2 / b
+    while True:
+        x, v = u() - 0.5, u()
+        us = 0.5 - abs(x)
+        k = math.floor((2 * a / us + b) * x + mean + 0.5) if us else -1
+        if k < 0 or k > n:
+            continue
+        if us >= 0.07 and v <= accept:
+            return k
+        bound = (
+            (m + 0.5) * math.log((m + 1) / (r * (n - m + 1)))
+            + (n + 1) * math.log((n - m + 1) / (n - k + 1))
+            + (k + 0.5) * math.log(r * (n - k + 1) / (k + 1))
+            + _stirling(m)
+            + _stirling(n - m)
+            - _stirling(k)
+            - _stirling(n - k)
+        )
+        if _log(v * alpha / (a / (us * us) + b)) <= bound:
+            return k
+
+
 def binomial(gen, count, prob):
     """One Binomial(count, prob) sample an element: gaps between successes for small means, Hoermann's BTRS for others."""
     _require(count.dtype, ("float32", "float64"), "binomial_cpu")
@@ -620,42 +657,8 @@ def binomial(gen, count, prob):
     with np.errstate(all="ignore"), _Source(gen) as u:
         flip = prob > 0.5
         q = np.where(flip, f(1) - prob, prob)
-        large = count * q >= 10
-        log_q, spread, odds, mean = np.log1p(-q), np.sqrt(count * q * (f(1) - q)), q / (f(1) - q), count * q
+        mean = count * q
         top = np.floor(((count + f(1)) * q).astype(F64))
-
-        def inversion(n, log_q):
-            total, k = 0.0, 0
-            while True:
-                x = u()
-                total += math.ceil(math.log(x) / log_q) if x else math.inf
-                if total > n:
-                    return k
-                k += 1
-
-        def btrs(n, q, sd, r, mean, m):
-            b = 1.15 + 2.53 * sd
-            a = -0.0873 + 0.0248 * b + 0.01 * q
-            alpha, accept = (2.83 + 5.1 / b) * sd, 0.92 - 4.2 / b
-            while True:
-                x, v = u() - 0.5, u()
-                us = 0.5 - abs(x)
-                k = math.floor((2 * a / us + b) * x + mean + 0.5) if us else -1
-                if k < 0 or k > n:
-                    continue
-                if us >= 0.07 and v <= accept:
-                    return k
-                bound = (
-                    (m + 0.5) * math.log((m + 1) / (r * (n - m + 1)))
-                    + (n + 1) * math.log((n - m + 1) / (n - k + 1))
-                    + (k + 0.5) * math.log(r * (n - k + 1) / (k + 1))
-                    + _stirling(m)
-                    + _stirling(n - m)
-                    - _stirling(k)
-                    - _stirling(n - k)
-                )
-                if _log(v * alpha / (a / (us * us) + b)) <= bound:
-                    return k
 
         def one(n, p, flip, large, q, log_q, sd, r, mean, m):
             if n <= 0 or p <= 0:
@@ -664,9 +667,9 @@ def binomial(gen, count, prob):
                 return n
             if p != p:
                 return math.nan
-            k = btrs(n, q, sd, r, mean, m) if large else inversion(n, log_q)
+            k = _binomial_btrs(u, n, q, sd, r, mean, m) if large else _binomial_inversion(u, n, log_q)
             return n - k if flip else k
 
-        columns = (count, prob, flip, large, q, log_q, spread, odds, mean, top)
+        columns = (count, prob, flip, mean >= 10, q, np.log1p(-q), np.sqrt(mean * (f(1) - q)), q / (f(1) - q), mean, top)
         out = [one(*row) for row in zip(*(c.reshape(-1).tolist() for c in columns))]
     return np.array(out, F64).astype(count.dtype).reshape(count.shape)
