@@ -48,7 +48,7 @@ class Plan:
     """
 
     __slots__ = (
-        "backend op device dtype work kind primitive why role fn raw prim out numbers limit larger direct calls enter keep broadcasts half empty_ok".split()
+        "backend op device dtype work kind primitive why role fn raw prim out numbers limit larger direct calls enter single keep broadcasts half empty_ok".split()
     )
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
@@ -61,6 +61,7 @@ class Plan:
         self.numbers, self.calls = backend.numbers_of(dtype), 0
         self.direct = work is None
         self.enter = None if kernel.tensors else self.argument
+        self.single = op.tensor_args == [0] and self.enter is not None and op.schema.args[0].type == "Tensor"  # the commonest signature
         backend.plans.append(self)
 
     def number(self, value):
@@ -165,12 +166,14 @@ class PrimitivePlan(Plan):
         return a._mstensor()
 
     def run(self, result, args):
-        # the commonest first: one result, no size class, nothing to convert
+        # the commonest first: one result of a known shape, nothing to convert
         shape = result[0]
-        if self.limit is not None or self.work is not None or result.__class__ is list or shape is None or 0 in shape or len(result) > 2:
+        if self.work is not None or result.__class__ is list or shape is None or 0 in shape or len(result) > 2:
             return Plan.run(self, result, args)
+        if self.limit is not None and (numel(args[0]._shape) if self.single else largest(result, args)) >= self.limit:
+            return self.larger().run(result, args)
         self.calls += 1
-        r = self.compute(args)
+        r = self.fn(self.enter(args[0]), *args[1:]) if self.single else self.compute(args)
         if getattr(r, "_shape", None) == shape and r.__class__ is not Tensor:  # else a NumPy array, a tensor of ours, or a scalar of its own
             if self.out is None:
                 self.out = self.backend.dtype_of(r)

@@ -66,6 +66,7 @@ class Derivative:
             reader = _Reader(self, index, order, [order.index(n) for n in names])
             steps.append((reader.targets, fn, [reader.expression(p) for p in inspect.signature(fn).parameters]))
             self.reads.append((reader.targets, reader.arguments, reader.outputs))
+        self.saves_output = any(outputs for _, _, outputs in self.reads)
         self.backward = self._backward(steps)
         label = "".join(w.title() for w in op.name.split("_")) + "Backward0"
         body = {"op": op, "formulas": staticmethod(self.backward), "__slots__": (), "__module__": "builtins"}
@@ -107,7 +108,7 @@ class Derivative:
 
     def record_lines(self):
         """Lines that make the node of a call and hang it on `out`; afterwards `node` is the node."""
-        lines = ["node = new(node_class)", "node._pre_hooks = node._post_hooks = node._tensor_hooks = None", "node._seq = next_sequence()"]
+        lines = ["node = new(node_class)", "node._seq = next_sequence()"]
         edges, metas = [], []
         for k, i in enumerate(self.diff):
             star = "*" if k == self.list_at else ""

@@ -12,12 +12,12 @@ from .modes import MODE, next_sequence, no_grad
 class Node:
     """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
 
-    __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "_pre_hooks", "_post_hooks", "_tensor_hooks", "metadata", "__weakref__", "__dict__")
+    __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "metadata", "__weakref__", "__dict__")
+    _pre_hooks = _post_hooks = _tensor_hooks = None
     __module__ = "torch.autograd.graph"
 
     def __init__(self):
         self._seq = next_sequence()
-        self._pre_hooks = self._post_hooks = self._tensor_hooks = None
         self._edges = self._in_meta = self._out_meta = ()
 
     def name(self):

@@ -12,6 +12,7 @@ class Source:
     def __init__(self, name, parameters, **names):
         self.name, self.names = name, names
         self.lines = [f"def {name}({parameters}):"]
+        self.pending: list = []  # lines that a stage leaves for later
 
     def add(self, *lines, depth=1):
         self.lines += ["    " * depth + line for line in lines]

@@ -4,7 +4,8 @@ import numpy as np
 
 from ..registry import T, method
 from ..tensor import Tensor, from_array
-from .state import STATE, direct
+from .pipeline import make_operator
+from .state import direct
 
 _BINARY = {
     "add": "add",
@@ -50,30 +51,25 @@ def _swapped(name):
     return lambda self, other: function(other, self)
 
 
-def _direct(public):
-    """The recorded call below the public wrapper, where it is one operator."""
-    op = public.__globals__.get("op") if hasattr(public, "__globals__") else None
-    if op is None or public.__globals__.get("call") is None or op.options.varargs:
-        return public, False
-    op = op.options.operator or op  # what the public operator does when it is given just two
-    two = op.fn is None or op.fn.__code__.co_argcount - len(op.fn.__defaults__ or ()) == 2
-    return (op.make_call(), True) if two else (public, False)
+def _single(public):
+    """The operator that a public function is when it is given just two arguments, or None where it is several."""
+    names = getattr(public, "__globals__", {})
+    op = names.get("op")
+    if op is None or names.get("call") is None or op.options.varargs:
+        return None
+    op = op.options.operator or op
+    return op if op.fn is None or op.fn.__code__.co_argcount - len(op.fn.__defaults__ or ()) == 2 else None
 
 
 def _make(dunder, name, reflected):
+    """The method, which makes itself when it is first called."""
+
     def first(self, other):
         public = _swapped(name) if reflected else method(_BINARY[name])
-        if public is None:
-            return NotImplemented
-        run, quick = _direct(public)
         # only products take no numbers
-        numbers, takes, over = (direct, Tensor, STATE) if name == "matmul" else (direct.with_numbers, (Tensor, int, float, complex), STATE)
+        numbers, takes = (direct, Tensor) if name == "matmul" else (direct.with_numbers, (Tensor, int, float, complex))
 
-        def operator(self, other):
-            if quick and self.__class__ is Tensor and other.__class__ is Tensor and not over.active:
-                return run(self, other)
-            if quick and not over.active and self.__class__ in direct and other.__class__ in numbers:
-                return run(self, other)
+        def otherwise(self, other):
             try:
                 return public(self, other)
             except TypeError:
@@ -83,12 +79,17 @@ def _make(dunder, name, reflected):
                     return public(self, from_array(other))
                 return NotImplemented
 
-        operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
+        op = _single(public)
+        operator = _named(dunder, otherwise if op is None else make_operator(op, dunder, otherwise, numbers))
         setattr(Tensor, dunder, operator)
         return operator(self, other)
 
-    first.__name__, first.__qualname__, first.__module__ = dunder, "Tensor." + dunder, "torch"
-    return first
+    return _named(dunder, first)
+
+
+def _named(dunder, f):
+    f.__name__, f.__qualname__, f.__module__ = dunder, "Tensor." + dunder, "torch"
+    return f
 
 
 def _make_inplace(dunder, name):
@@ -101,16 +102,14 @@ def _make_inplace(dunder, name):
                 raise
             return NotImplemented
 
-    operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
-    return operator
+    return _named(dunder, operator)
 
 
 def _make_unary(dunder, name):
     def operator(self):
         return method(name)(self)
 
-    operator.__name__, operator.__qualname__, operator.__module__ = dunder, "Tensor." + dunder, "torch"
-    return operator
+    return _named(dunder, operator)
 
 
 for _n in _BINARY:

@@ -15,7 +15,7 @@ from ..backend import backend
 from ..tensor import Tensor, numel, strided_view, versions
 from .codegen import Source
 from .dispatch import elementwise, general, handle, requires_grad
-from .state import LOCAL, NUMBERS_OR_NONE
+from .state import LOCAL, NUMBERS_OR_NONE, STATE, direct
 
 _NAMES = {
     "CATEGORY": dt.SCALAR_CATEGORY,
@@ -34,9 +34,8 @@ _NAMES = {
     "versions": versions,
 }
 
-# a fresh tensor over a kernel's result `r`: tensor.wrap(), written out
+# a fresh tensor: tensor.wrap(), written out, but for the kernel's result
 _WRAP = """out = new(Tensor)
-out._ms = r
 out._shape = shape
 out.dtype = plan.out
 out.device = a0.device
@@ -51,24 +50,39 @@ def make(op):
     """The direct call of an operator on arguments in the schema's order."""
     if op.fn is not None and not op.options.mutates:
         return op.fn
-    args = [f"a{i}" for i in range(len(op.schema.args))]
-    parameters = ", ".join(n if a.required else f"{n}=defaults[{i}]" for i, (n, a) in enumerate(zip(args, op.schema.args)))
-    source = Source(
-        "call",
-        parameters,
-        **_NAMES,
-        op=op,
-        plans=op.plans,
-        prepare=op.prepare,
-        meta=op.meta,
-        geometry=op.geometry,
-        function=op.fn,
-        defaults=tuple(a.default for a in op.schema.args),
-    )
-    given = ", ".join(args)
+    args = op.schema.args
+    source = Source("call", ", ".join(f"a{i}" + ("" if a.required else f"=defaults[{i}]") for i, a in enumerate(args)), **_names(op))
     if op.options.alpha:
-        source.add(f"if {args[-1]}.__class__ is not int or {args[-1]} != 1:", f"    {given} = prepare({given})")
-    elif op.prepare is not None:
+        alpha, given = f"a{len(args) - 1}", ", ".join(f"a{i}" for i in range(len(args)))
+        source.add(f"if {alpha}.__class__ is not int or {alpha} != 1:", f"    {given} = prepare({given})")
+    _stages(op, source)
+    return source.function(op.full)
+
+
+def make_operator(op, name, otherwise, takes):
+    """The method of a Python operator: the stages of `op` where both operands are direct, else otherwise(self, other).
+
+    takes: the classes of the second operand.
+    """
+    source = Source(name, "a0, a1", **_names(op), STATE=STATE, direct=direct, takes=takes, otherwise=otherwise)
+    source.add("if STATE.active or a0.__class__ not in direct or a1.__class__ not in takes:", "    return otherwise(a0, a1)")
+    if op.fn is not None:
+        return source.add("return function(a0, a1)").function(f"Tensor.{name}")
+    source.add(*(f"a{i} = defaults[{i}]" for i in range(2, len(op.schema.args))))
+    _stages(op, source)
+    return source.function(f"Tensor.{name}")
+
+
+def _names(op):
+    defaults = tuple(a.default for a in op.schema.args)
+    return {**_NAMES, "op": op, "plans": op.plans, "prepare": op.prepare, "meta": op.meta, "geometry": op.geometry, "function": op.fn, "defaults": defaults}
+
+
+def _stages(op, source):
+    """Normalise, find the result, record it."""
+    args = [f"a{i}" for i in range(len(op.schema.args))]
+    given = ", ".join(args)
+    if op.prepare is not None and not op.options.alpha:
         source.add(f"{given}, = prepare({given})")
     if op.fn is not None:
         _mutating_composite(op, source, given)
@@ -78,11 +92,13 @@ def make(op):
         _elementwise(op, source, given)
     else:
         _general(op, source, given)
-    if op.derivative is not None:
-        source.names.update(op.compiled_derivative.names())
-        source.add(f"if MODE.grad and ({_wants_gradient(op, args)}):")
-        source.add(*op.compiled_derivative.record_lines(), depth=2)
-    return source.add("return out").function(op.full)
+    kernel = source.pending
+    if op.derivative is None:
+        source.add(*kernel, "return out")
+        return
+    source.names.update(op.compiled_derivative.names())
+    record = [f"if MODE.grad and ({_wants_gradient(op, args)}):", *("    " + line for line in op.compiled_derivative.record_lines())]
+    source.add(*(kernel + record if op.compiled_derivative.saves_output else record + kernel), "return out")
 
 
 def _wants_gradient(op, args):
@@ -130,52 +146,50 @@ def _general(op, source, given):
 
 
 def _elementwise(op, source, given):
+    """The direct way where no operand needs a conversion; what can be is done before the kernel, which empties the processor's caches."""
     args, operands = op.schema.args, op.operands
-    slow = f"out = elementwise(op, ({given},))"
     if operands[0] != 0 or op.prepare is not None and not op.options.alpha:
-        source.add(slow)
+        source.add(f"out = elementwise(op, ({given},))")
         return
-    attributes = [f"a{i}" for i in op.attributes]
-    depth, numbers = 1, [i for i in operands if args[i].type != "Tensor"]
-    if operands == [0, 1] and args[1].type != "Tensor" and not attributes:
-        _with_number(op, source, slow)
-        if 0 in numbers:
-            source.add("elif a0.__class__ in NUMBERS:", f"    {slow}")
-    elif numbers:
-        source.add(f"if {' or '.join(f'a{i}.__class__ in NUMBERS' for i in numbers)}:", f"    {slow}")
+    numbers, keyword, depth = [i for i in operands if args[i].type != "Tensor"], "if", 1
+    if operands == [0, 1] and 1 in numbers and not op.attributes:
+        _with_number(op, source)
+        numbers, keyword = [i for i in numbers if i != 1], "elif"
     if numbers:
+        source.add(f"{keyword} {' or '.join(f'a{i}.__class__ in NUMBERS' for i in numbers)}:", "    plan = None")
+        keyword = "elif"
+    if keyword == "elif":
         source.add("else:")
         depth = 2
     source.add("shape = a0._shape", "plan = plans.get((a0.dtype, a0.device))", depth=depth)
     same = "".join(f" and a{i}.dtype is a0.dtype and a{i}._shape == shape and a{i}._stride is None and a{i}.device is a0.device" for i in operands[1:])
-    source.add(f"if {_FITS}{same}:", depth=depth)
-    _run(source, operands, attributes, depth + 1)
-    source.add("else:", f"    {slow}", depth=depth)
+    source.add("if plan is not None:", f"    if {_FITS}{same}:", depth=depth)
+    for i in operands[1:]:
+        source.add(f"x{i} = a{i}._ms", f"if x{i} is None:", f"    x{i} = a{i}._mstensor()", depth=depth + 2)
+    source.add(*(["pass"] if len(operands) == 1 else []), depth=depth + 2)
+    source.add("    else:", "        plan = None", depth=depth)
+    source.add("if plan is None:", f"    out = elementwise(op, ({given},))", "else:")
+    source.add("plan.calls += 1", "x0 = a0._ms", "if x0 is None:", "    x0 = a0._mstensor()", *_WRAP, depth=2)
+    kernel = ", ".join(f"x{i}" for i in operands) + "".join(f", a{i}" for i in op.attributes)
+    # `raw` saves a frame where no other thread is to be locked out
+    source.pending = [
+        "if plan is not None:",
+        f"    out._ms = plan.fn({kernel}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{kernel}])",
+    ]
 
 
-_FITS = "plan is not None and a0._stride is None and 0 not in shape and (plan.limit is None or numel(shape) < plan.limit)"
+_FITS = "a0._stride is None and 0 not in shape and (plan.limit is None or numel(shape) < plan.limit)"
 
 
-def _with_number(op, source, slow):
+def _with_number(op, source):
     """A second operand that is a number of a category that the tensor's dtype takes: the backend keeps it as a tensor."""
     least = 1 if callable(op.promote) else 0  # a promotion of its own may refuse True and False
     number = "None if a0.__class__ in NUMBERS else " if op.schema.args[0].type != "Tensor" else ""
     source.add("if a1.__class__ in NUMBERS:", f"    plan = {number}plans.get((a0.dtype, a0.device))")
     source.add("if plan is not None:", "    shape = a0._shape", depth=2)
-    source.add(f"if {_FITS} and {least} <= CATEGORY.get(a1.__class__, 9) <= a0.dtype.category > 0:", depth=2)
-    source.add("n1 = plan.numbers.get(a1 or str(a1))  # 0.0 and -0.0 are one key", "if n1 is None:", "    n1 = plan.number(a1)", depth=3)
-    _run(source, [0], ["n1"], 3)
-    source.add("else:", f"    {slow}", depth=2)
-
-
-def _run(source, operands, others, depth):
-    """The kernel of `plan` on operands that need no conversion. `raw` saves a frame where no other thread is to be locked out."""
-    source.add("plan.calls += 1", depth=depth)
-    for i in operands:
-        source.add(f"m{i} = a{i}._ms", f"if m{i} is None:", f"    m{i} = a{i}._mstensor()", depth=depth)
-    given = ", ".join([f"m{i}" for i in operands] + others)
-    source.add(f"r = plan.fn({given}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{given}])", depth=depth)
-    source.add(*_WRAP, depth=depth)
+    source.add(f"    if {_FITS} and {least} <= CATEGORY.get(a1.__class__, 9) <= a0.dtype.category > 0:", depth=2)
+    source.add("x1 = plan.numbers.get(a1 or str(a1))  # 0.0 and -0.0 are one key", "if x1 is None:", "    x1 = plan.number(a1)", depth=4)
+    source.add("    else:", "        plan = None", depth=2)
 
 
 def make_intercepted(op):
