@@ -173,12 +173,13 @@ class PrimitivePlan(Plan):
         if self.limit is not None and (numel(args[0]._shape) if self.single else largest(result, args)) >= self.limit:
             return self.larger().run(result, args)
         self.calls += 1
+        out = wrap(None, shape, result[1], self.device)  # before the kernel, which empties the processor's caches
         r = self.fn(self.enter(args[0]), *args[1:]) if self.single else self.compute(args)
-        if getattr(r, "_shape", None) == shape and r.__class__ is not Tensor:  # else a NumPy array, a tensor of ours, or a scalar of its own
-            if self.out is None:
-                self.out = self.backend.dtype_of(r)
-            if self.out is result[1]:
-                return wrap(r, shape, self.out, self.device)
+        if self.out is result[1] and getattr(r, "_shape", None) == shape and r.__class__ is not Tensor:
+            out._ms = r
+            return out
+        if self.out is None and hasattr(r, "_shape") and r.__class__ is not Tensor:  # else a NumPy array, a tensor of ours, or a scalar of its own
+            self.out = self.backend.dtype_of(r)
         return self.leave(r, result)
 
     def broadcast(self, operands, attributes, shape, dtype):
