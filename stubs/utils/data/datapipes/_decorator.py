@@ -37,15 +37,12 @@ class non_deterministic:
     """Mark a pipe as non-deterministic: always, or where a function of its arguments says so."""
 
     def __init__(self, arg):
-        self.cls = self.deterministic_fn = None
-        if isinstance(arg, type):
-            if not issubclass(arg, IterDataPipe):
-                raise TypeError(f"Only `IterDataPipe` can be decorated with `non_deterministic`, but {arg.__name__} is found")
-            self.cls = arg
-        elif callable(arg):
-            self.deterministic_fn = arg
-        else:
+        if not callable(arg):
             raise TypeError(f"{arg} can not be decorated by non_deterministic")
+        always = isinstance(arg, type)
+        if always and not issubclass(arg, IterDataPipe):
+            raise TypeError(f"Only `IterDataPipe` can be decorated with `non_deterministic`, but {arg.__name__} is found")
+        self.cls, self.deterministic_fn = (arg, None) if always else (None, arg)
 
     def __call__(self, *args, **kwargs):
         if self.cls is not None:

@@ -4,13 +4,13 @@ from torch.utils.data._utils.collate import default_collate
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
-from ..utils.common import _call, _check_unpickable_fn, _lengths, validate_input_col
+from ..utils.common import _AsLong, _call, _check_unpickable_fn, validate_input_col
 
 __all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]
 
 
 @functional_datapipe("map")
-class MapperIterDataPipe(IterDataPipe):
+class MapperIterDataPipe(_AsLong, IterDataPipe):
     """A function of each sample or of some columns; the result takes the place of the first of these, or goes to ``output_col``."""
 
     def __init__(self, datapipe, fn, input_col=None, output_col=None):
@@ -43,9 +43,6 @@ class MapperIterDataPipe(IterDataPipe):
     def __iter__(self):
         for data in self.datapipe:
             yield self._apply_fn(data)
-
-    def __len__(self):
-        return _lengths(self, self.datapipe)[0]
 
 
 @functional_datapipe("collate")

@@ -7,7 +7,7 @@ from torch.utils.data.sampler import SequentialSampler
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
-from ..utils.common import Sized, _lengths
+from ..utils.common import Sized, _AsLong, _lengths
 
 __all__ = ["SamplerIterDataPipe", "ShufflerIterDataPipe"]
 
@@ -50,7 +50,7 @@ class _Shuffled(IterDataPipe):
 
 
 @functional_datapipe("shuffle")
-class ShufflerIterDataPipe(_Shuffled):
+class ShufflerIterDataPipe(_AsLong, _Shuffled):
     """Samples at random from a buffer that the source refills."""
 
     def __init__(self, datapipe, *, buffer_size=10000, unbatch_level=0):
@@ -73,9 +73,6 @@ class ShufflerIterDataPipe(_Shuffled):
                 yield x
         while buffer:
             yield buffer.pop(self._rng.randrange(len(buffer)))
-
-    def __len__(self):
-        return _lengths(self, self.datapipe)[0]
 
     def reset(self):
         self._buffer = []

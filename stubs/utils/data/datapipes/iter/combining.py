@@ -3,10 +3,11 @@
 import copy as copying
 import warnings
 from collections import deque
+from itertools import chain
 
 from .._decorator import functional_datapipe
 from ..datapipe import _FEEDBACK, IterDataPipe, _describe
-from ..utils.common import StreamWrapper, _check_unpickable_fn, _lengths
+from ..utils.common import StreamWrapper, _all, _check_unpickable_fn, _lengths
 
 __all__ = ["ConcaterIterDataPipe", "DemultiplexerIterDataPipe", "ForkerIterDataPipe", "MultiplexerIterDataPipe", "ZipperIterDataPipe"]
 
@@ -16,15 +17,10 @@ class ConcaterIterDataPipe(IterDataPipe):
     """Streams one after the other."""
 
     def __init__(self, *datapipes):
-        if not datapipes:
-            raise ValueError("Expected at least one DataPipe, but got nothing")
-        if not all(isinstance(d, IterDataPipe) for d in datapipes):
-            raise TypeError("Expected all inputs to be `IterDataPipe`")
-        self.datapipes = datapipes
+        self.datapipes = _all(datapipes, IterDataPipe)
 
     def __iter__(self):
-        for d in self.datapipes:
-            yield from d
+        yield from chain.from_iterable(self.datapipes)
 
     def __len__(self):
         return sum(_lengths(self, *self.datapipes))
@@ -38,8 +34,7 @@ class MultiplexerIterDataPipe(IterDataPipe):
         self.datapipes = datapipes
 
     def __iter__(self):
-        for row in zip(*self.datapipes):
-            yield from row
+        yield from chain.from_iterable(zip(*self.datapipes))
 
     def __len__(self):
         return min(_lengths(self, *self.datapipes)) * len(self.datapipes)
@@ -83,18 +78,16 @@ class _Splitter(IterDataPipe):
 
     def _limit(self, waiting):
         if 0 <= self.buffer_size < waiting:
-            raise BufferError(f"{self._name} buffer overflow, buffer size {self.buffer_size} is insufficient.")
+            raise BufferError(f"{type(self).__name__[1:]} buffer overflow, buffer size {self.buffer_size} is insufficient.")
 
     def get_next_element_by_instance(self, instance_id):
         if self._datapipe_iterator is None and self._stopped[instance_id]:
-            self._datapipe_iterator, self._exhausted = iter(self.main_datapipe), False
-            self._stopped = [False] * self.num_instances
+            self._datapipe_iterator, self._exhausted, self._stopped = iter(self.main_datapipe), False, [False] * self.num_instances
         try:
             while not self._stopped[instance_id]:  # a reset replaces the queues: they are looked up anew
-                while not self._buffers[instance_id] and not self._exhausted:
-                    try:
-                        value = next(self._datapipe_iterator)
-                    except StopIteration:
+                while not (self._buffers[instance_id] or self._exhausted):
+                    value = next(self._datapipe_iterator, _Splitter)
+                    if value is _Splitter:  # no sample: the end
                         self._exhausted, self._datapipe_iterator = True, None
                     else:
                         self._put(value, instance_id)
@@ -145,7 +138,7 @@ class _ChildDataPipe(IterDataPipe):
 
 
 class _ForkerIterDataPipe(_Splitter):
-    _verb, _name = "fork", "ForkerIterDataPipe"
+    _verb = "fork"
 
     def __init__(self, datapipe, num_instances, buffer_size=1000, copy=None):
         copies = {None: None, "shallow": copying.copy, "deep": copying.deepcopy}
@@ -164,16 +157,15 @@ class _ForkerIterDataPipe(_Splitter):
         return value if self.copy_fn is None else self.copy_fn(value)
 
     def _leave(self, instance_id):  # what a child left unread still counts while others read
-        if all(self._stopped):
-            for b in self._buffers:
-                b.clear()
+        for b in self._buffers if all(self._stopped) else ():
+            b.clear()
 
     def __len__(self):
         return len(self.main_datapipe)
 
 
 class _DemultiplexerIterDataPipe(_Splitter):
-    _verb, _name = "demux", "DemultiplexerIterDataPipe"
+    _verb = "demux"
 
     def __init__(self, datapipe, num_instances, classifier_fn, drop_none, buffer_size):
         super().__init__(datapipe, num_instances, buffer_size)
@@ -208,16 +200,17 @@ def _check_instances(n):
         raise ValueError(f"Expected `num_instances` larger than 0, but {n} is found")
 
 
+def _children(main):
+    return [_ChildDataPipe(main, i) for i in range(main.num_instances)]
+
+
 @functional_datapipe("fork")
 class ForkerIterDataPipe(IterDataPipe):
     """Several streams of all the samples."""
 
     def __new__(cls, datapipe, num_instances, buffer_size=1000, copy=None):
         _check_instances(num_instances)
-        if num_instances == 1:
-            return datapipe
-        main = _ForkerIterDataPipe(datapipe, num_instances, buffer_size, copy)
-        return [_ChildDataPipe(main, i) for i in range(num_instances)]
+        return datapipe if num_instances == 1 else _children(_ForkerIterDataPipe(datapipe, num_instances, buffer_size, copy))
 
 
 @functional_datapipe("demux")
@@ -227,5 +220,4 @@ class DemultiplexerIterDataPipe(IterDataPipe):
     def __new__(cls, datapipe, num_instances, classifier_fn, drop_none=False, buffer_size=1000):
         _check_instances(num_instances)
         _check_unpickable_fn(classifier_fn)
-        main = _DemultiplexerIterDataPipe(datapipe, num_instances, classifier_fn, drop_none, buffer_size)
-        return [_ChildDataPipe(main, i) for i in range(num_instances)]
+        return _children(_DemultiplexerIterDataPipe(datapipe, num_instances, classifier_fn, drop_none, buffer_size))

@@ -2,14 +2,14 @@
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
-from ..utils.common import get_file_pathnames_from_root
-from .utils import IterableWrapperIterDataPipe, _known_length
+from ..utils.common import _KnownLength, get_file_pathnames_from_root
+from .utils import IterableWrapperIterDataPipe
 
 __all__ = ["FileListerIterDataPipe"]
 
 
 @functional_datapipe("list_files")
-class FileListerIterDataPipe(IterDataPipe):
+class FileListerIterDataPipe(_KnownLength, IterDataPipe):
     """The paths of the files in folders."""
 
     def __init__(self, root=".", masks="", *, recursive=False, abspath=False, non_deterministic=False, length=-1):
@@ -21,5 +21,3 @@ class FileListerIterDataPipe(IterDataPipe):
     def __iter__(self):
         for path in self.datapipe:
             yield from get_file_pathnames_from_root(path, self.masks, self.recursive, self.abspath, self.non_deterministic)
-
-    __len__ = _known_length

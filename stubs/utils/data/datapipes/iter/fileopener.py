@@ -2,14 +2,13 @@
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
-from ..utils.common import get_file_binaries_from_pathnames
-from .utils import _known_length
+from ..utils.common import _KnownLength, get_file_binaries_from_pathnames
 
 __all__ = ["FileOpenerIterDataPipe"]
 
 
 @functional_datapipe("open_files")
-class FileOpenerIterDataPipe(IterDataPipe):
+class FileOpenerIterDataPipe(_KnownLength, IterDataPipe):
     """Pairs of a path and its opened file."""
 
     def __init__(self, datapipe, mode="r", encoding=None, length=-1):
@@ -21,5 +20,3 @@ class FileOpenerIterDataPipe(IterDataPipe):
 
     def __iter__(self):
         yield from get_file_binaries_from_pathnames(self.datapipe, self.mode, self.encoding)
-
-    __len__ = _known_length

@@ -1,19 +1,9 @@
 """Pipes of what is no pipe."""
 
-import copy
-import warnings
-
 from ..datapipe import IterDataPipe
-from ..utils.common import _lengths
+from ..utils.common import _copied, _lengths
 
 __all__ = ["IterableWrapperIterDataPipe"]
-
-
-def _known_length(self):
-    """The length that was given."""
-    if self.length == -1:
-        raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
-    return self.length
 
 
 class IterableWrapperIterDataPipe(IterDataPipe):
@@ -23,13 +13,7 @@ class IterableWrapperIterDataPipe(IterDataPipe):
         self.iterable, self.deepcopy = iterable, deepcopy
 
     def __iter__(self):
-        source = self.iterable
-        if self.deepcopy:
-            try:
-                source = copy.deepcopy(source)
-            except TypeError:  # generators, say
-                warnings.warn("The input iterable can not be deepcopied, please be aware of in-place modification would affect source data.", stacklevel=2)
-        yield from source
+        yield from _copied("iterable", self.iterable, ".") if self.deepcopy else self.iterable
 
     def __len__(self):
         return _lengths(self, self.iterable)[0]

@@ -1,20 +1,17 @@
 """One pipe of several."""
 
+from collections.abc import Sized
+
 from .._decorator import functional_datapipe
 from ..datapipe import MapDataPipe
-from ..utils.common import Sized
+from ..utils.common import _all
 
 __all__ = ["ConcaterMapDataPipe", "ZipperMapDataPipe"]
 
 
 class _Combined(MapDataPipe):
     def __init__(self, *datapipes):
-        if not datapipes:
-            raise ValueError("Expected at least one DataPipe, but got nothing")
-        for kind in (MapDataPipe, Sized):
-            if not all(isinstance(d, kind) for d in datapipes):
-                raise TypeError(f"Expected all inputs to be `{kind.__name__}`")
-        self.datapipes = datapipes
+        self.datapipes = _all(datapipes, MapDataPipe, Sized)
 
 
 @functional_datapipe("concat")

@@ -1,9 +1,7 @@
 """Pipes of what is no pipe."""
 
-import copy
-import warnings
-
 from ..datapipe import MapDataPipe
+from ..utils.common import _copied
 
 __all__ = ["SequenceWrapperMapDataPipe"]
 
@@ -12,12 +10,7 @@ class SequenceWrapperMapDataPipe(MapDataPipe):
     """The items of a sequence or mapping, copied."""
 
     def __init__(self, sequence, deepcopy=True):
-        self.sequence = sequence
-        if deepcopy:
-            try:
-                self.sequence = copy.deepcopy(sequence)
-            except TypeError:
-                warnings.warn("The input sequence can not be deepcopied, please be aware of in-place modification would affect source data", stacklevel=2)
+        self.sequence = _copied("sequence", sequence) if deepcopy else sequence
 
     def __getitem__(self, index):
         return self.sequence[index]

@@ -1,5 +1,6 @@
 """What several pipes need: checks of functions and columns, files, streams."""
 
+import copy
 import fnmatch
 import functools
 import importlib.util
@@ -18,20 +19,50 @@ def _lengths(pipe, *sources):
     return [len(s) for s in sources]
 
 
-def _inner(fn):
-    return fn.func if isinstance(fn, functools.partial) else fn
+class _AsLong:
+    """Before a kind of pipe: as long as its source."""
+
+    def __len__(self):
+        return _lengths(self, self.datapipe)[0]
+
+
+class _KnownLength:
+    """Before a kind of pipe: as long as it was told."""
+
+    def __len__(self):
+        if self.length == -1:
+            raise TypeError(f"{type(self).__name__} instance doesn't have valid length")
+        return self.length
+
+
+def _copied(kind, source, end=""):
+    """A deep copy, or with a warning the thing itself if it has none, as generators."""
+    try:
+        return copy.deepcopy(source)
+    except TypeError:
+        warnings.warn(f"The input {kind} can not be deepcopied, please be aware of in-place modification would affect source data{end}", stacklevel=3)
+        return source
+
+
+def _all(datapipes, *kinds):
+    """The pipes: there is one at least, and all are of these kinds."""
+    if not datapipes:
+        raise ValueError("Expected at least one DataPipe, but got nothing")
+    for kind in kinds:
+        if not all(isinstance(d, kind) for d in datapipes):
+            raise TypeError(f"Expected all inputs to be `{kind.__name__}`")
+    return datapipes
 
 
 def _check_unpickable_fn(fn):
     """fn must be callable; without dill, warn of a function that pickle cannot write."""
     if not callable(fn):
         raise TypeError(f"A callable function is expected, but {type(fn)} is provided.")
-    inner = _inner(fn)
-    name = getattr(inner, "__qualname__", type(inner).__qualname__)
-    for mark, kind in (("<locals>", "Local"), ("<lambda>", "Lambda")):
-        if mark in name and importlib.util.find_spec("dill") is None:
-            warnings.warn(f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.", stacklevel=3)
-            return
+    fn = fn.func if isinstance(fn, functools.partial) else fn
+    name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    kind = "Local" if "<locals>" in name else "Lambda" if "<lambda>" in name else None
+    if kind and importlib.util.find_spec("dill") is None:
+        warnings.warn(f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead.", stacklevel=3)
 
 
 def validate_input_col(fn, input_col):
@@ -41,7 +72,8 @@ def validate_input_col(fn, input_col):
     except ValueError:  # a builtin that does not tell
         return
     needed = len(input_col) if isinstance(input_col, (list, tuple)) else 1
-    name, parameters = getattr(_inner(fn), "__name__", repr(_inner(fn))), signature.parameters.values()
+    inner = fn.func if isinstance(fn, functools.partial) else fn
+    name, parameters = getattr(inner, "__name__", repr(inner)), signature.parameters.values()
     keywords = sum(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters)
     if keywords:
         raise ValueError(f"The function {name} takes {keywords} non-default keyword-only parameters, which is not allowed.")
