@@ -50,7 +50,7 @@ def _torch_modules():
 def _check_one_root():
     """A checkout that is first on sys.path has its own hook; an editable install would answer for its runtime with another checkout's."""
     spec = importlib.util.find_spec("mindtorch_proxy.runtime")
-    if spec is None:  # not installed: `import torch` says so
+    if spec is None or spec.origin is None:  # not installed: `import torch` says so
         return
     where = os.path.dirname(spec.origin)
     if not any(os.path.realpath(where) == os.path.realpath(os.path.join(root, "runtime")) for root in (HERE, os.path.dirname(HERE))):

@@ -14,8 +14,8 @@ from collections import OrderedDict
 import pytest
 import torch
 
-from mindtorch_proxy.runtime import archive, unpickler
 from mindtorch_proxy.runtime import serialization as ser
+from mindtorch_proxy.runtime.serialization import archive, unpickler
 
 
 def saved(obj, **options):

@@ -1,0 +1,73 @@
+"""Storages as pickles name them."""
+
+import pickle
+import sys
+
+import numpy as np
+
+from .. import dtypes as dt
+from ..storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
+from . import unpickler as safe
+from .places import _text, location_tag
+
+# dtypes whose storages have a class in the format; the others are saved as bytes with the dtype beside them
+_CLASSES = "float64 float32 float16 int64 int32 int16 int8 uint8 bool bfloat16 complex128 complex64".split()
+STORAGE_NAMES = {dt.LEGACY[dt.ALL[n]] + "Storage": dt.ALL[n] for n in _CLASSES}
+STORAGE_NAMES |= {n + "Storage": dt.ALL[n.lower()] for n in ("QInt8", "QInt32", "QUInt8", "QUInt4x2", "QUInt2x4")}
+STORAGE_OF = {d: n for n, d in STORAGE_NAMES.items()}
+
+
+class StorageType:
+    """What stands for a storage class while a file is read."""
+
+    def __init__(self, name):
+        self.dtype = self._dtype = STORAGE_NAMES[name]
+
+    def __str__(self):
+        return f"StorageType(dtype={self.dtype})"
+
+
+safe.ALLOWED.update({"torch." + n: StorageType(n) for n in STORAGE_NAMES})
+safe.ALLOWED.update({"torch.storage.UntypedStorage": UntypedStorage, "torch.storage.TypedStorage": TypedStorage})
+
+
+class Storages:
+    """The storages met while pickling, each once, in order."""
+
+    def __init__(self):
+        self.kept, self.dtypes = {}, {}
+
+    def describe(self, obj):
+        """(class, key, location, number of elements) of a storage, None for another object."""
+        if isinstance(obj, TypedStorage):
+            storage, d = obj._untyped_storage, obj.dtype
+            cls = LEGACY_STORAGES[STORAGE_OF[d]]
+        elif isinstance(obj, UntypedStorage):
+            storage, d, cls = obj, dt.uint8, UntypedStorage
+        else:
+            return None
+        address = storage.data_ptr()
+        if address and self.dtypes.setdefault(address, d) is not d:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        index = self.kept.setdefault(storage._cdata, (len(self.kept), storage, d))[0]
+        return cls, index, location_tag(storage), storage.nbytes() // d.itemsize
+
+    def __iter__(self):
+        return iter(self.kept.values())
+
+
+def storage_id(saved_id, n):
+    """The parts of a persistent id, checked."""
+    if not (isinstance(saved_id, tuple) and len(saved_id) == n and _text(saved_id[0]) == "storage"):
+        raise pickle.UnpicklingError(f"Unknown saved id: {saved_id!r:.200}")
+    _, cls, key, location, count, *rest = saved_id
+    d = dt.uint8 if cls is UntypedStorage else getattr(cls, "dtype", None)
+    if not isinstance(d, dt.dtype) or not isinstance(count, int) or count < 0:
+        raise pickle.UnpicklingError(f"Invalid storage in the file: {saved_id!r:.200}")
+    return (d, _text(key), _text(location), count * d.itemsize, *rest)
+
+
+def swapped(array, d, order):
+    """A byte array of elements of `d` in another byte order (the array itself where that is this machine's)."""
+    unit = d.itemsize // (2 if d.is_complex else 1)
+    return array if order == sys.byteorder or unit == 1 else array.view(f"u{unit}").byteswap().view(np.uint8)

@@ -1,0 +1,258 @@
+"""What the pickles of tensors and storages call, under PyTorch's names; and how a tensor is copied."""
+
+import copy
+import copyreg
+import io
+import warnings
+from collections import OrderedDict
+
+from .. import dtypes as dt
+from ..call.overrides import handle_torch_function, has_torch_function
+from ..device import CPU, LAYOUTS, META, QSCHEMES, Size
+from ..device import device as _device
+from ..device import layout as _layout
+from ..ops.sparse import sparse_coo_tensor
+from ..tensor import Tensor, alias, canonical, from_array, meta_tensor, wrap
+from . import unpickler as safe
+from .config import _serialization_tls
+from .load import load
+from .save import save
+from .storages import STORAGE_OF
+
+
+def _named(module):
+    def mark(function):
+        function.__module__ = module
+        safe.allow(function)
+        return function
+
+    return mark
+
+
+@_named("torch.serialization")
+def _get_layout(name):
+    return LAYOUTS[name.removeprefix("torch.")]
+
+
+copyreg.pickle(_layout, lambda value: (_get_layout, (str(value),)))
+
+
+def rebuild(storage, d, offset, size, stride):
+    """A tensor over a storage; the numbers may come from a hostile file."""
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride):
+        raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+    if not all(isinstance(i, int) and i >= 0 for i in (offset, *size, *stride)):
+        raise RuntimeError(f"Tensor: invalid size {size}, stride {stride} or storage offset {offset}")
+    storage = storage.untyped()
+    need = 0 if 0 in size else offset + 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    if need * d.itemsize > storage.nbytes():
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {d.itemsize} "
+            f"requiring a storage size of {need * d.itemsize} are out of bounds for storage of size {storage.nbytes()}"
+        )
+    t = wrap(None, size, d, storage.device)
+    t._storage, t._stride, t._offset = storage, canonical(size, stride), offset
+    return t
+
+
+@_named("torch._utils")
+def _rebuild_tensor(storage, storage_offset, size, stride):
+    return rebuild(storage, storage.dtype, storage_offset, size, stride)
+
+
+@_named("torch._utils")
+def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+    return _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, storage.dtype, metadata)
+
+
+@_named("torch._utils")
+def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+    t = rebuild(storage, dtype, storage_offset, size, stride)
+    if metadata:
+        set_tensor_metadata(t, metadata)
+    t.requires_grad = requires_grad
+    return t  # hooks have not been saved since PyTorch 0.4
+
+
+def get_tensor_metadata(tensor):
+    """The lazy conjugate and negative marks to save with a tensor."""
+    return {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
+
+
+def set_tensor_metadata(tensor, metadata):
+    """Apply saved conjugate and negative marks, at once."""
+    if metadata.get("conj"):
+        tensor._replace(tensor.conj_physical())
+    if metadata.get("neg"):
+        tensor._replace(tensor.neg())
+
+
+@_named("torch._utils")
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    return meta_tensor(size, dtype, stride).requires_grad_(requires_grad)
+
+
+@_named("torch._utils")
+def _rebuild_device_tensor_from_cpu_tensor(data, dtype, device, requires_grad):
+    where = _serialization_tls.map_location
+    if isinstance(where, dict):
+        where = where.get(device, device)
+    elif callable(where):
+        raise RuntimeError("Callable map_location not supported with _rebuild_wrapper_subclass or _rebuild_device_tensor_from_numpy")
+    return data.to(dtype=dtype, device=device if where is None else where).requires_grad_(requires_grad)
+
+
+@_named("torch._utils")
+def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
+    return _rebuild_device_tensor_from_cpu_tensor(from_array(data), dtype, device, requires_grad)
+
+
+def _refuse(name, what):
+    def rebuild(*args, **kwargs):
+        raise NotImplementedError(f"torch.load: {what} tensors are not supported")
+
+    rebuild.__name__ = rebuild.__qualname__ = name
+    return _named("torch._utils")(rebuild)
+
+
+@_named("torch._utils")
+def _rebuild_sparse_tensor(layout, data):
+
+    if layout is not LAYOUTS["sparse_coo"]:
+        raise NotImplementedError(f"torch.load: tensors of layout {layout} are not supported")
+    return sparse_coo_tensor(*data[:3], check_invariants=True, is_coalesced=len(data) > 3 and data[3])
+
+
+_rebuild_nested_tensor = _refuse("_rebuild_nested_tensor", "nested")
+_rebuild_qtensor = _refuse("_rebuild_qtensor", "quantized")
+_rebuild_wrapper_subclass = _refuse("_rebuild_wrapper_subclass", "wrapper subclass")
+
+
+@_named("torch._tensor")
+def _rebuild_from_type_v2(func, new_type, args, state):
+    r = func(*args)
+    if type(r) is not new_type:
+        r = r.as_subclass(new_type)
+    if new_type.__setstate__ is not Tensor.__setstate__:
+        r.__setstate__(state)
+        return r
+    return _set_obj_state(r, state)
+
+
+def _slots(cls):
+    return [n for n in copyreg._slotnames(cls) if n not in Tensor.__slots__]  # type: ignore[attr-defined]
+
+
+def _get_obj_state(obj):
+    """A tensor's Python attributes: its __dict__, with (dict, slots) where a subclass has slots; falsy where there are none."""
+    own = getattr(type(obj), "__getstate__", None)
+    if own is not None and own is not getattr(object, "__getstate__", None):
+        return own(obj)
+    slots = {n: getattr(obj, n) for n in _slots(type(obj)) if hasattr(obj, n)}
+    state = obj.__dict__ or None
+    return (state, slots) if slots else state
+
+
+def _set_obj_state(obj, state):
+    """Put back what _get_obj_state gave."""
+    if isinstance(state, tuple) and len(state) != 2:
+        raise RuntimeError(f"Invalid serialized state: {state}")
+    for part in state if isinstance(state, tuple) else (state,):
+        for k, v in (part or {}).items():
+            setattr(obj, k, v)
+    return obj
+
+
+def _reduce_plain(t):
+    if t.device is META:
+        if _serialization_tls.skip_data:
+            warnings.warn("Serializing tensors on the meta device under skip_data context manager is a no-op", stacklevel=2)
+        return _rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
+    if t.device is not CPU:
+        if _serialization_tls.skip_data:
+            raise RuntimeError("Cannot serialize tensors on backends with no storage under skip_data context manager")
+        return _rebuild_device_tensor_from_cpu_tensor, (t.detach().cpu(), t.dtype, str(t.device), t.requires_grad)
+    place: tuple = (t.storage_offset(), tuple(t.shape), t.stride(), t.requires_grad, OrderedDict())
+    metadata = get_tensor_metadata(t)
+    if t.dtype in STORAGE_OF:
+        return _rebuild_tensor_v2, (t._typed_storage(), *place, *([metadata] if metadata else []))
+    return _rebuild_tensor_v3, (t.untyped_storage(), *place, t.dtype, *([metadata] if metadata else []))
+
+
+def reduce_ex(self, proto):
+    """Pickle as PyTorch does: a rebuild function over the storage."""
+    state = _get_obj_state(self)
+    if type(self) is Tensor and not state:
+        return _reduce_plain(self)
+    if has_torch_function((self,)):
+        return handle_torch_function(Tensor.__reduce_ex__, (self,), self, proto)
+    func, args = _reduce_plain(self)
+    return _rebuild_from_type_v2, (func, type(self), args, state)
+
+
+def setstate(self, state):
+    """States of tensors pickled by PyTorch before 0.4."""
+    if not self.is_leaf:
+        raise RuntimeError("__setstate__ can be only called on leaf Tensors")
+    if len(state) == 4:
+        self._replace(_rebuild_tensor(*state))
+        return
+    if len(state) == 5:
+        self.data, state = state[0], (state[3], state[4], state[2])
+    self.requires_grad = state[0]
+
+
+def deepcopy(self, memo):
+    """A copy with its own storage; tensors that share one storage share the copy of it."""
+    if has_torch_function((self,)):
+        return handle_torch_function(Tensor.__deepcopy__, (self,), self, memo)
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    cls = type(self)
+    if self.device is CPU:
+        new = rebuild(copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride())
+    else:
+        new = alias(self).clone()
+    if cls is not Tensor:
+        if type(self.new_empty([])) is not cls:
+            raise RuntimeError(
+                "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
+                "that implement new_empty() and for which that function returns another instance of the same subclass. "
+                "You should either properly implement new_empty() for your subclass or override __deepcopy__() if it is "
+                "intended behavior for new_empty() to return an instance of a different type."
+            )
+        new = alias(new, cls)
+        for name in _slots(cls):
+            if hasattr(self, name):
+                setattr(new, name, copy.deepcopy(getattr(self, name), memo))
+    new.requires_grad_(self.requires_grad)
+    if self._grad is not None:
+        new.grad = copy.deepcopy(self._grad, memo)
+    memo[id(self)] = new
+    new.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return new
+
+
+def _load_from_bytes(b):
+    return load(io.BytesIO(b), weights_only=False)
+
+
+_load_from_bytes.__module__ = "torch.storage"
+
+
+def reduce_storage(self):
+    """A storage pickled on its own: the bytes of a file in the old format."""
+    b = io.BytesIO()
+    save(self, b, _use_new_zipfile_serialization=False)
+    return _load_from_bytes, (b.getvalue(),)
+
+
+safe.allow(Size, _device, Tensor)
+safe.ALLOWED.update({str(d): d for d in (*dt.ALL.values(), *QSCHEMES.values())})
