@@ -48,7 +48,7 @@ from .sparse import *
 from .transformer import *
 from .upsampling import *
 
-# a form that type checkers and editors can follow
+# what `import *` gives, as in PyTorch: the layers without their files
 __all__ = ["Module"]
 __all__ += activation.__all__
 __all__ += adaptive.__all__
