@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import dtypes as dt
+from .tensor import tensor_method
 
 
 @dataclasses.dataclass
@@ -187,3 +188,8 @@ def tensor_str(tensor, *, tensor_contents=None):
     text += ")"
     parameter = not plain and (getattr(tensor, "_is_param", False) or any(_is(c, "Parameter") for c in cls.__mro__))
     return f"Parameter({text})" if parameter else text
+
+
+@tensor_method
+def __repr__(self, *, tensor_contents=None):
+    return tensor_str(self, tensor_contents=tensor_contents)

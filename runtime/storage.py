@@ -198,11 +198,6 @@ class UntypedStorage:
             r = memo[self._cdata] = self.clone()
         return r
 
-    def __reduce__(self):
-        from .serialization import reduce_storage
-
-        return reduce_storage(self)
-
     def __str__(self):
         head = "" if self._bytes is None else "".join(f" {b}\n" for b in self._bytes[:1000].tolist())
         return f"{head}[torch.storage.UntypedStorage(device={self.device}) of size {self._nbytes}]"
@@ -320,8 +315,6 @@ class TypedStorage:
 
     def cpu(self):
         return self
-
-    __reduce__ = UntypedStorage.__reduce__
 
     def pickle_storage_type(self):
         return dt.LEGACY[self.dtype] + "Storage"

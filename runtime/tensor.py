@@ -1,6 +1,7 @@
 """The Tensor class: memory, metadata and what is not an operator. Operators are found in the registry when they are first asked for."""
 
 import operator
+import warnings
 
 import numpy as np
 
@@ -326,8 +327,6 @@ class Tensor(metaclass=TensorMeta):
     @property
     def grad(self):
         if self._grad is None and self._grad_fn is not None and not self._retains:
-            import warnings
-
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
                 "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
@@ -468,11 +467,6 @@ class Tensor(metaclass=TensorMeta):
     def __hash__(self):
         return id(self)
 
-    def __repr__(self, *, tensor_contents=None):
-        from .printing import tensor_str
-
-        return tensor_str(self, tensor_contents=tensor_contents)
-
     def __format__(self, spec):
         if not self._shape and self.device is not META and type(self) is Tensor:
             return self.item().__format__(spec)
@@ -503,21 +497,6 @@ class Tensor(metaclass=TensorMeta):
             t.requires_grad_(True)
         return t
 
-    def __reduce_ex__(self, proto):
-        from .serialization import reduce_ex
-
-        return reduce_ex(self, proto)
-
-    def __setstate__(self, state):
-        from .serialization import setstate
-
-        return setstate(self, state)
-
-    def __deepcopy__(self, memo):
-        from .serialization import deepcopy
-
-        return deepcopy(self, memo)
-
     def __cuda_array_interface__(self):
         raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor type")
 
@@ -536,7 +515,7 @@ _new = object.__new__
 def tensor_method(fn):
     """Make a function a method of Tensor under its name: what stands above this file in the order of imports."""
     function = getattr(fn, "__func__", fn)
-    function.__qualname__ = "Tensor." + function.__name__
+    function.__qualname__, function.__module__ = "Tensor." + function.__name__, "torch"
     setattr(Tensor, function.__name__, staticmethod(fn) if function.__name__ == "__new__" else fn)
     return fn
 

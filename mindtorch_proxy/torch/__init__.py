@@ -5,7 +5,7 @@ import math as _math
 import threading as _threading
 
 from mindtorch_proxy.runtime import dtypes as _dt, device as _device, registry as _registry
-from mindtorch_proxy.runtime import ops as _ops, report as _report, storage as _storage
+from mindtorch_proxy.runtime import ops as _ops, printing as _printing, report as _report, serialization as _serialization, storage as _storage
 from mindtorch_proxy.runtime.autograd import (
     enable_grad,
     inference_mode,

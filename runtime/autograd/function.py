@@ -167,60 +167,66 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 def _finish(node, args, out, recording, edges, metas):
+    """Outputs of forward as the caller gets them, with the node hung on those that are differentiable."""
     single = not isinstance(out, (tuple, list))
     outs = [out] if single else list(out)
     inputs = {id(a): a for a in args if isinstance(a, Tensor)}
-    dirty = {id(t) for t in node.dirty_tensors}
-    fixed = {id(t) for t in node.non_differentiable}
-    for t in node.dirty_tensors:
-        if id(t) not in {id(o) for o in outs}:
-            raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
-                "must all be outputs of the Function."
-            )
-    result = []
-    for o in outs:
-        if not isinstance(o, Tensor):
-            result.append(o)
-            continue
-        if id(o) in inputs and id(o) not in dirty:
-            src = o
-            o = alias(o)
-            if id(src) in fixed:
-                fixed.add(id(o))
-            if MODE.grad:
-                note_view(o, src)
-        elif id(o) in dirty and recording and o._grad_fn is None and o._requires_grad and o._view is None:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        elif o._grad_fn is not None and id(o) not in dirty:
-            o = alias(o)
-        result.append(o)
+    dirty, fixed = {id(t) for t in node.dirty_tensors}, {id(t) for t in node.non_differentiable}
+    if dirty - {id(o) for o in outs}:
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
+            "must all be outputs of the Function."
+        )
+    result = [_output(o, inputs, dirty, fixed, recording) if isinstance(o, Tensor) else o for o in outs]
     node._out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
     if recording:
         node._edges, node._in_meta = tuple(edges), tuple(metas)
         for k, o in enumerate(result):
-            if isinstance(o, Tensor) and id(o) not in fixed and o.dtype.category >= dt.FLOAT:
-                if id(o) in dirty:
-                    rebase(o, node, k)
-                else:
-                    o._requires_grad, o._grad_fn, o._output_nr = True, node, k
-                    if o._view is not None:
-                        o._view.attr_version = o._vc[0] if o._vc is not None else 0
-            elif isinstance(o, Tensor) and id(o) in fixed:
-                o._requires_grad = False
+            if isinstance(o, Tensor):
+                _hang(node, k, o, id(o) in dirty, id(o) in fixed)
         where = {id(o): k for k, o in enumerate(result) if isinstance(o, Tensor)}
         where.update({id(o): k for k, o in enumerate(outs) if isinstance(o, Tensor) and id(o) not in inputs})
-        node._saved = []
-        for t in node.to_save:
-            if t is None:
-                node._saved.append(None)
-                continue
-            if not isinstance(t, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument {len(node._saved)} is of type {type(t).__name__}")
-            k = where.get(id(t))
-            node._saved.append(Saved(result[k], node, k) if k is not None and id(t) not in inputs else Saved(t))
+        node._saved = [_save(node, i, t, None if id(t) in inputs else where.get(id(t)), result) for i, t in enumerate(node.to_save)]
         node.to_save = ()
     return result[0] if single else tuple(result)
+
+
+def _output(o, inputs, dirty, fixed, recording):
+    """An output as a tensor of its own: an input that is returned, or a tensor with a history, is aliased."""
+    if id(o) in dirty:
+        if id(o) not in inputs or not recording or o._grad_fn is not None or not o._requires_grad or o._view is not None:
+            return o
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if id(o) not in inputs:
+        return o if o._grad_fn is None else alias(o)
+    new = alias(o)
+    if id(o) in fixed:
+        fixed.add(id(new))
+    if MODE.grad:
+        note_view(new, o)
+    return new
+
+
+def _hang(node, k, o, dirty, fixed):
+    """Make node the history of its k-th output, where that is differentiable."""
+    if fixed:
+        o._requires_grad = False
+    elif o.dtype.category >= dt.FLOAT:
+        if dirty:
+            rebase(o, node, k)
+            return
+        o._requires_grad, o._grad_fn, o._output_nr = True, node, k
+        if o._view is not None:
+            o._view.attr_version = o._vc[0] if o._vc is not None else 0
+
+
+def _save(node, i, t, k, result):
+    """What save_for_backward keeps of a tensor; k: the output that it is."""
+    if t is None:
+        return None
+    if not isinstance(t, Tensor):
+        raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
+    return Saved(t) if k is None else Saved(result[k], node, k)
 
 
 class _Once(Node):

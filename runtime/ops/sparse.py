@@ -121,11 +121,6 @@ class SparseTensor(Tensor, raw=True):
 
         return self._with(copy.deepcopy(self._v, memo))
 
-    def __reduce_ex__(self, proto):
-        from ..serialization import _rebuild_sparse_tensor
-
-        return _rebuild_sparse_tensor, (COO, (self._i, self._v.detach(), self.shape, self._c))
-
 
 def _unsupported(what, t):
     return NotImplementedError(f'"{what}" is not implemented for layout {t.layout}, dtype {t.dtype}, device {t.device}')

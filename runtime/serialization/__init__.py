@@ -11,8 +11,8 @@ from .save import DEFAULT_PROTOCOL, save
 from .storages import STORAGE_NAMES, STORAGE_OF, StorageType
 from .tensors import _get_layout, _get_obj_state, _load_from_bytes, _rebuild_device_tensor_from_cpu_tensor, _rebuild_device_tensor_from_numpy
 from .tensors import _rebuild_from_type_v2, _rebuild_meta_tensor_no_storage, _rebuild_nested_tensor, _rebuild_qtensor, _rebuild_sparse_tensor
-from .tensors import _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_wrapper_subclass, _set_obj_state, deepcopy, get_tensor_metadata
-from .tensors import reduce_ex, reduce_storage, set_tensor_metadata, setstate
+from .tensors import _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_wrapper_subclass, _set_obj_state, get_tensor_metadata
+from .tensors import reduce_storage, set_tensor_metadata
 from .unpickler import UNSAFE_MESSAGE
 
 __all__ = ["DEFAULT_PROTOCOL", "LoadEndianness", "MAGIC_NUMBER", "PROTOCOL_VERSION", "PyTorchFileReader", "STORAGE_NAMES", "STORAGE_OF", "StorageType"]
@@ -20,7 +20,7 @@ __all__ += ["UNSAFE_MESSAGE", "_get_layout", "_get_obj_state", "_get_restore_loc
 __all__ += ["_open_file_like", "_package_registry", "_rebuild_device_tensor_from_cpu_tensor", "_rebuild_device_tensor_from_numpy", "_rebuild_from_type_v2"]
 __all__ += ["_rebuild_meta_tensor_no_storage", "_rebuild_nested_tensor", "_rebuild_qtensor", "_rebuild_sparse_tensor", "_rebuild_tensor"]
 __all__ += ["_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_wrapper_subclass", "_serialization_tls", "_set_obj_state", "_validate_device"]
-__all__ += ["check_module_version_greater_or_equal", "deepcopy", "default_restore_location", "get_crc32_options", "get_default_load_endianness"]
-__all__ += ["get_default_mmap_options", "get_tensor_metadata", "get_unsafe_globals_in_checkpoint", "load", "load_config", "location_tag", "reduce_ex"]
+__all__ += ["check_module_version_greater_or_equal", "default_restore_location", "get_crc32_options", "get_default_load_endianness"]
+__all__ += ["get_default_mmap_options", "get_tensor_metadata", "get_unsafe_globals_in_checkpoint", "load", "load_config", "location_tag"]
 __all__ += ["reduce_storage", "register_package", "save", "save_config", "set_crc32_options", "set_default_load_endianness", "set_default_mmap_options"]
-__all__ += ["set_tensor_metadata", "setstate", "skip_data"]
+__all__ += ["set_tensor_metadata", "skip_data"]

@@ -11,8 +11,9 @@ from ..call.overrides import handle_torch_function, has_torch_function
 from ..device import CPU, LAYOUTS, META, QSCHEMES, Size
 from ..device import device as _device
 from ..device import layout as _layout
-from ..ops.sparse import sparse_coo_tensor
-from ..tensor import Tensor, alias, canonical, from_array, meta_tensor, wrap
+from ..ops.sparse import SparseTensor, sparse_coo_tensor
+from ..storage import TypedStorage, UntypedStorage
+from ..tensor import Tensor, alias, canonical, from_array, meta_tensor, tensor_method, wrap
 from . import unpickler as safe
 from .config import _serialization_tls
 from .load import load
@@ -118,7 +119,6 @@ def _refuse(name, what):
 
 @_named("torch._utils")
 def _rebuild_sparse_tensor(layout, data):
-
     if layout is not LAYOUTS["sparse_coo"]:
         raise NotImplementedError(f"torch.load: tensors of layout {layout} are not supported")
     return sparse_coo_tensor(*data[:3], check_invariants=True, is_coalesced=len(data) > 3 and data[3])
@@ -180,7 +180,8 @@ def _reduce_plain(t):
     return _rebuild_tensor_v3, (t.untyped_storage(), *place, t.dtype, *([metadata] if metadata else []))
 
 
-def reduce_ex(self, proto):
+@tensor_method
+def __reduce_ex__(self, proto):
     """Pickle as PyTorch does: a rebuild function over the storage."""
     state = _get_obj_state(self)
     if type(self) is Tensor and not state:
@@ -191,7 +192,8 @@ def reduce_ex(self, proto):
     return _rebuild_from_type_v2, (func, type(self), args, state)
 
 
-def setstate(self, state):
+@tensor_method
+def __setstate__(self, state):
     """States of tensors pickled by PyTorch before 0.4."""
     if not self.is_leaf:
         raise RuntimeError("__setstate__ can be only called on leaf Tensors")
@@ -203,7 +205,8 @@ def setstate(self, state):
     self.requires_grad = state[0]
 
 
-def deepcopy(self, memo):
+@tensor_method
+def __deepcopy__(self, memo):
     """A copy with its own storage; tensors that share one storage share the copy of it."""
     if has_torch_function((self,)):
         return handle_torch_function(Tensor.__deepcopy__, (self,), self, memo)
@@ -256,3 +259,12 @@ def reduce_storage(self):
 
 safe.allow(Size, _device, Tensor)
 safe.ALLOWED.update({str(d): d for d in (*dt.ALL.values(), *QSCHEMES.values())})
+
+
+def _reduce_sparse(self, proto):
+    return _rebuild_sparse_tensor, (self.layout, (self._i, self._v.detach(), self.shape, self._c))
+
+
+# sparse tensors and storages do not know how they are saved
+SparseTensor.__reduce_ex__ = _reduce_sparse
+UntypedStorage.__reduce__ = TypedStorage.__reduce__ = reduce_storage

@@ -1,0 +1,64 @@
+"""A fact about an operator stands in its declaration or in a backend's table entry: no list of operators' names beside them."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from mindtorch_proxy.backends import plan  # noqa: F401  (the decompositions)
+from mindtorch_proxy.runtime import ops
+from mindtorch_proxy.runtime.registry import operators
+
+ROOT = Path(ops.__file__).resolve().parents[2]
+NAMES = {name for o in operators() for name in (o.name, o.full, *o.options.alias)}
+# what declares operators or enters kernels in a table; a list of names that such a call or its loop reads is a declaration
+DECLARING = {"op", "view", "composite", "decomposition", "decomposed", "legacy", "numpy", "pyboost_", "without", "update", "inplace", "provide"}
+MANY = 3
+ALLOWED = {}
+
+
+def declares(node, helpers):
+    """Whether a node holds a call that declares, by itself or through a function of its file."""
+    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers for n in ast.walk(node))
+
+
+def lists_of_names(path):
+    """(line, name that is assigned, operators) of the lists that no declaration reads."""
+    tree = ast.parse(path.read_text())
+    helpers = set(DECLARING)
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    for _ in range(2):  # functions that declare, and those that call them
+        helpers |= {f.name for f in functions if declares(f, helpers)}
+    read = set()
+    for n in ast.walk(tree):
+        if isinstance(n, ast.For) and declares(n, helpers) or isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in helpers:
+            names = {x.id for x in ast.walk(n.iter if isinstance(n, ast.For) else n) if isinstance(x, ast.Name)}
+            read |= names | {id(x) for x in ast.walk(n)}
+        if isinstance(n, ast.FunctionDef) and n.name in helpers:
+            read |= {id(x) for x in ast.walk(n)}
+    for statement in ast.walk(tree):
+        targets = [t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)]
+        if not isinstance(statement, ast.stmt) or "__all__" in targets or read & set(targets):
+            continue
+        for n in ast.iter_child_nodes(statement) if not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.For, ast.If, ast.With, ast.Try)) else ():
+            for found in ast.walk(n):
+                words = words_of(found)
+                if len(known := [w for w in words if w in NAMES]) >= MANY and id(found) not in read:
+                    yield statement.lineno, (targets or ["-"])[0], known
+
+
+def words_of(node):
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+    if isinstance(node, ast.Dict):
+        return [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split" and isinstance(node.func.value, ast.Constant):
+        return node.func.value.value.split()
+    return []
+
+
+@pytest.mark.parametrize("room", ["runtime", "backends", "mindtorch_proxy"])
+def test_no_list_of_operators_beside_the_declarations(room):
+    found = {(p.relative_to(ROOT).as_posix(), target): known for p in sorted((ROOT / room).rglob("*.py")) for _, target, known in lists_of_names(p)}
+    assert {k: v for k, v in found.items() if k not in ALLOWED} == {}
+    assert not [k for k in ALLOWED if k[0].startswith(room + "/") and k not in found], "these are gone: take them off the list"
