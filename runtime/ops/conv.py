@@ -34,6 +34,56 @@ def _other_rank(x, w):
     )
 
 
+def _check_weight(w, groups):
+    if w[0] < groups:
+        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead")
+    if w[0] % groups:
+        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{list(w)}] instead")
+
+
+def _check_channels(x, w, bias, transposed, groups):
+    """The number of channels of the result."""
+    want, out = (w[0], w[1] * groups) if transposed else (w[1] * groups, w[0])
+    if x[1] != want:
+        raise RuntimeError(
+            f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, weight of size {list(w)}, "
+            f"expected input{list(x)} to have {want} channels, but got {x[1]} channels instead"
+        )
+    if bias is not None and bias._shape != (out,):
+        raise RuntimeError(
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, expected bias to be 1-dimensional "
+            f"with {out} elements, but got bias of size {list(bias._shape)} instead"
+        )
+    return out
+
+
+def _check_types(input, weight, bias):
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same or input should be a MKLDNN tensor and weight is a dense tensor"
+        )
+    if bias is not None and bias.dtype is not input.dtype:
+        raise RuntimeError(f"Input type ({input.type()}) and bias type ({bias.type()}) should be the same")
+
+
+def _check_integers(input, dims, dilation, transposed):
+    """PyTorch's errors for whole numbers other than int64."""
+    dilated = max(dilation) > 1 and not transposed
+    name = "slow_conv_dilated<>" if dilated else f"slow_conv{'_transpose' if transposed else ''}{max(dims, 2)}d_cpu"
+    only(name, input, *(() if dilated or transposed else (dt.INT,)))
+
+
+def _conv_size(x, w, stride, padding, dilation):
+    """How many windows there are in each dimension."""
+    padded, kernel = [n + 2 * p for n, p in zip(x, padding)], [d * (s - 1) + 1 for s, d in zip(w, dilation)]
+    if any(a < b for a, b in zip(padded, kernel)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
+            f"({' x '.join(map(str, kernel))}). Kernel size can't be greater than actual input size"
+        )
+    return map(_window_count, x, w, stride, padding, dilation)
+
+
 def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     x, w = input._shape, weight._shape
     k = len(w) - 2
@@ -46,46 +96,16 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
         raise RuntimeError("non-positive groups is not supported")
     if len(x) != k + 2:
         raise _other_rank(x, w)
-    if w[0] < groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead")
-    if w[0] % groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{list(w)}] instead")
-    want, out = (w[0], w[1] * groups) if transposed else (w[1] * groups, w[0])
-    if x[1] != want:
-        raise RuntimeError(
-            f"Given {'transposed' if transposed else 'groups'}={1 if transposed else groups}, weight of size {list(w)}, "
-            f"expected input{list(x)} to have {want} channels, but got {x[1]} channels instead"
-        )
-    if bias is not None and bias._shape != (out,):
-        raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(w)}, expected bias to be 1-dimensional "
-            f"with {out} elements, but got bias of size {list(bias._shape)} instead"
-        )
-    if input.dtype is not weight.dtype:
-        raise RuntimeError(
-            f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same or input should be a MKLDNN tensor and weight is a dense tensor"
-        )
-    if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(f"Input type ({input.type()}) and bias type ({bias.type()}) should be the same")
+    _check_weight(w, groups)
+    out = _check_channels(x, w, bias, transposed, groups)
+    _check_types(input, weight, bias)
     if 0 in x[2:] and x[0] and x[1]:
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x)}")
     if input.dtype.category <= dt.INT and input.dtype is not dt.int64:
-        dilated = max(dilation) > 1 and not transposed
-        only(
-            "slow_conv_dilated<>" if dilated else f"slow_conv{'_transpose' if transposed else ''}{max(k, 2)}d_cpu",
-            input,
-            *(() if dilated or transposed else (dt.INT,)),
-        )
-    size = zip(x[2:], w[2:], stride, padding, dilation, output_padding)
+        _check_integers(input, k, dilation, transposed)
     if transposed:
-        return (x[0], out, *(_transposed_size(*a) for a in size)), input.dtype
-    padded, kernel = [n + 2 * p for n, p in zip(x[2:], padding)], [d * (s - 1) + 1 for s, d in zip(w[2:], dilation)]
-    if any(a < b for a, b in zip(padded, kernel)):
-        raise RuntimeError(
-            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
-            f"({' x '.join(map(str, kernel))}). Kernel size can't be greater than actual input size"
-        )
-    return (x[0], out if x[1] else 0, *(_window_count(*a[:5]) for a in size)), input.dtype
+        return (x[0], out, *map(_transposed_size, x[2:], w[2:], stride, padding, dilation, output_padding)), input.dtype
+    return (x[0], out if x[1] else 0, *_conv_size(x[2:], w[2:], stride, padding, dilation)), input.dtype
 
 
 # ------------------------------------------------------------------------------------------------ the operators

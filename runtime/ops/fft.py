@@ -156,6 +156,15 @@ def _transform(x, dims, sizes, norm, forward):
     return T._fft_c2c(x, dims, scale(norm, forward), forward) if dims else x.clone()
 
 
+def _half_spectrum(x, dims, sizes, norm, forward, onesided=True):
+    """Real points to half a spectrum, or the whole one; backward as ihfft goes."""
+    x, k = _cropped(x, dims, sizes), scale(norm, forward)
+    if forward:
+        return T._fft_r2c(x, dims, k, onesided)
+    x = conj(T._fft_r2c(x, dims[-1:], k, onesided))  # the last dimension first, as PyTorch: the order of the result follows
+    return T._fft_c2c(x, dims[:-1], k, False) if dims[1:] else x
+
+
 def _to_real(x, dims, sizes, last, norm, forward):
     """Half a spectrum to real points; forward as hfft goes."""
     x = _cropped(_inexact(x, True), dims, [*sizes[:-1], last // 2 + 1])
@@ -168,46 +177,40 @@ def _order_of_input(dtype):
     return CONTIGUOUS if dtype is None else Out(dtype, contiguous=lambda args: args[0].dtype.is_complex)
 
 
-def _make(forward):
-    inverse = "i" if not forward else ""
+_ONE, _MANY, _TWO = (
+    f"(Tensor self, {sizes}, str? norm=None) -> Tensor"
+    for sizes in ("int? n=None, int dim=-1", "int[1]? s=None, int[1]? dim=None", "int[1]? s=None, int[1] dim=[-2, -1]")
+)
 
-    @composite(
-        f"fft.{inverse}fft(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
-        out=_order_of_input(FOUND if not forward else None),
-        autocast=FLOAT32,
-    )
+
+def _declare_complex(forward):
+    """fft, fftn, fft2, and the inverse ones."""
+    name = "fft" if forward else "ifft"
+
+    @composite(f"fft.{name}{_ONE}", out=_order_of_input(None if forward else FOUND), autocast=FLOAT32)
     def fft(self, n, dim, norm):
         d, n = _one(self, n, dim)
-        return _transform(self, [d], [n], norm, forward) if self.dtype.is_complex else half(_inexact(self), [d], [n], norm, False)
+        return _transform(self, [d], [n], norm, forward) if self.dtype.is_complex else _half_spectrum(_inexact(self), [d], [n], norm, forward, False)
 
-    @composite(f"fft.{inverse}fftn(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
+    @composite(f"fft.{name}2{_TWO}", out=CONTIGUOUS, autocast=FLOAT32)
+    @composite(f"fft.{name}n{_MANY}", out=CONTIGUOUS, autocast=FLOAT32)
     def fftn(self, s, dim, norm):
         dims, sizes = _many(self, s, dim)
         return _transform(self, dims, sizes, norm, forward)
 
-    @composite(f"fft.{inverse}fft2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
-    def fft2(self, s, dim, norm):
-        return fftn(self, s, dim, norm)
 
-    # real points to half a spectrum: rfft, and ihfft, its conjugate the other way
-    name = "rfft" if forward else "ihfft"
+def _declare_half(forward):
+    """Real points to half a spectrum: rfft, and ihfft, its conjugate the other way."""
+    name, autocast = ("rfft", FLOAT32) if forward else ("ihfft", None)
 
-    def half(x, dims, sizes, norm, onesided=True):
-        x, k = _cropped(x, dims, sizes), scale(norm, forward)
-        if forward:
-            return T._fft_r2c(x, dims, k, onesided)
-        x = conj(T._fft_r2c(x, dims[-1:], k, onesided))  # the last dimension first, as PyTorch: the order of the result follows
-        return T._fft_c2c(x, dims[:-1], k, False) if dims[1:] else x
-
-    @composite(
-        f"fft.{name}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor", out=_order_of_input(FOUND if not forward else None), autocast=FLOAT32
-    )
+    @composite(f"fft.{name}{_ONE}", out=_order_of_input(None if forward else FOUND), autocast=FLOAT32)
     def rfft(self, n, dim, norm):
         x = _real_input(self, name, "real")
         d, n = _one(x, n, dim)
-        return half(x, [d], [n], norm)
+        return _half_spectrum(x, [d], [n], norm, forward)
 
-    @composite(f"fft.{name}n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32 if forward else None)
+    @composite(f"fft.{name}2{_TWO}", out=CONTIGUOUS, autocast=autocast)
+    @composite(f"fft.{name}n{_MANY}", out=CONTIGUOUS, autocast=autocast)
     def rfftn(self, s, dim, norm):
         if self.dtype.is_complex and not forward:
             raise RuntimeError(f"Only supports floating-point dtypes, but found: {dt.scalar_name(self.dtype)}")
@@ -215,40 +218,33 @@ def _make(forward):
         dims, sizes = _many(x, s, dim)
         if not dims:
             raise RuntimeError(f"{name}n must transform at least one axis")
-        return half(x, dims, sizes, norm)
+        return _half_spectrum(x, dims, sizes, norm, forward)
 
-    @composite(
-        f"fft.{name}2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32 if forward else None
-    )
-    def rfft2(self, s, dim, norm):
-        return rfftn(self, s, dim, norm)
 
-    # half a spectrum to real points: irfft, and hfft
-    back = "hfft" if forward else "irfft"
+def _declare_real(forward):
+    """Half a spectrum to real points: irfft, and hfft."""
+    name, autocast = ("hfft", None) if forward else ("irfft", FLOAT32)
 
-    @composite(f"fft.{back}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
+    @composite(f"fft.{name}{_ONE}", out=CONTIGUOUS, autocast=FLOAT32)
     def irfft(self, n, dim, norm):
         d, _ = _one(self, 1, dim)
         n = _points(2 * (self._shape[d] - 1) if n is None else n)
         return _to_real(self, [d], [n], n, norm, forward)
 
-    @composite(f"fft.{back}n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=None if forward else FLOAT32)
+    @composite(f"fft.{name}2{_TWO}", out=CONTIGUOUS, autocast=autocast)
+    @composite(f"fft.{name}n{_MANY}", out=CONTIGUOUS, autocast=autocast)
     def irfftn(self, s, dim, norm):
         dims, sizes = _many(self, s, dim)
         if not dims:
-            raise RuntimeError(f"{back}n must transform at least one axis")
+            raise RuntimeError(f"{name}n must transform at least one axis")
         last = _points(2 * (self._shape[dims[-1]] - 1) if s is None or s[-1] == -1 else s[-1])
         return _to_real(self, dims, sizes, last, norm, forward)
 
-    @composite(
-        f"fft.{back}2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", out=CONTIGUOUS, autocast=None if forward else FLOAT32
-    )
-    def irfft2(self, s, dim, norm):
-        return irfftn(self, s, dim, norm)
 
-
-_make(True)
-_make(False)
+for _forward in (True, False):
+    _declare_complex(_forward)
+    _declare_half(_forward)
+    _declare_real(_forward)
 
 
 @composite(f"fft.fftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor", out=CONTIGUOUS)
@@ -279,14 +275,14 @@ def ifftshift(self, dim):
 
 
 # ------------------------------------------------------------------------------------------------ short-time transforms
-def _said(name, x, **args):
-    """The call as PyTorch spells it in the messages of stft and istft."""
+def _refuse(name, x, args, text):
+    """Raise PyTorch's error, which spells the call of stft or istft."""
+
+    def shown(v):
+        return f"torch.{dt.scalar_name(v.dtype)}Tensor{{{list(v._shape)}}}" if isinstance(v, Tensor) else int(v) if isinstance(v, bool) else v
+
     kind = {"stft": "torch.{}Tensor", "istft": "CPU{}Type"}[name].format(dt.scalar_name(x.dtype))
-    shown = {
-        k: int(v) if isinstance(v, bool) else v if not isinstance(v, Tensor) else f"torch.{dt.scalar_name(v.dtype)}Tensor{{{list(v._shape)}}}"
-        for k, v in args.items()
-    }
-    return f"{name}({kind}{list(x._shape)}, " + ", ".join(f"{k}={v}" for k, v in shown.items()) + ")"
+    raise RuntimeError(f"{name}({kind}{list(x._shape)}, {', '.join(f'{k}={shown(v)}' for k, v in args.items())}){text}")
 
 
 def _window(window, win_length, n_fft, like):
@@ -296,11 +292,7 @@ def _window(window, win_length, n_fft, like):
             return None
         window = T.ones((win_length,), dtype=like.dtype.to_real(), device=like.device)
     left = (n_fft - win_length) // 2
-    if win_length == n_fft:
-        return window
-    return T.cat(
-        [T.zeros((left,), dtype=window.dtype, device=window.device), window, T.zeros((n_fft - win_length - left,), dtype=window.dtype, device=window.device)]
-    )
+    return F.pad(window, (left, n_fft - win_length - left)) if win_length != n_fft else window
 
 
 @composite(
@@ -323,40 +315,11 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
                 "return_complex=True in a future PyTorch release."
             )
         return_complex = True
-    x = self
-    if center:
-        if align_to_window is not None:
-            raise RuntimeError("stft align_to_window should only be set when center = false.")
-        wide = x.reshape((*[1] * (3 - len(x._shape)), *x._shape)) if len(x._shape) < 3 else x
-        wide = F.pad(wide, [n_fft // 2, n_fft // 2], pad_mode)
-        x = wide.reshape((*self._shape[:-1], wide._shape[-1]))
-    if x.dtype in dt.OPMATH and (window is None or window.dtype in dt.OPMATH):
-        raise RuntimeError(f"MKL FFT doesn't support tensors of type: {dt.scalar_name(x.dtype)}")
-    said = _said(
-        "stft",
-        x,
-        n_fft=n_fft,
-        hop_length=hop,
-        win_length=win,
-        window=window,
-        normalized=normalized,
-        onesided=onesided,
-        return_complex=return_complex,
-        align_to_window=align_to_window,
-    )
-    if x.dtype.category < dt.FLOAT:
-        raise RuntimeError(f"{said} : expected a tensor of floating point or complex values")
-    if len(x._shape) not in (1, 2):
-        raise RuntimeError(f"{said} : expected a 1D or 2D tensor")
-    length = x._shape[-1]
-    if not 0 < n_fft <= length:
-        raise RuntimeError(f"{said} : expected 0 < n_fft < {length}, but got n_fft={n_fft}")
-    if hop <= 0:
-        raise RuntimeError(f"{said} : expected hop_length > 0, but got hop_length={hop}")
-    if not 0 < win <= n_fft:
-        raise RuntimeError(f"{said} : expected 0 < win_length <= n_fft, but got win_length={win}")
-    if window is not None and window._shape != (win,):
-        raise RuntimeError(f"{said} : expected a 1D window tensor of size equal to win_length={win}, but got window with size {list(window._shape)}")
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false.")
+    x = _centred(self, n_fft, pad_mode) if center else self
+    said = dict(n_fft=n_fft, hop_length=hop, win_length=win, window=window, normalized=normalized, onesided=onesided, return_complex=return_complex)
+    _check_stft(x, n_fft, hop, win, window, {**said, "align_to_window": align_to_window})
     if onesided and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     w = _window(window, win, n_fft, x)
@@ -366,6 +329,31 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     r = T._fft_c2c(frames, d, k, True) if frames.dtype.is_complex else T._fft_r2c(frames, d, k, onesided is not False)
     r = r.transpose(-2, -1)
     return r if return_complex else T.view_as_real(r)
+
+
+def _centred(x, n_fft, pad_mode):
+    """The signal with half a window before and after it, so that windows are centred on its points."""
+    wide = x.reshape((*[1] * (3 - len(x._shape)), *x._shape)) if len(x._shape) < 3 else x
+    wide = F.pad(wide, [n_fft // 2, n_fft // 2], pad_mode)
+    return wide.reshape((*x._shape[:-1], wide._shape[-1]))
+
+
+def _check_stft(x, n_fft, hop, win, window, said):
+    if x.dtype in dt.OPMATH and (window is None or window.dtype in dt.OPMATH):
+        raise RuntimeError(f"MKL FFT doesn't support tensors of type: {dt.scalar_name(x.dtype)}")
+    if x.dtype.category < dt.FLOAT:
+        _refuse("stft", x, said, " : expected a tensor of floating point or complex values")
+    if len(x._shape) not in (1, 2):
+        _refuse("stft", x, said, " : expected a 1D or 2D tensor")
+    length = x._shape[-1]
+    if not 0 < n_fft <= length:
+        _refuse("stft", x, said, f" : expected 0 < n_fft < {length}, but got n_fft={n_fft}")
+    if hop <= 0:
+        _refuse("stft", x, said, f" : expected hop_length > 0, but got hop_length={hop}")
+    if not 0 < win <= n_fft:
+        _refuse("stft", x, said, f" : expected 0 < win_length <= n_fft, but got win_length={win}")
+    if window is not None and window._shape != (win,):
+        _refuse("stft", x, said, f" : expected a 1D window tensor of size equal to win_length={win}, but got window with size {list(window._shape)}")
 
 
 @composite(
@@ -379,58 +367,24 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     win = n_fft if win_length is None else win_length
     if not self.dtype.is_complex:
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
-    said = _said(
-        "istft",
-        self,
-        n_fft=n_fft,
-        hop_length=hop,
-        win_length=win,
-        window=window,
-        center=center,
-        normalized=normalized,
-        onesided=onesided,
-        length=length,
-        return_complex=return_complex,
-    )
-    if 0 in self._shape:
-        raise RuntimeError(f"{said} : input tensor cannot be empty.")
-    if len(self._shape) not in (2, 3):
-        raise RuntimeError(f"{said} : expected a tensor with 3 or 4 dimensions, but got {len(self._shape) + 1}")
-    onesided = (n_fft // 2 + 1 == self._shape[-2] or not return_complex and self._shape[-2] != n_fft) if onesided is None else onesided
-    want = n_fft // 2 + 1 if onesided else n_fft
-    if self._shape[-2] != want:
-        raise RuntimeError(
-            f"{said} : expected the frequency dimension (3rd to the last) of the input tensor to match "
-            f"n_fft{' / 2 + 1' if onesided else ''} when onesided={onesided}, but got {self._shape[-2]}"
-        )
-    if not 0 < hop <= win:
-        raise RuntimeError(f"{said} : expected 0 < hop_length <= win_length")
-    if not 0 < win <= n_fft:
-        raise RuntimeError(f"{said} : expected 0 < win_length <= n_fft")
-    if window is not None and window._shape != (win,):
-        raise RuntimeError(f"{said} : Invalid window shape. window has to be 1D and length of `win_length`")
-    if return_complex and onesided:
-        raise RuntimeError("Cannot have onesided output if window or input is complex")
-    if not return_complex and window is not None and window.dtype.is_complex:
-        raise RuntimeError("Complex windows are incompatible with return_complex=False")
+    said = dict(n_fft=n_fft, hop_length=hop, win_length=win, window=window, center=center, normalized=normalized, onesided=onesided, length=length)
+    said["return_complex"] = return_complex
+    _check_istft(self, n_fft, hop, win, window, onesided, return_complex, said)
     x = self if len(self._shape) == 3 else self.unsqueeze(0)
     x = x.transpose(1, 2)
     k = ROOT if normalized else FULL
     if return_complex:
         x = T._fft_c2c(x, [2], k, False)
     else:
-        x = T._fft_c2r(x if onesided else x.narrow(-1, 0, n_fft // 2 + 1), [2], k, n_fft)
+        x = T._fft_c2r(x.narrow(-1, 0, n_fft // 2 + 1), [2], k, n_fft)  # of a whole spectrum one half
     w = _window(window, win, n_fft, x)
     w = T.ones((n_fft,), dtype=x.dtype.to_real(), device=x.device) if w is None else w
-    n = x._shape[1]
-    full = n_fft + hop * (n - 1)
-    y = unfold_backward(x * w, (x._shape[0], full), 1, n_fft, hop)
-    envelope = unfold_backward((w * w).expand((1, n, n_fft)), (1, full), 1, n_fft, hop)
+    full = n_fft + hop * (x._shape[1] - 1)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else full - n_fft // 2 if center else full
-    y, envelope = (t.narrow(1, start, max(min(end, full) - start, 0)) for t in (y, envelope))
+    y, envelope = _overlapped(x, w, full, n_fft, hop, start, max(min(end, full) - start, 0))
     if not envelope.is_meta and not bool((envelope.abs() > 1e-11).all()):
-        raise RuntimeError(f"{said} window overlap add min: 1")
+        _refuse("istft", self, said, " window overlap add min: 1")
     y = y / envelope
     if end > full:
         warnings.warn(
@@ -441,6 +395,39 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
         )
         y = T.cat((y, T.zeros((y._shape[0], end - full), dtype=y.dtype, device=y.device)), 1)
     return y if len(self._shape) == 3 else y.squeeze(0)
+
+
+def _overlapped(x, w, full, n_fft, hop, start, length):
+    """The sum of overlapping windows, and of the squares of the window itself, from start on."""
+    y = unfold_backward(x * w, (x._shape[0], full), 1, n_fft, hop)
+    envelope = unfold_backward((w * w).expand((1, x._shape[1], n_fft)), (1, full), 1, n_fft, hop)
+    return (t.narrow(1, start, length) for t in (y, envelope))
+
+
+def _check_istft(x, n_fft, hop, win, window, onesided, return_complex, said):
+    if 0 in x._shape:
+        _refuse("istft", x, said, " : input tensor cannot be empty.")
+    if len(x._shape) not in (2, 3):
+        _refuse("istft", x, said, f" : expected a tensor with 3 or 4 dimensions, but got {len(x._shape) + 1}")
+    onesided = (n_fft // 2 + 1 == x._shape[-2] or not return_complex and x._shape[-2] != n_fft) if onesided is None else onesided
+    if x._shape[-2] != (n_fft // 2 + 1 if onesided else n_fft):
+        _refuse(
+            "istft",
+            x,
+            said,
+            " : expected the frequency dimension (3rd to the last) of the input tensor to match "
+            f"n_fft{' / 2 + 1' if onesided else ''} when onesided={onesided}, but got {x._shape[-2]}",
+        )
+    if not 0 < hop <= win:
+        _refuse("istft", x, said, " : expected 0 < hop_length <= win_length")
+    if not 0 < win <= n_fft:
+        _refuse("istft", x, said, " : expected 0 < win_length <= n_fft")
+    if window is not None and window._shape != (win,):
+        _refuse("istft", x, said, " : Invalid window shape. window has to be 1D and length of `win_length`")
+    if return_complex and onesided:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if not return_complex and window is not None and window.dtype.is_complex:
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
 
 
 # ------------------------------------------------------------------------------------------------ windows of torch

@@ -19,10 +19,7 @@ from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
-
-
-def _out_of_bounds(i, dim, size):
-    return IndexError(f"index {i} is out of bounds for dimension {dim} with size {size}")
+_BOUND = frozenset((int, type(None)))  # of a slice
 
 
 def _basic(self, index):
@@ -40,13 +37,9 @@ def _basic(self, index):
         c = i.__class__
         if c is int:
             size = shape[d]
-            if i < 0:
-                if i < -size:
-                    raise _out_of_bounds(i, d, size)
-                i += size
-            elif i >= size:
-                raise _out_of_bounds(i, d, size)
-            off += i * st[d]
+            if not -size <= i < size:
+                raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
+            off += (i + size if i < 0 else i) * st[d]
             d += 1
         elif c is slice:
             step = 1 if i.step is None else i.step
@@ -149,121 +142,117 @@ def _plain_int(i):
     return operator.index(i) if not isinstance(i, Tensor) else int(i.item())
 
 
-def normalise(self, index):
-    """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view."""
-    if index.__class__ is not tuple:
-        if isinstance(index, list) and any(isinstance(i, (slice, type(None), type(Ellipsis))) for i in index):
-            index = tuple(index)
-        else:
-            index = (index,)
-    simple = True
-    for i in index:
-        if i.__class__ not in _BASIC:
-            simple = False
-            break
-        if i.__class__ is slice and not (
-            i.start.__class__ in (int, type(None)) and i.stop.__class__ in (int, type(None)) and i.step.__class__ in (int, type(None))
-        ):
-            simple = False
-            break
-    if simple:
-        if index.count(Ellipsis) > 1:
-            raise IndexError("an index can only have a single ellipsis ('...')")
-        return index, None
-    items = []
+def _is_basic(index):
+    """Whether an index is of Python's own ints, slices of them, None and Ellipsis."""
     for i in index:
         c = i.__class__
         if c is slice:
-            items.append(slice(_plain_int(i.start), _plain_int(i.stop), _plain_int(i.step)))
-        elif c in _BASIC:
-            items.append(i)
-        elif c is bool or isinstance(i, np.bool_):
-            items.append(T.full((), bool(i), dtype=dt.bool_, device=self.device))
-        elif isinstance(i, Tensor):
-            if not i._shape and i.dtype.category == dt.INT and i.device.type != "meta" and i.dtype is not dt.uint8 and not _traced(i):
-                items.append(int(i.item()))
-            else:
-                items.append(_to_index(i, self.device))
-        elif isinstance(i, np.integer) or (hasattr(i, "__index__") and not isinstance(i, np.ndarray)):
-            items.append(i.__index__())
-        else:
-            items.append(_to_index(i, self.device))
-    consumed = sum(0 if i is None or i is Ellipsis else (len(i._shape) if isinstance(i, Tensor) and i.dtype in (dt.bool_, dt.uint8) else 1) for i in items)
+            if i.start.__class__ not in _BOUND or i.stop.__class__ not in _BOUND or i.step.__class__ not in _BOUND:
+                return False
+        elif c not in _BASIC:
+            return False
+    return True
+
+
+def _is_mask(i):
+    return isinstance(i, Tensor) and i.dtype in (dt.bool_, dt.uint8)
+
+
+def _item(i, device):
+    """One index as an int, a slice of ints, None, Ellipsis or a tensor."""
+    c = i.__class__
+    if c is slice:
+        return slice(_plain_int(i.start), _plain_int(i.stop), _plain_int(i.step))
+    if c in _BASIC:
+        return i
+    if c is bool or isinstance(i, np.bool_):
+        return T.full((), bool(i), dtype=dt.bool_, device=device)
+    if isinstance(i, Tensor):
+        plain = not i._shape and i.dtype.category == dt.INT and i.dtype is not dt.uint8 and i.device.type != "meta"
+        return int(i.item()) if plain else _to_index(i, device)
+    if isinstance(i, np.integer) or (hasattr(i, "__index__") and not isinstance(i, np.ndarray)):
+        return i.__index__()
+    return _to_index(i, device)
+
+
+def _mask_indices(self, mask, d):
+    """The index tensors that a mask over the dimensions from d on stands for; one without dimensions is one for a new dimension."""
+    for j, s in enumerate(mask._shape):
+        if self._shape[d + j] != s:
+            raise IndexError(
+                f"The shape of the mask {list(mask._shape)} at index {j} does not match the shape of the indexed tensor {list(self._shape)} at index {d + j}"
+            )
+    if mask._shape:
+        return T.nonzero(mask).unbind(1)
+    return (T.nonzero(mask.reshape((1,)))[:, 0] if mask.device.type != "meta" else mask,)
+
+
+def normalise(self, index):
+    """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view."""
+    if index.__class__ is not tuple:
+        several = isinstance(index, list) and any(isinstance(i, (slice, type(None), type(Ellipsis))) for i in index)
+        index = tuple(index) if several else (index,)
+    if _is_basic(index):
+        if index.count(Ellipsis) > 1:
+            raise IndexError("an index can only have a single ellipsis ('...')")
+        return index, None
+    items = [_item(i, self.device) for i in index]
     n = len(self._shape)
-    if consumed > n:
+    rest = n - sum(0 if i is None or i is Ellipsis else len(i._shape) if _is_mask(i) else 1 for i in items)
+    if rest < 0:
         raise IndexError(f"too many indices for tensor of dimension {n}")
     if not any(i is Ellipsis for i in items):
         items.append(Ellipsis)
+    return _by_dimension(self, items, rest)
+
+
+def _by_dimension(self, items, rest):
+    """normalise's result; an ellipsis stands for `rest` dimensions, d is the next one of the tensor."""
     basic, advanced, d = [], [], 0
-    has = False
     for i in items:
         if i is Ellipsis:
-            k = n - consumed
-            basic += [slice(None)] * k
-            advanced += [None] * k
-            d += k
-        elif i is None:
-            basic.append(None)
-            advanced.append(None)
+            basic += [slice(None)] * rest
+            advanced += [None] * rest
+            d += rest
+        elif _is_mask(i):
+            basic += [slice(None)] * len(i._shape) or [None]
+            advanced += _mask_indices(self, i, d)
+            d += len(i._shape)
         elif isinstance(i, Tensor):
-            has = True
-            if i.dtype in (dt.bool_, dt.uint8):
-                k = len(i._shape)
-                for j, s in enumerate(i._shape):
-                    if self._shape[d + j] != s:
-                        raise IndexError(
-                            f"The shape of the mask {list(i._shape)} at index {j} does not match the shape of the indexed tensor "
-                            f"{list(self._shape)} at index {d + j}"
-                        )
-                if k == 0:
-                    basic.append(None)
-                    advanced.append(T.nonzero(i.reshape((1,)))[:, 0] if i.device.type != "meta" else i)
-                else:
-                    basic += [slice(None)] * k
-                    advanced += [x for x in T.nonzero(i).unbind(1)]
-                d += k
-            else:
-                basic.append(slice(None))
-                advanced.append(i)
-                d += 1
-        elif i.__class__ is int:
-            basic.append(i)
+            basic.append(slice(None))
+            advanced.append(i)
             d += 1
         else:
             basic.append(i)
-            advanced.append(None)
-            d += 1
-    if not has:
-        return tuple(basic), None
+            if i.__class__ is not int:
+                advanced.append(None)
+            d += i is not None
     while advanced and advanced[-1] is None:
         advanced.pop()
-    return tuple(basic), advanced
+    return tuple(basic), advanced or None
 
 
-def _traced(i):
-    return False
+def _view_at(self, basic):
+    """The view that a basic index means."""
+    if not self._shape and any(i.__class__ is int for i in basic):
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
+    return _basic_index.call(self, basic)
 
 
-def _trivial(basic):
-    return all(b.__class__ is slice and b.start is None and b.stop is None and b.step is None for b in basic)
+def _below_advanced(self, basic):
+    """The view that index tensors are applied to."""
+    whole = all(b.__class__ is slice and b.start is None and b.stop is None and b.step is None for b in basic)
+    return self if whole else _basic_index.call(self, basic)
 
 
 def getitem(self, index):
-    c = index.__class__
     if self.__class__ not in direct or STATE.active:
         if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self,))):
             return handle_torch_function(Tensor.__getitem__, (self,), self, index)
-    if c is int and self._shape:
+    if index.__class__ is int and self._shape:
         return _basic_index.call(self, (index,))
     basic, advanced = normalise(self, index)
-    if advanced is None:
-        if not self._shape and any(i.__class__ is int for i in basic):
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
-            )
-        return _basic_index.call(self, basic)
-    x = self if _trivial(basic) else _basic_index.call(self, basic)
-    return index_op.call(x, advanced)
+    return _view_at(self, basic) if advanced is None else index_op.call(_below_advanced(self, basic), advanced)
 
 
 def setitem(self, index, value):
@@ -278,22 +267,23 @@ def setitem(self, index, value):
             check_number(value, self.dtype)
     basic, advanced = normalise(self, index)
     if advanced is None:
-        if not self._shape and any(i.__class__ is int for i in basic):
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
-            )
-        dst = _basic_index.call(self, basic)
-        if not isinstance(value, Tensor):
-            if value.__class__ is not complex and dst.dtype.category == dt.FLOAT and abs(value) > 65504:
-                value = T.full((), value, dtype=dt.float64)  # becomes infinity where it does not fit
-            fill_(dst, value)
-            return
-        if len(value._shape) > len(dst._shape):
-            while len(value._shape) > len(dst._shape) and value._shape[0] == 1:
-                value = value[0]
-        copy_(dst, value if value._shape == dst._shape else value.expand(dst._shape))
+        _set_view(_view_at(self, basic), value)
+    else:
+        _set_elements(_below_advanced(self, basic), advanced, index, value)
+
+
+def _set_view(dst, value):
+    if not isinstance(value, Tensor):
+        if value.__class__ is not complex and dst.dtype.category == dt.FLOAT and abs(value) > 65504:
+            value = T.full((), value, dtype=dt.float64)  # becomes infinity where it does not fit
+        fill_(dst, value)
         return
-    x = self if _trivial(basic) else _basic_index.call(self, basic)
+    while len(value._shape) > len(dst._shape) and value._shape[0] == 1:
+        value = value[0]
+    copy_(dst, value if value._shape == dst._shape else value.expand(dst._shape))
+
+
+def _set_elements(x, advanced, index, value):
     if not isinstance(value, Tensor):
         from .creation import tensor
 

@@ -449,37 +449,44 @@ def chain_matmul(matrices):
     return matrices[0].clone() if len(matrices) == 1 else _multi_dot(matrices)
 
 
-@composite("tensordot(Tensor self, Tensor other, Any dims=2) -> Tensor", method=False, out=SAME_SCALAR_TYPE, python=True, autocast=WIDEST_ON_ACCELERATORS)
-def tensordot(self, other, dims):
+def _contracted(a, b, dims):
+    """The dimensions of both sides that tensordot's argument means."""
     if isinstance(dims, Tensor):
         dims = dims.tolist() if numel(dims._shape) > 1 else int(dims.item())
-    if isinstance(dims, (tuple, list)):
-        if len(dims) == 1 and not isinstance(dims[0], (tuple, list)):
-            dims = int(dims[0])
-    if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(len(self._shape), len(other._shape)):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        da, db = list(range(-dims, 0)), list(range(dims))
-    else:
-        da, db = ([d] if isinstance(d, int) else list(d) for d in dims)
-    if self.dtype is not other.dtype:
-        raise RuntimeError("both inputs should have same dtype")
-    if len(da) != len(db):
-        raise RuntimeError("both dimension lists should have same length")
-    a, b = self, other
+    if isinstance(dims, (tuple, list)) and len(dims) == 1 and not isinstance(dims[0], (tuple, list)):
+        dims = int(dims[0])
+    if not isinstance(dims, int):
+        return ([d] if isinstance(d, int) else list(d) for d in dims)
+    if dims < 0:
+        raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+    if dims > min(len(a._shape), len(b._shape)):
+        raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+    return list(range(-dims, 0)), list(range(dims))
+
+
+def _equal_sizes(a, b, da, db):
+    """Both sides with a contracted dimension of size 1 where the other's is larger: that is summed away."""
     for x, y in zip(da, db):
-        s, r = self._shape[x], other._shape[y]
+        s, r = a._shape[x], b._shape[y]
         if s == r:
             continue
-        # a size of 1 is summed away with the other's dimension
         if r == 1:
             a = a.sum(x, keepdim=True, dtype=a.dtype)
         elif s == 1:
             b = b.sum(y, keepdim=True, dtype=b.dtype)
         else:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {s} in dim {x} and second has size {r} in dim {y}")
+    return a, b
+
+
+@composite("tensordot(Tensor self, Tensor other, Any dims=2) -> Tensor", method=False, out=SAME_SCALAR_TYPE, python=True, autocast=WIDEST_ON_ACCELERATORS)
+def tensordot(self, other, dims):
+    da, db = _contracted(self, other, dims)
+    if self.dtype is not other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    if len(da) != len(db):
+        raise RuntimeError("both dimension lists should have same length")
+    a, b = _equal_sizes(self, other, da, db)
     da, db = [wrap_dim(d, len(a._shape)) for d in da], [wrap_dim(d, len(b._shape)) for d in db]
     ka, kb = [d for d in range(len(a._shape)) if d not in da], [d for d in range(len(b._shape)) if d not in db]
     sa, sb = [a._shape[d] for d in ka], [b._shape[d] for d in kb]
@@ -702,6 +709,39 @@ op(
 )
 
 
+def _check_attention(q, k, v, mask, is_causal):
+    if not q.dtype is k.dtype is v.dtype:
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(q)} key.dtype: "
+            f"{_c_name(k)} and value.dtype: {_c_name(v)} instead."
+        )
+    if len(q._shape) < 2 or len(k._shape) < 2 or len(v._shape) < 2:
+        raise RuntimeError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {len(q._shape)} key.dim: "
+            f"{len(k._shape)} and value.dim: {len(v._shape)} instead."
+        )
+    if mask is not None and mask.dtype not in (dt.bool_, dt.float32, q.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{_c_name(mask)} and  query.dtype: {_c_name(q)} instead."
+        )
+    if is_causal and mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if q.dtype.category < dt.FLOAT:
+        raise RuntimeError(f"expected scalar type Float but found {_name(q)}")
+
+
+def _attention_weights(scores, mask, is_causal):
+    """The softmax of the scores; a causal mask leaves something in each row, another one perhaps not."""
+    if mask is None and not is_causal:
+        return T.softmax(scores, -1)
+    if is_causal:
+        mask = T.ones(scores._shape[-2:], dtype=dt.bool_, device=scores.device).tril()
+    if mask.dtype is dt.bool_:
+        mask = T.zeros(mask._shape, dtype=scores.dtype, device=scores.device).masked_fill(~mask, float("-inf"))
+    return (T.softmax if is_causal else T._safe_softmax)(scores + mask, -1)
+
+
 @composite(
     "nn.functional.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
     "dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False) -> Tensor",
@@ -711,53 +751,22 @@ op(
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     """softmax(query @ key^T * scale + mask) @ value; a row with nothing to attend to gives zeros."""
-    q, k, v, mask = query, key, value, attn_mask
-    if not q.dtype is k.dtype is v.dtype:
-        raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(q)} key.dtype: "
-            f"{_c_name(k)} and value.dtype: {_c_name(v)} instead."
-        )
-    if min(len(q._shape), len(k._shape), len(v._shape)) < 2:
-        raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {len(q._shape)} key.dim: "
-            f"{len(k._shape)} and value.dim: {len(v._shape)} instead."
-        )
-    d = q.dtype
-    if attn_mask is not None and attn_mask.dtype not in (dt.bool_, dt.float32, d):
-        raise RuntimeError(
-            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{_c_name(attn_mask)} and  query.dtype: {_c_name(q)} instead."
-        )
-    if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    if d.category < dt.FLOAT:
-        raise RuntimeError(f"expected scalar type Float but found {_name(q)}")
+    q, k, v = query, key, value
+    _check_attention(q, k, v, attn_mask, is_causal)
     if enable_gqa:
-        hq, hk, hv = (t._shape[-3] for t in (q, k, v))
-        if hq % hk or hq % hv:
-            raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
-        k, v = _repeat_heads(k, hq // hk), _repeat_heads(v, hq // hv)
+        k, v = _repeat_heads(q, k, v)
+    d = query.dtype
     work = dt.OPMATH.get(d)
     if work is not None:
         q, k, v = q.to(work), k.to(work), v.to(work)
     factor = 1 / max(q._shape[-1], 1) ** 0.5 if scale is None else scale
-    scores = T.matmul(q if factor == 1 else q * factor, mT(k))
-    if is_causal:
-        n, m = scores._shape[-2:]
-        attn_mask = T.ones((n, m), dtype=dt.bool_, device=q.device).tril()
-    if attn_mask is not None:
-        if attn_mask.dtype is dt.bool_:
-            attn_mask = T.zeros(attn_mask._shape, dtype=scores.dtype, device=q.device).masked_fill(~attn_mask, float("-inf"))
-        scores = scores + attn_mask
-        weights = T._safe_softmax(scores, -1) if not is_causal else T.softmax(scores, -1)
-    else:
-        weights = T.softmax(scores, -1)
+    weights = _attention_weights(T.matmul(q if factor == 1 else q * factor, mT(k)), attn_mask, is_causal)
     if dropout_p:
         if not 0 <= dropout_p <= 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
         weights = T.dropout(weights, dropout_p, True)
     out = T.matmul(weights, v)
-    st = None if dropout_p else _fused_strides(query, key, value, mask, enable_gqa)
+    st = None if dropout_p else _fused_strides(query, key, value, attn_mask, enable_gqa)
     return _to_copy.call(out, d, None, st) if st is not None else out if work is None else out.to(d)
 
 
@@ -771,11 +780,17 @@ def _fused_strides(q, k, v, mask, gqa):
     return preserved_strides(q)
 
 
-def _repeat_heads(x, n):
-    if n == 1:
-        return x
-    s = x._shape
-    return x.unsqueeze(-3).expand((*s[:-2], n, *s[-2:])).reshape((*s[:-3], s[-3] * n, *s[-2:]))
+def _repeat_heads(q, k, v):
+    """Keys and values with as many heads as the queries have: each serves a group of them."""
+
+    def repeated(x, n):
+        s = x._shape
+        return x if n == 1 else x.unsqueeze(-3).expand((*s[:-2], n, *s[-2:])).reshape((*s[:-3], s[-3] * n, *s[-2:]))
+
+    hq, hk, hv = (t._shape[-3] for t in (q, k, v))
+    if hq % hk or hq % hv:
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+    return repeated(k, hq // hk), repeated(v, hq // hv)
 
 
 # ------------------------------------------------------------------------------------------------ distances

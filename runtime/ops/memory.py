@@ -137,16 +137,12 @@ def contiguous(self, memory_format):
     return clone_op.call(self, memory_format)
 
 
-_DTYPES = (dt.dtype,)
-
-
 def parse_to(args, kwargs):
-    """(dtype, device, copy, memory_format) of the many forms of Tensor.to and Module.to."""
+    """(dtype, device, copy, memory_format) of the many forms of Tensor.to and Module.to; what is positional is told apart by its class."""
     dtype = device = fmt = None
-    copy = False
-    rest = []
+    flags = []  # non_blocking, copy
     for i, a in enumerate(args):
-        if isinstance(a, dt.dtype) and dtype is None and not rest:
+        if isinstance(a, dt.dtype) and dtype is None and not flags:
             dtype = a
         elif a is None and i < 2:
             continue
@@ -155,7 +151,7 @@ def parse_to(args, kwargs):
         elif isinstance(a, Tensor) and i == 0:
             dtype, device = a.dtype, a.device
         elif isinstance(a, bool):
-            rest.append(a)
+            flags.append(a)
         elif isinstance(a, int) and device is None and i == 0:
             device = usable(a)
         elif type(a).__name__ == "memory_format":
@@ -164,8 +160,11 @@ def parse_to(args, kwargs):
             dtype = dt.PYTHON[a]
         else:
             raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in args)})")
-    if len(rest) > 1:
-        copy = rest[1]
+    copy = flags[1] if len(flags) > 1 else False
+    return _keywords_of_to(kwargs, dtype, device, copy, fmt) if kwargs else (dtype, device, copy, fmt)
+
+
+def _keywords_of_to(kwargs, dtype, device, copy, fmt):
     for k, v in kwargs.items():
         if k == "dtype":
             dtype = dt.of(v)

@@ -121,34 +121,37 @@ for _mode in MODES:
 
 
 # ------------------------------------------------------------------------------------------------ products of groups (mixtures of experts)
-def _grouped_mm(a, b, offs, bias, out_dtype):
-    """Rows of a (or columns of b, or the common dimension) fall into groups that end at `offs`, each with a matrix of its own."""
+def _check_groups(a, b, offs, bias, out_dtype):
     for name, m in (("mat_a", a), ("mat_b", b)):
         if len(m._shape) not in (2, 3):
             raise RuntimeError(f"{name} has to be 2 or 3d")
         if m.dtype not in (dt.float32, dt.bfloat16, dt.float16):
             raise RuntimeError(f"Expected {name} to be Float32, BFloat16 or Float16 matrix, got {dt.scalar_name(m.dtype)}")
-    flat_a, flat_b = len(a._shape) == 2, len(b._shape) == 2
-    if (offs is not None) != (flat_a or flat_b):
+    if (offs is None) != (len(a._shape) == len(b._shape) == 3):
         raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")
     if a._shape[-1] != b._shape[-2]:
         raise RuntimeError("contraction dimension of mat_a and mat_b must match")
     if offs is not None and offs.dtype is not dt.int32:
         raise RuntimeError("Offsets have to be int32")
-    groups = next((m._shape[0] for m in (a, b) if len(m._shape) == 3), None if offs is None else offs._shape[0])
-    if groups != (b._shape[0] if offs is None else offs._shape[0]):
+    sizes = {m._shape[0] for m in (a, b) if len(m._shape) == 3} | ({offs._shape[0]} if offs is not None else set())
+    if len(sizes) > 1:
         raise RuntimeError("matrix batch sizes have to match")
     if bias is not None:
         raise RuntimeError("Bias not supported yet")
     if out_dtype not in (None, a.dtype):
         raise RuntimeError("Grouped gemm output dtype must match `mat_a` dtype")
+
+
+def _grouped_mm(a, b, offs, bias, out_dtype):
+    """Rows of a (or columns of b, or the common dimension) fall into groups that end at `offs`, each with a matrix of its own."""
+    _check_groups(a, b, offs, bias, out_dtype)
     if offs is None:
         return T.bmm(a, b)
     ends = offs.tolist()
     parts = list(zip([0, *ends], ends))
-    if flat_a and flat_b:
+    if len(a._shape) == len(b._shape):
         return T.stack([a[:, i:j] @ b[i:j] for i, j in parts])
-    if flat_a:
+    if len(a._shape) == 2:
         tail = a._shape[0] - (ends[-1] if ends else 0)
         return T.cat([a[i:j] @ w for (i, j), w in zip(parts, b)] + [T.zeros((tail, b._shape[-1]), dtype=a.dtype, device=a.device)] * (tail > 0))
     return T.cat([w @ b[:, i:j] for (i, j), w in zip(parts, a)], 1)

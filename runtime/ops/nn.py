@@ -315,30 +315,12 @@ def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_f
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then it must have the same shape as the input ({input.size()})"
         )
-    n = len(input._shape)
-    if n == 2:
-        if offsets is not None:
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
-                f"However, found offsets of type {type(offsets)}"
-            )
+    _check_bags(input, offsets)
+    if len(input._shape) == 2:  # each row is a bag
         bags, length = input._shape
-        offsets = T.arange(bags, dtype=input.dtype, device=input.device) * length
-        input = input.reshape(-1)
-        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
-        include_last_offset = False
-    elif n != 1:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {n}")
-    elif offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
-    elif len(offsets._shape) != 1:
-        raise ValueError("offsets has to be a 1D Tensor")
-    if mode not in BAGS:
-        raise ValueError("mode has to be one of sum, mean or max")
-    if mode == "max" and scale_grad_by_freq:
-        raise ValueError("max mode does not support scaling the gradient by the frequency")
-    if mode == "max" and sparse:
-        raise ValueError("max mode does not support sparse weights")
+        offsets, include_last_offset = T.arange(bags, dtype=input.dtype, device=input.device) * length, False
+        input, per_sample_weights = input.reshape(-1), None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    _check_bag_mode(mode, scale_grad_by_freq, sparse)
     if max_norm is not None:
         _renorm(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
@@ -347,6 +329,30 @@ def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_f
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
     return _bags(weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, per_sample_weights, include_last_offset, padding_idx)[0]
+
+
+def _check_bags(input, offsets):
+    n = len(input._shape)
+    if n not in (1, 2):
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {n}")
+    if n == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
+            f"However, found offsets of type {type(offsets)}"
+        )
+    if n == 1 and offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if n == 1 and len(offsets._shape) != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+
+
+def _check_bag_mode(mode, scale_grad_by_freq, sparse):
+    if mode not in BAGS:
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
 
 
 # ------------------------------------------------------------------------------------------------ attention
@@ -383,6 +389,8 @@ def _check_ranks(query, key, value, padding_mask, mask, heads):
 
 def _packed_projections(query, key, value, weight, bias):
     """Query, key and value through the three parts of one matrix; equal inputs together."""
+    _require(key._shape == value._shape, f"key shape {key.size()} does not match value shape {value.size()}")
+    _require(weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
     e = query._shape[-1]
     if key is value:
         if query is key:
@@ -390,6 +398,14 @@ def _packed_projections(query, key, value, weight, bias):
         (wq, wkv), (bq, bkv) = weight.split([e, 2 * e]), (None, None) if bias is None else bias.split([e, 2 * e])
         return (F.linear(query, wq, bq), *F.linear(key, wkv, bkv).chunk(2, -1))
     return _projections((query, key, value), weight.chunk(3), bias)
+
+
+def _separate_projections(query, key, value, weights, bias):
+    """The same through a matrix for each."""
+    _require(key._shape[:2] == value._shape[:2], f"key's sequence and batch dims {key.size()[:2]} do not match value's {value.size()[:2]}")
+    for name, w in zip("qkv", weights):
+        _require(w is not None, f"use_separate_proj_weight is True but {name}_proj_weight is None")
+    return _projections((query, key, value), weights, bias)
 
 
 def _projections(inputs, weights, bias):
@@ -452,59 +468,82 @@ def multi_head_attention_forward(
     _require(width % heads == 0, f"embed_dim {width} not divisible by num_heads {heads}")
     size = width // heads
     if separate:
-        _require(key._shape[:2] == value._shape[:2], f"key's sequence and batch dims {key.size()[:2]} do not match value's {value.size()[:2]}")
-        for name, w in (("q", q_weight), ("k", k_weight), ("v", v_weight)):
-            _require(w is not None, f"use_separate_proj_weight is True but {name}_proj_weight is None")
-        q, k, v = _projections((query, key, value), (q_weight, k_weight, v_weight), in_bias)
+        q, k, v = _separate_projections(query, key, value, (q_weight, k_weight, v_weight), in_bias)
     else:
-        _require(key._shape == value._shape, f"key shape {key.size()} does not match value shape {value.size()}")
-        _require(in_weight is not None, "use_separate_proj_weight is False but in_proj_weight is None")
         q, k, v = _packed_projections(query, key, value, in_weight, in_bias)
-    if mask is not None:
-        want = (length, source) if mask.dim() == 2 else (batch * heads, length, source)
-        if mask._shape != want:
-            raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.size()}, but should be {want}.")
-        mask = mask.unsqueeze(0) if mask.dim() == 2 else mask
-    _require((bias_k is None) == (bias_v is None), f"bias_{'k' if bias_v is None else 'v'} is set but bias_{'v' if bias_v is None else 'k'} is None")
-    if bias_k is not None:
-        _require(static_k is None, "bias cannot be added to static key.")
-        _require(static_v is None, "bias cannot be added to static value.")
-        k, v = (T.cat([x, b.repeat(1, batch, 1)]) for x, b in ((k, bias_k), (v, bias_v)))
+    mask = _attention_mask(mask, batch * heads, length, source)
+    k, v = _with_bias(k, v, bias_k, bias_v, static_k, static_v)
     q, k, v = (x.reshape(x._shape[0], batch * heads, size).transpose(0, 1) for x in (q, k, v))
-    for name, static in (("static_k", static_k), ("static_v", static_v)):
-        if static is not None:
-            _require(static._shape[0] == batch * heads, f"expecting {name}.size(0) of {batch * heads}, but got {static._shape[0]}")
-            _require(static._shape[2] == size, f"expecting {name}.size(2) of {size}, but got {static._shape[2]}")
-    k, v = k if static_k is None else static_k, v if static_v is None else static_v
+    k, v = _or_static(k, static_k, "static_k"), _or_static(v, static_v, "static_v")
     if add_zero_attn:
         k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
     # what was appended to the keys is never masked
     more = (bias_k is not None) + bool(add_zero_attn)
     if more:
         mask, padding_mask = (None if m is None else F.pad(m, (0, more)) for m in (mask, padding_mask))
-    source = k._shape[1]
-    if padding_mask is not None:
-        _require(padding_mask._shape[0] == batch, f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding_mask._shape[0]}")
-        _require(padding_mask._shape[1] == source, f"Expected key_padded_mask.shape[1] to be {source}, but got {padding_mask._shape[1]}")
-        padding_mask = padding_mask.reshape(batch, 1, 1, source).expand(-1, heads, -1, -1).reshape(batch * heads, 1, source)
-        mask = padding_mask if mask is None else mask + padding_mask
-    dropout_p = dropout_p if training else 0.0
-    weights = None
-    if need_weights:
-        _require(not is_causal or mask is not None, "FIXME: is_causal not implemented for need_weights")
-        q = q * math.sqrt(1 / size)
-        weights = T.bmm(q, k.transpose(-2, -1)) if mask is None else T.baddbmm(mask, q, k.transpose(-2, -1))
-        weights = F.softmax(weights, -1)
-        weights = F.dropout(weights, dropout_p) if dropout_p > 0 else weights
-        out = T.bmm(weights, v).transpose(0, 1)
-        weights = weights.reshape(batch, heads, length, source)
-        weights = weights.mean(1) if average else weights
-        weights = weights if batched else weights.squeeze(0)
-    else:
-        if mask is not None:
-            mask = mask.unsqueeze(0) if mask._shape[0] == 1 else mask.reshape(batch, heads, -1, source)
-        q, k, v = (x.reshape(batch, heads, -1, size) for x in (q, k, v))
-        out = F.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal).permute(2, 0, 1, 3)
+    mask = _with_padding(mask, padding_mask, batch, heads, k._shape[1])
+    attend = _attend_with_weights if need_weights else _attend
+    out, weights = attend(q, k, v, mask, dropout_p if training else 0.0, is_causal, (batch, heads))
     out = F.linear(out.reshape(length * batch, width), out_weight, out_bias)
     out = out.reshape(length, batch, out._shape[1])
+    if weights is not None:
+        weights = weights.mean(1) if average else weights
+        weights = weights if batched else weights.squeeze(0)
     return out if batched else out.squeeze(1), weights
+
+
+def _attention_mask(mask, rows, length, source):
+    """The mask with a batch, which may be one."""
+    if mask is None:
+        return None
+    want = (length, source) if mask.dim() == 2 else (rows, length, source)
+    if mask._shape != want:
+        raise RuntimeError(f"The shape of the {mask.dim()}D attn_mask is {mask.size()}, but should be {want}.")
+    return mask.unsqueeze(0) if mask.dim() == 2 else mask
+
+
+def _with_bias(k, v, bias_k, bias_v, static_k, static_v):
+    """Keys and values, and a learned one after them."""
+    _require((bias_k is None) == (bias_v is None), f"bias_{'k' if bias_v is None else 'v'} is set but bias_{'v' if bias_v is None else 'k'} is None")
+    if bias_k is None:
+        return k, v
+    _require(static_k is None, "bias cannot be added to static key.")
+    _require(static_v is None, "bias cannot be added to static value.")
+    return (T.cat([x, b.repeat(1, x._shape[1], 1)]) for x, b in ((k, bias_k), (v, bias_v)))
+
+
+def _or_static(x, static, name):
+    """What was projected, (batch * heads, length, size), or what is given in its place."""
+    if static is None:
+        return x
+    _require(static._shape[0] == x._shape[0], f"expecting {name}.size(0) of {x._shape[0]}, but got {static._shape[0]}")
+    _require(static._shape[2] == x._shape[2], f"expecting {name}.size(2) of {x._shape[2]}, but got {static._shape[2]}")
+    return static
+
+
+def _with_padding(mask, padding_mask, batch, heads, source):
+    """Both masks as one to add."""
+    if padding_mask is None:
+        return mask
+    _require(padding_mask._shape[0] == batch, f"Expected key_padded_mask.shape[0] to be {batch}, but got {padding_mask._shape[0]}")
+    _require(padding_mask._shape[1] == source, f"Expected key_padded_mask.shape[1] to be {source}, but got {padding_mask._shape[1]}")
+    padding_mask = padding_mask.reshape(batch, 1, 1, source).expand(-1, heads, -1, -1).reshape(batch * heads, 1, source)
+    return padding_mask if mask is None else mask + padding_mask
+
+
+def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, groups):
+    """(length, batch * heads, size) and the weights of each head; groups: batch and heads."""
+    _require(not is_causal or mask is not None, "FIXME: is_causal not implemented for need_weights")
+    q = q * math.sqrt(1 / q._shape[2])
+    weights = T.bmm(q, k.transpose(-2, -1)) if mask is None else T.baddbmm(mask, q, k.transpose(-2, -1))
+    weights = F.softmax(weights, -1)
+    weights = F.dropout(weights, dropout_p) if dropout_p > 0 else weights
+    return T.bmm(weights, v).transpose(0, 1), weights.reshape(*groups, *weights._shape[1:])
+
+
+def _attend(q, k, v, mask, dropout_p, is_causal, groups):
+    """(length, batch, heads, size), without weights."""
+    if mask is not None:
+        mask = mask.unsqueeze(0) if mask._shape[0] == 1 else mask.reshape(*groups, *mask._shape[1:])
+    q, k, v = (x.reshape(*groups, *x._shape[1:]) for x in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal).permute(2, 0, 1, 3), None

@@ -687,44 +687,40 @@ def _differences(x, d, h, edge_order):
     return T.cat([first, middle, last], d)
 
 
+def _check_coordinates(self, d, s):
+    if len(s._shape) != 1:
+        raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but got an element with {len(s._shape)} dimensions!")
+    if s.device is not self.device:
+        raise RuntimeError(f"torch.gradient expected each tensor to be on the same device, but got {self.device} and {s.device}!")
+    if s._shape[0] != self._shape[d]:
+        raise RuntimeError(f"torch.gradient expected each dimension size to match the length of its coordinates, but got {self._shape[d]} and {s._shape[0]}")
+
+
+def _spacings(spacing, dims, n):
+    """One spacing for each dimension; dims: those that were asked for, or None for all n."""
+    count = n if dims is None else len(dims)
+    h = list(spacing) if isinstance(spacing, (tuple, list)) else [1 if spacing is None else spacing] * count
+    if len(h) != count:
+        got = f"got a list of length {len(h)}" if dims is None else f"got a spacing argument of length {len(h)} and a dim argument of length {count}."
+        want = f"a list of length equal to 'self.dim() = {n}', since dim argument was not given"
+        want = want if dims is None else "it's spacing and dim arguments to have the same length"
+        raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar or {want}, but {got}")
+    return h
+
+
 @composite("gradient(Tensor self, *, Any spacing=None, int[1]? dim=None, int edge_order=1) -> Tensor[]", method=False, out=False)
 def gradient(self, spacing, dim, edge_order):
     n = len(self._shape)
-    if dim is not None:
-        dims = [wrap_dim(d, n) for d in dim]
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"dim {next(d for d in dims if dims.count(d) > 1)} appears multiple times in the list of dims")
-    else:
-        dims = list(range(n))
-    if spacing is None:
-        spacing = 1
-    h = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    wrap_dims(dim, n, False)  # for its errors: the order stays as given
+    dims = range(n) if dim is None else [wrap_dim(d, n) for d in dim]
     if self.dtype is dt.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
-    if len(h) != len(dims):
-        raise RuntimeError(
-            "torch.gradient expected spacing to be unspecified, a scalar or "
-            + (
-                f"a list of length equal to 'self.dim() = {n}', since dim argument was not given, but got a list of length {len(h)}"
-                if dim is None
-                else "it's spacing and dim arguments to have the same length, but got a spacing argument of length "
-                f"{len(h)} and a dim argument of length {len(dims)}."
-            )
-        )
+    h = _spacings(spacing, dim, n)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for d, s in zip(dims, h):
         if isinstance(s, Tensor):
-            if len(s._shape) != 1:
-                raise RuntimeError(
-                    f"torch.gradient expected each element of spacing to have one dimension, but got an element with {len(s._shape)} dimensions!"
-                )
-            if s.device is not self.device:
-                raise RuntimeError(f"torch.gradient expected each tensor to be on the same device, but got {self.device} and {s.device}!")
-            if s._shape[0] != self._shape[d]:
-                raise RuntimeError(
-                    f"torch.gradient expected each dimension size to match the length of its coordinates, but got {self._shape[d]} and {s._shape[0]}"
-                )
+            _check_coordinates(self, d, s)
         if self._shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     return tuple(_differences(self, d, s, edge_order) for d, s in zip(dims, h))
@@ -859,6 +855,18 @@ def histogramdd(self, bins, range, weight, density):
 
 
 # ------------------------------------------------------------------------------------------------ covariance
+def _check_weights_of_cov(name, t, category, n):
+    if len(t._shape) > 1:
+        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(t._shape)} dimensions")
+    if t.dtype.category != category:
+        kind = "integral" if category == dt.INT else "floating point"
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {dt.scalar_name(t.dtype)} dtype")
+    if numel(t._shape) != n:
+        raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {numel(t._shape)} != {n}")
+    if n and (t < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
 @composite("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", out=False)
 def cov(self, correction, fweights, aweights):
     if len(self._shape) > 2:
@@ -866,31 +874,16 @@ def cov(self, correction, fweights, aweights):
     if self.dtype is dt.bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     x = self if len(self._shape) == 2 else self.reshape((1, -1))
-    n = x._shape[1]
-    w = None
-    for name, t, kind in (("fweights", fweights, dt.INT), ("aweights", aweights, dt.FLOAT)):
-        if t is None:
-            continue
-        if len(t._shape) > 1:
-            raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(t._shape)} dimensions")
-        if t.dtype.category != kind:
-            raise RuntimeError(
-                f"cov(): expected {name} to have {'integral' if kind == dt.INT else 'floating point'} dtype but got {name} with {dt.scalar_name(t.dtype)} dtype"
-            )
-        if numel(t._shape) != n:
-            raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but got {numel(t._shape)} != {n}")
-        if n and (t < 0).any():
-            raise RuntimeError(f"cov(): {name} cannot be negative")
-        w = t if w is None else w * t
+    n, w = x._shape[1], None
+    for name, t, category in (("fweights", fweights, dt.INT), ("aweights", aweights, dt.FLOAT)):
+        if t is not None:
+            _check_weights_of_cov(name, t, category, n)
+            w = t if w is None else w * t
     total = n if w is None else w.sum()
-    if not n or w is not None and total == 0:
-        if w is not None and n:
-            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    if w is not None and n and total == 0:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = (x if w is None else x * w).sum(1) / total
-    if correction == 0 or aweights is None:
-        norm = total - correction
-    else:
-        norm = total - correction * (w * aweights).sum() / total
+    norm = total - (correction if correction == 0 or aweights is None else correction * (w * aweights).sum() / total)
     if isinstance(norm, Tensor):
         norm = norm if norm > 0 else T.zeros_like(norm)
     elif norm <= 0:

@@ -119,17 +119,8 @@ def _per_dimension(name, value, input):
     return tuple(value)
 
 
-@composite(
-    "nn.functional.interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, "
-    "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
-    out=False,
-)
-def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
-    n = len(input._shape)
-    if mode in ("nearest", "area", "nearest-exact"):
-        if align_corners is not None:
-            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
-    scales = None
+def _wanted_size(input, size, scale_factor, recompute, mode):
+    """(the size of the result, the scales that the kernel takes instead of the sizes' ratios or None)."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
@@ -138,16 +129,16 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
             raise TypeError(
                 f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types {[type(s) for s in size]}"
             )
-        size = [s.__index__() for s in size]
-        if recompute_scale_factor:
+        if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-    elif scale_factor is not None:
-        scales = tuple(float(s) for s in _per_dimension("scale_factor", scale_factor, input))
-        size = [math.floor(s * f) for s, f in zip(input._shape[2:], scales)]
-        if recompute_scale_factor or mode == "area":
-            scales = None
-    else:
+        return [s.__index__() for s in size], None
+    if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
+    scales = tuple(float(s) for s in _per_dimension("scale_factor", scale_factor, input))
+    return [math.floor(s * f) for s, f in zip(input._shape[2:], scales)], None if recompute or mode == "area" else scales
+
+
+def _check_mode(mode, n, antialias, align_corners):
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and n == 4):
         raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
     if mode == "lanczos" and not antialias:
@@ -161,6 +152,19 @@ def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_
         )
     if n != _RANK.get(mode, n):
         raise NotImplementedError(f"Got {n}D input, but {mode} mode needs {_RANK[mode]}D input")
+
+
+@composite(
+    "nn.functional.interpolate(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, "
+    "bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+    out=False,
+)
+def interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
+    n = len(input._shape)
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
+    size, scales = _wanted_size(input, size, scale_factor, recompute_scale_factor, mode)
+    _check_mode(mode, n, antialias, align_corners)
     if mode == "area":
         return (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[n - 3](input, size)
     name = _MODES[mode].format(n - 2)

@@ -125,6 +125,17 @@ search_op = op(
 )
 
 
+def _in_order_of(sorter, boundaries):
+    said, a = "torch.searchsorted(): ", boundaries._shape
+    if sorter._shape != a:
+        raise RuntimeError(f"{said}boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter._shape)}")
+    if sorter.dtype is not dt.int64:
+        raise RuntimeError(f"{said}sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
+    if numel(sorter._shape) and not sorter.is_meta and not ((sorter >= 0) & (sorter < a[-1])).all():
+        raise RuntimeError(f"{said}sorter index out of range")
+    return boundaries.gather(-1, sorter)
+
+
 @composite(
     "searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
     method=False,
@@ -155,16 +166,7 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
             f"tensor must match, but we got boundaries tensor {list(a)} and input value tensor {list(b)}"
         )
     if sorter is not None:
-        if sorter._shape != a:
-            raise RuntimeError(
-                f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and "
-                f"got sorter tensor {list(sorter._shape)}"
-            )
-        if sorter.dtype is not dt.int64:
-            raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
-        if numel(sorter._shape) and not sorter.is_meta and not ((sorter >= 0) & (sorter < a[-1])).all():
-            raise RuntimeError("torch.searchsorted(): sorter index out of range")
-        sorted_sequence = sorted_sequence.gather(-1, sorter)
+        sorted_sequence = _in_order_of(sorter, sorted_sequence)
     if sorted_sequence.dtype is not self.dtype:
         d = result_dtype((sorted_sequence, self))
         sorted_sequence, self = sorted_sequence.to(d), self.to(d)

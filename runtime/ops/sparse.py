@@ -139,6 +139,24 @@ def make(indices, values, shape, coalesced=False):
     return t
 
 
+def _check_sizes(size, n, nnz, values):
+    dense = len(values._shape) - 1
+    if len(size) != n + dense:
+        raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {n}, dense_dim = {dense}")
+    if values._shape[0] != nnz:
+        raise RuntimeError(f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from values: {values._shape[0]}")
+    if tuple(values._shape[1:]) != size[n:]:
+        raise RuntimeError(f"values has incorrect size, expected {[nnz, *size[n:]]}, got {list(values._shape)}")
+
+
+def _check_range(indices, size):
+    for d, (low, high) in enumerate(zip(indices.amin(1).tolist(), indices.amax(1).tolist()) if indices._shape[1] else ()):
+        if low < 0:
+            raise RuntimeError(f"found negative index {low} for dim {d}")
+        if high >= size[d]:
+            raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {high}")
+
+
 def sparse_coo_tensor(
     indices, values=None, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, is_coalesced=None
 ):
@@ -160,20 +178,9 @@ def sparse_coo_tensor(
             raise RuntimeError("found tensor with nnz=0: its size cannot be inferred, give it")
         size = (*(indices.amax(1) + 1).tolist(), *values._shape[1:])
     size = tuple(size)
-    if len(size) != n + len(values._shape) - 1:
-        raise RuntimeError(
-            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {n}, dense_dim = {len(values._shape) - 1}"
-        )
-    if values._shape[0] != nnz:
-        raise RuntimeError(f"indices and values must have same nnz, but got nnz from indices: {nnz}, nnz from values: {values._shape[0]}")
-    if tuple(values._shape[1:]) != size[n:]:
-        raise RuntimeError(f"values has incorrect size, expected {[nnz, *size[n:]]}, got {list(values._shape)}")
+    _check_sizes(size, n, nnz, values)
     if INVARIANTS.checked if check_invariants is None else check_invariants:
-        for d, (low, high) in enumerate(zip(indices.amin(1).tolist(), indices.amax(1).tolist()) if nnz else ()):
-            if low < 0:
-                raise RuntimeError(f"found negative index {low} for dim {d}")
-            if high >= size[d]:
-                raise RuntimeError(f"size is inconsistent with indices: for dim {d}, size is {size[d]} but found index {high}")
+        _check_range(indices, size)
     out = make(indices, values.view_as(values) if values._requires_grad else values.detach(), size, bool(is_coalesced))
     return out.requires_grad_() if requires_grad else out
 
