@@ -349,6 +349,33 @@ def _load_tensor(module, name, key, param, value, assign, errors):
         )
 
 
+def _unexpected(module, state_dict, prefix, local_state):
+    """The keys under the prefix that neither the module nor one of its children takes."""
+    for key in state_dict:
+        if key.startswith(prefix) and key != prefix + _EXTRA_STATE_KEY_SUFFIX:
+            name, *rest = key[len(prefix) :].split(".", 1)
+            if name not in (module._modules if rest else local_state):
+                yield key
+
+
+def _load_tree(module, state, prefix, metadata, assign, missing, unexpected, errors):
+    """Load a module and then its children, each from the part of `state` under its prefix."""
+    local_metadata = metadata.get(prefix[:-1], {})
+    if assign:
+        local_metadata["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(state, prefix, local_metadata, True, missing, unexpected, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            under = f"{prefix}{name}."
+            _load_tree(child, {k: v for k, v in state.items() if k.startswith(under)}, under, metadata, assign, missing, unexpected, errors)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                "values, if incompatible_keys need to be modified, it should be done inplace."
+            )
+
+
 class Module:
     """Base class of all neural network modules: a tree of submodules with parameters and buffers, called through `forward`."""
 
@@ -815,11 +842,7 @@ class Module:
         elif strict and extra_key in state_dict:
             unexpected_keys.append(extra_key)
         if strict:
-            for key in state_dict:
-                if key.startswith(prefix) and key != extra_key:
-                    name, *rest = key[len(prefix) :].split(".", 1)
-                    if name not in (self._modules if rest else local_state):
-                        unexpected_keys.append(key)
+            unexpected_keys += _unexpected(self, state_dict, prefix, local_state)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False):
         """Copy (or with `assign`, put) the tensors of state_dict into the module tree; `strict` demands the same keys."""
@@ -831,23 +854,7 @@ class Module:
         if metadata is not None:
             state_dict._metadata = metadata
 
-        def load(module, local, prefix):
-            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local_metadata["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(local, prefix, local_metadata, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    child_prefix = f"{prefix}{name}."
-                    load(child, {k: v for k, v in local.items() if k.startswith(child_prefix)}, child_prefix)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, _IncompatibleKeys(missing, unexpected)) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                        "values, if incompatible_keys need to be modified, it should be done inplace."
-                    )
-
-        load(self, state_dict, "")
+        _load_tree(self, state_dict, "", {} if metadata is None else metadata, assign, missing, unexpected, errors)
         if strict:
             for what, keys in (("Unexpected", unexpected), ("Missing", missing)):
                 if keys:
