@@ -5,7 +5,7 @@ node of autograd. What an operator does differently from the others stands in it
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 from . import registry
@@ -51,11 +51,18 @@ class Options:
     autocast: Autocast | None = None
     sparse: str | None = None  # on sparse tensors: "values" acts on each value, "coalesced" where an index occurs once
 
-    def __post_init__(self):
-        for f in fields(self):
-            value, allowed = getattr(self, f.name), get_args(f.type) or (f.type,)
-            if Any not in allowed and not isinstance(value, allowed):
-                raise TypeError(f"{f.name}={value!r}: expected {f.type}")
+    @classmethod
+    def of(cls, given):
+        """Options as they are written in a declaration: an unknown name or a value of another type is a TypeError there."""
+        for name, value in given.items():
+            allowed = _TYPES.get(name)
+            if allowed is not None and not isinstance(value, allowed):
+                raise TypeError(f"{name}={value!r}: expected {' or '.join(t.__name__ for t in allowed)}")
+        return cls(**given) if given else _DEFAULT
+
+
+_TYPES = {f.name: get_args(f.type) or (f.type,) for f in fields(Options) if f.type is not Any}
+_DEFAULT = Options()
 
 
 @dataclass(eq=False)
@@ -71,7 +78,7 @@ class Op:
     prim_call: Callable | None = None
     geometry: Callable | None = None
     fn: Callable | None = None
-    options: Options = field(default_factory=Options)
+    options: Options = _DEFAULT
 
     def __post_init__(self):
         schema, options = self.schema, self.options
@@ -154,19 +161,19 @@ def op(schema, prim=None, *, promote=None, derivative=None, meta=None, prepare=N
     meta(*args) -> (shape, dtype), with strides where they are not contiguous, or a list of them: checks and infers.
     call(prim, *args) maps arguments to the primitive's order. options: fields of Options.
     """
-    return registry.declare(Op(Schema(schema), prim, promote, derivative, meta, prepare, call, options=Options(**options)))
+    return registry.declare(Op(Schema(schema), prim, promote, derivative, meta, prepare, call, options=Options.of(options)))
 
 
 def view(schema, geometry, *, derivative=None, **options):
     """Declare a view: geometry(self, *args) -> (shape, strides or None, offset), or a list of them."""
-    return registry.declare(Op(Schema(schema), derivative=derivative, geometry=geometry, options=Options(**options)))
+    return registry.declare(Op(Schema(schema), derivative=derivative, geometry=geometry, options=Options.of(options)))
 
 
 def composite(schema, **options):
     """Declare a function over other operators; it needs neither kernel nor derivative."""
 
     def deco(fn):
-        fn.op = registry.declare(Op(Schema(schema), fn=fn, options=Options(**options)))
+        fn.op = registry.declare(Op(Schema(schema), fn=fn, options=Options.of(options)))
         return fn
 
     return deco

@@ -1,5 +1,6 @@
 """PyTorch's signature strings: parsing, Python signatures, argument checks."""
 
+import functools
 import re
 
 import numpy as np
@@ -41,9 +42,11 @@ class Arg:
         self.base = m.group(1) if m else base
         self.required = not eq
         self.default = _literal(default.strip()) if eq else None
-
         self.is_tensor = self.base.rstrip("?").startswith("Tensor")
         self.keyword = name + "_" * (name in ("from", "lambda"))  # PyTorch's own names for what Python does not take as a name
+
+
+_argument = functools.cache(Arg)  # most stand in many schemas
 
 
 def _literal(text):
@@ -56,6 +59,7 @@ def _literal(text):
     return float(text) if re.search(r"[.e]", text) else int(text)
 
 
+_ALIAS = re.compile(r"\([a-z]!?\)")
 _SCHEMA = re.compile(r"^([\w.]+)\((.*)\)\s*->\s*(.*)$", re.S)
 
 
@@ -73,8 +77,8 @@ class Schema:
             if part == "*":
                 kwonly = True
             else:
-                self.args.append(Arg(part, kwonly))
-        self.returns = re.sub(r"\([a-z]!?\)", "", m.group(3)).strip()
+                self.args.append(_argument(part, kwonly))
+        self.returns = _ALIAS.sub("", m.group(3)).strip()
         parts = [p.strip() for p in self.returns.strip("()").split(",")] if self.returns.startswith("(") else []
         self.result_names = [p.split()[1] for p in parts if len(p.split()) > 1]
         self.tensor_args = [i for i, a in enumerate(self.args) if a.is_tensor]
@@ -93,19 +97,11 @@ def _split_name(full):
     return "torch", name, overload
 
 
+_COMMA = re.compile(r",\s*(?![^\[(]*[\])])")  # outside brackets
+
+
 def _split_args(text):
-    depth, start, out = 0, 0, []
-    for i, ch in enumerate(text + ","):
-        if ch in "([":
-            depth += 1
-        elif ch in ")]":
-            depth -= 1
-        elif ch == "," and depth == 0:
-            part = text[start:i].strip()
-            if part:
-                out.append(part)
-            start = i + 1
-    return out
+    return [part for part in _COMMA.split(text) if part]
 
 
 def _is_int(v):
