@@ -47,9 +47,8 @@ class Plan:
     result, known after its first. numbers: Python numbers as 0-d tensors of the dtype.
     """
 
-    __slots__ = (
-        "backend op device dtype work kind primitive why role fn raw prim out numbers limit larger direct calls enter single keep broadcasts half empty_ok".split()
-    )
+    __slots__ = """backend op device dtype work kind primitive why role fn raw prim out numbers limit larger direct calls enter single keep broadcasts half
+    empty_ok""".split()
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         self.backend, self.op, self.device, self.dtype, self.work, self.half = backend, op, device, dtype, work, half

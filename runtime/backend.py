@@ -36,6 +36,9 @@ class Backend(Protocol):
     def device_count(self) -> int:
         """How many devices of this type are usable; 0 where there are none. Never found out by trying a kernel."""
 
+    def usable(self, device: "Device") -> "Device":
+        """The device on which tensors are made when a program asks for `device`; RuntimeError where it cannot be used."""
+
     def plan(self, op: Any, dtype: "Dtype", device: "Device", args: Any) -> Plan:
         """The plan for an operator in a dtype; the same one for the same dtype. args: those of this call, which may be refused for what they are.
 
@@ -104,15 +107,12 @@ def backend(device):
 
 
 def of_type(device_type):
-    """The backend of a device type; loaded when first asked for."""
+    """The backend of a device type, loaded when first asked for; KeyError where there is none."""
     if device_type not in _by_type:
         importlib.import_module("..backends", __package__).load(device_type)
     return _by_type[device_type]
 
 
-def require_accelerator(d):
-    return importlib.import_module("..backends", __package__).require_accelerator(d)
-
-
-def accelerator_count():
-    return importlib.import_module("..backends", __package__).accelerator_count()
+def exists(device_type):
+    """Whether a device type has a backend."""
+    return device_type in _by_type or importlib.import_module("..backends", __package__).exists(device_type)

@@ -3,8 +3,12 @@
 import functools
 import threading
 
-TYPES = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia npu".split()
-ACCELERATOR = "npu"
+from . import backend
+
+TYPES = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia npu privateuseone".split()
+ACCELERATOR, PRIVATE = "npu", "privateuseone"
+_private = [PRIVATE]  # what that type is called
+_usable: dict = {}  # device -> the device on which its tensors are made
 
 
 class device:
@@ -92,6 +96,8 @@ def _type_and_index(type, index):
         if index is not None:
             raise RuntimeError(f"'type' must not include an index because index was passed explicitly: {type}")
         index = int(number)
+    if name == PRIVATE:
+        name = _private[0]
     if name not in TYPES:
         raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {name}")
     if index is not None and index < 0:
@@ -128,20 +134,30 @@ def usable(d):
     """`d` as a device on which tensors can be made, or PyTorch's error for a build without it."""
     if d.__class__ is not device:
         d = device(d)
-    t = d.type
-    if t == "cpu":
-        return CPU
-    if t == "meta":
-        return META
-    if t == ACCELERATOR:
-        from .backend import require_accelerator
+    found = _usable.get(d)
+    if found is None:
+        if not backend.exists(d.type):
+            if d.type in ("cuda", "xpu"):
+                raise AssertionError(f"Torch not compiled with {d.type.upper()} enabled")
+            raise RuntimeError(f"PyTorch is not linked with support for {d.type} devices")
+        found = _usable[d] = backend.of_type(d.type).usable(d)
+    return found
 
-        return require_accelerator(d)
-    if t == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
-    if t == "xpu":
-        raise AssertionError("Torch not compiled with XPU enabled")
-    raise RuntimeError(f"PyTorch is not linked with support for {t} devices")
+
+def rename_privateuse1_backend(name):
+    """torch.utils.rename_privateuse1_backend: the device type of a backend that is registered from outside gets a name of its own, once."""
+    if _private[0] == name:
+        return
+    if _private[0] != PRIVATE:
+        raise RuntimeError(f"torch.register_privateuse1_backend() has already been set! Current backend: {_private[0]}")
+    if name in TYPES:
+        raise RuntimeError(f"Cannot register privateuse1 backend with in-tree device name: {name}")
+    TYPES.append(name)
+    _private[0] = name
+
+
+def privateuse1_name():
+    return _private[0]
 
 
 class Size(tuple):

@@ -396,7 +396,7 @@ class Tensor(metaclass=TensorMeta):
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
         if self.dtype in (dt.bfloat16, dt.complex32) or self.dtype.np is None or self.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {dt.scalar_name(self.dtype)}")
-        self._get_storage()
+        self._get_storage()._resizable = False  # the array sees this memory
         a = self._array()
         return a.view() if a.flags.writeable else a
 
@@ -434,6 +434,10 @@ class Tensor(metaclass=TensorMeta):
         if n == 1:
             return bool(self.item())
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous" if n == 0 else "Boolean value of Tensor with more than one value is ambiguous")
+
+    def is_nonzero(self):
+        """Whether the single element is not zero."""
+        return self.__bool__()
 
     def __int__(self):
         return int(self.item())

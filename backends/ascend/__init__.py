@@ -39,6 +39,11 @@ class Ascend:
     def device_count(self):
         return pyboost.mindspore().hal.device_count("Ascend") if pyboost.npu_available() else 0
 
+    def usable(self, device):
+        if not pyboost.npu_available():
+            raise RuntimeError(f"Cannot access device {device}: no Ascend NPU is available on this machine")
+        return device
+
     def moves(self):
         return {}
 

@@ -86,6 +86,9 @@ class Cpu:
     def device_count(self):
         return 1
 
+    def usable(self, device):
+        return CPU
+
     def moves(self):
         return dict(table.MOVES)
 

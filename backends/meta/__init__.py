@@ -30,6 +30,9 @@ class Meta:
     def device_count(self):
         return 1
 
+    def usable(self, device):
+        return META
+
     def moves(self):
         return {}
 

@@ -3,6 +3,7 @@
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
 
+from mindtorch_proxy.runtime.device import privateuse1_name as _privateuse1_name
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype  # noqa: F401
 from mindtorch_proxy.runtime.generator import Generator, default_generator  # noqa: F401
@@ -66,7 +67,8 @@ def is_anomaly_enabled():
 
 
 def _get_privateuse1_backend_name():
-    return "npu"
+    name = _privateuse1_name()
+    return "npu" if name == "privateuseone" else name  # Ascend has that place in PyTorch
 
 
 def _len_torch_function_stack():

@@ -46,21 +46,9 @@ def _tensor_query(name):
     return query
 
 
-is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, numel, get_device = map(
-    _tensor_query, ("is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "is_inference", "numel", "get_device")
+is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonzero, numel, get_device = map(
+    _tensor_query, ("is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "is_inference", "is_nonzero", "numel", "get_device")
 )
-
-
-def is_nonzero(input):
-    """Whether the single element is not zero."""
-    if input.numel() != 1:
-        raise RuntimeError(
-            "Boolean value of Tensor with no values is ambiguous" if input.numel() == 0 else "Boolean value of Tensor with more than one value is ambiguous"
-        )
-    return bool(input.item())
-
-
-Tensor.is_nonzero = is_nonzero
 
 
 def is_same_size(input, other):

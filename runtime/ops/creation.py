@@ -312,11 +312,17 @@ def from_numpy(ndarray):
 def over_array(a, d):
     """A tensor over an array of any strides: its storage spans exactly the bytes that the array touches."""
     if a.flags.c_contiguous:
-        return from_array(a, d)
+        return _borrowed(from_array(a, d))
     n = 0 if a.size == 0 else 1 + sum((s - 1) * (st // a.itemsize) for s, st in zip(a.shape, a.strides))
     flat = np.lib.stride_tricks.as_strided(a.reshape(-1)[:0] if a.size == 0 else a, (n,), (a.itemsize,))
-    t = from_array(flat, d) if flat.flags.c_contiguous else from_array(np.ascontiguousarray(flat), d)
+    t = _borrowed(from_array(flat if flat.flags.c_contiguous else np.ascontiguousarray(flat), d))
     return t.as_strided(a.shape, tuple(s // a.itemsize for s in a.strides))
+
+
+def _borrowed(t):
+    """The tensor, whose memory is somebody else's: it does not grow."""
+    t._get_storage()._resizable = False
+    return t
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
@@ -375,7 +381,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         )
         raw = raw.copy()
     t = from_array(raw.view(dtype.np) if dtype.np is not None else raw, dtype)
-    t._storage = UntypedStorage._from_array(raw)
+    t._storage = UntypedStorage._from_array(raw, resizable=False)
     return _flag(t, requires_grad)
 
 

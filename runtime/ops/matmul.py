@@ -371,7 +371,11 @@ def linear(input, weight, bias):
 
 
 @composite(
-    "nn.functional.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", out=False, python=False, autocast=WIDEST_ON_ACCELERATORS
+    "nn.functional.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+    alias=("torch.bilinear",),
+    out=False,
+    python=False,
+    autocast=WIDEST_ON_ACCELERATORS,
 )
 def bilinear(input1, input2, weight, bias):
     if not input1.dtype is input2.dtype is weight.dtype:

@@ -404,11 +404,6 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     stride = contiguous_strides(size) if stride is None else tuple(int(s) for s in ((stride,) if isinstance(stride, int) else stride))
     need = 0 if 0 in size else (storage_offset + sum((s - 1) * t for s, t in zip(size, stride)) + 1) * self.dtype.itemsize
     if need > st.nbytes():
-        if st._bytes is not None and not st._bytes.flags.owndata:
-            raise RuntimeError(
-                f"Trying to resize storage that is not resizable: setStorage: sizes {list(size)}, strides {list(stride)}, storage "
-                f"offset {storage_offset} requiring a storage size of {need} are out of bounds for storage of size {st.nbytes()}"
-            )
         st.resize_(need)
     self._ms = self._np = None
     self._storage, self._offset, self._shape = st, storage_offset, size
@@ -434,17 +429,11 @@ def resize_(self, *size, memory_format=contiguous_format):
     st = self._get_storage()
     need = (self._offset + n) * self.dtype.itemsize
     if need > st.nbytes():
-        if st._bytes is not None and st._bytes.base is not None and not _owned(st._bytes):
-            raise RuntimeError("Trying to resize storage that is not resizable")
         st.resize_(need)
     self._ms = self._np = None
     stride = format_strides(size, memory_format)
     self._shape, self._stride = size, stride
     return self
-
-
-def _owned(a):
-    return True
 
 
 Tensor.resize_ = resize_

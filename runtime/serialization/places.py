@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from ..backend import accelerator_count
+from ..backend import of_type
 from ..device import ACCELERATOR
 from ..device import device as _device
 from ..storage import UntypedStorage
@@ -20,7 +20,7 @@ def register_package(priority, tagger, deserializer):
 def _validate_device(location, backend):
     name = backend.upper()
     where: Any = _device(location)
-    count = accelerator_count() if backend == ACCELERATOR else 0
+    count = of_type(ACCELERATOR).device_count() if backend == ACCELERATOR else 0
     advice = "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
     if not count:
         raise RuntimeError(f"Attempting to deserialize object on a {name} device but torch.{backend}.is_available() is False. {advice}")

@@ -3,6 +3,8 @@
 import copyreg as _copyreg
 import weakref as _weakref
 
+from mindtorch_proxy.runtime.device import rename_privateuse1_backend  # noqa: F401
+
 from .hooks import RemovableHandle  # noqa: F401
 
 _LAZY = ("backcompat", "benchmark", "checkpoint", "collect_env", "data", "deterministic", "dlpack", "hooks", "model_zoo", "_pytree", "weak")
