@@ -55,12 +55,9 @@ _relu_backward = _hidden(
 )
 _relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out), inplace_function=True)
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
-_hardtanh = op(
-    "_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-    "Hardtanh",
-    promote=lambda common, self, low, high: _hardtanh_check(common, low),
-    derivative=lambda g, self, min_val, max_val: T.where((self > min_val) & (self < max_val), g, 0),
-)
+_hardtanh_promote = lambda common, self, low, high: _hardtanh_check(common, low)
+_hardtanh_grad = lambda g, self, min_val, max_val: T.where((self > min_val) & (self < max_val), g, 0)
+_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=_hardtanh_promote, derivative=_hardtanh_grad)
 _functional(
     "hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor",
     _hardtanh,
@@ -84,38 +81,16 @@ def _ordered(low, high):
         raise ValueError("min_val cannot be greater than max_val")
 
 
-@composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)
-def relu6(input, inplace):
-    return F.hardtanh(input, 0.0, 6.0, inplace)
-
-
-_leaky_relu = op(
-    "_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-    "LeakyReLUExt",
-    constant_attributes=True,
-    promote=_reals("leaky_relu"),
-    derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope),
-)
+composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)(lambda input, inplace: F.hardtanh(input, 0.0, 6.0, inplace))
+_LEAKY_RELU = dict(promote=_reals("leaky_relu"), derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope))
+_leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", constant_attributes=True, **_LEAKY_RELU)
 _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
-_threshold = op(
-    "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-    "Threshold",
-    method=False,
-    promote=lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common),
-    derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g),
-    inplace_function=True,
-)
+_threshold_promote = lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common)
+_THRESHOLD = dict(promote=_threshold_promote, derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g))
+_threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", method=False, inplace_function=True, **_THRESHOLD)
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
-op(
-    "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-    "HShrink",
-    promote=_reals("hardshrink"),
-    call=lambda p, x, lambd: p.of(lambd)(x),
-    alias=("nn.functional.hardshrink",),
-    inplace=False,
-    derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0),
-    out=FOUND_DTYPE,
-)
+_HARDSHRINK = dict(promote=_reals("hardshrink"), call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
+op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", alias=("nn.functional.hardshrink",), inplace=False, out=FOUND_DTYPE, **_HARDSHRINK)
 
 
 def _softshrink_promote(common, self, lambd):
@@ -124,16 +99,8 @@ def _softshrink_promote(common, self, lambd):
     return _reals("softshrink")(common)
 
 
-op(
-    "nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-    "SoftShrink",
-    promote=_softshrink_promote,
-    call=lambda p, x, lambd: p.of(lambd)(x),
-    inplace=False,
-    derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0),
-    out=FOUND_DTYPE,
-    python=False,
-)
+_SOFTSHRINK = dict(promote=_softshrink_promote, call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
+op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", inplace=False, out=FOUND_DTYPE, python=False, **_SOFTSHRINK)
 
 
 @composite("prelu(Tensor self, Tensor weight) -> Tensor", out=False, autocast=LOWER)
@@ -161,31 +128,15 @@ _prelu = _hidden(
 
 
 # ------------------------------------------------------------------------------------------------ exponential
-_elu = op(
-    "_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor",
-    "EluExt",
-    promote=_reals("elu"),
-    call=lambda p, x, alpha: p.of(alpha)(x),
-    derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self) * alpha),
-)
+_elu_grad = lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self) * alpha)
+_elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad)
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
-_selu = op(
-    "selu(Tensor self) -> Tensor",
-    "SeLUExt",
-    promote=_reals("elu"),
-    method=False,
-    derivative=lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA),
-    inplace_function=True,
-)
+_selu_grad = lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA)
+_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True)
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
-_celu = op(
-    "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
-    None,
-    method=False,
-    promote=lambda common, self, alpha: _celu_promote(common, alpha),
-    derivative=lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha)),
-    inplace_function=True,
-)
+_celu_promote_ = lambda common, self, alpha: _celu_promote(common, alpha)
+_celu_grad = lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha))
+_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=_celu_promote_, derivative=_celu_grad, inplace_function=True)
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
 
@@ -220,15 +171,8 @@ def _gelu_promote(common, self, approximate):
     return _reals("GeluKernelImpl")(common)
 
 
-op(
-    "nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor",
-    "GeluExt",
-    promote=_gelu_promote,
-    inplace=False,
-    derivative=lambda g, self, approximate: _gelu_backward.call(g, self, approximate),
-    out=FOUND_DTYPE,
-    python=False,
-)
+_GELU = dict(promote=_gelu_promote, derivative=lambda g, self, approximate: _gelu_backward.call(g, self, approximate))
+op("nn.functional.gelu(Tensor self, *, str approximate='none') -> Tensor", "GeluExt", inplace=False, out=FOUND_DTYPE, python=False, **_GELU)
 
 
 def _silu_backward_backward(g, grad_output, self):
@@ -259,26 +203,11 @@ def _mish_backward(g, self):
 
 _mish = op("_C._nn.mish(Tensor self) -> Tensor", "MishExt", promote=_reals("mish"), derivative=_mish_backward)
 _functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
-op(
-    "nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
-    "SoftplusExt",
-    promote=_reals("softplus"),
-    inplace=False,
-    derivative=lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta)),
-    out=FOUND_DTYPE,
-    python=False,
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
-op(
-    "nn.functional.logsigmoid(Tensor self) -> Tensor",
-    "LogSigmoid",
-    promote=_reals("log_sigmoid"),
-    inplace=False,
-    contiguous=True,
-    derivative=lambda g, self: g * T.sigmoid(-self),
-    out=SAME_SCALAR_TYPE,
-    python=False,
-)
+_softplus_grad = lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta))
+_SOFTPLUS = dict(promote=_reals("softplus"), derivative=_softplus_grad, inplace=False, out=FOUND_DTYPE, python=False, autocast=FLOAT32_ON_ACCELERATORS)
+op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", **_SOFTPLUS)
+_LOGSIGMOID = dict(promote=_reals("log_sigmoid"), derivative=lambda g, self: g * T.sigmoid(-self))
+op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", inplace=False, contiguous=True, out=SAME_SCALAR_TYPE, python=False, **_LOGSIGMOID)
 _hardswish_backward = _hidden(
     "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
     "HSwishGrad",
@@ -293,11 +222,7 @@ _hardsigmoid = op(
     "_C._nn.hardsigmoid(Tensor self) -> Tensor", "HSigmoid", promote=_reals("hardsigmoid"), derivative=lambda g, self: T.where(T.abs(self) < 3, g / 6, 0)
 )
 _functional("hardsigmoid(Tensor input, bool inplace=False) -> Tensor", _hardsigmoid)
-
-
-@composite("nn.functional.sigmoid(Tensor input) -> Tensor", out=False)
-def sigmoid(input):
-    return T.sigmoid(input)
+composite("nn.functional.sigmoid(Tensor input) -> Tensor", out=False)(lambda input: T.sigmoid(input))
 
 
 @composite("nn.functional.tanh(Tensor input) -> Tensor", out=False)
@@ -305,14 +230,8 @@ def tanh(input):
     return T.tanh(input)
 
 
-@composite("nn.functional.tanhshrink(Tensor input) -> Tensor", out=False)
-def tanhshrink(input):
-    return input - T.tanh(input)
-
-
-@composite("nn.functional.softsign(Tensor input) -> Tensor", out=False)
-def softsign(input):
-    return input / (T.abs(input) + 1)
+composite("nn.functional.tanhshrink(Tensor input) -> Tensor", out=False)(lambda input: input - T.tanh(input))
+composite("nn.functional.softsign(Tensor input) -> Tensor", out=False)(lambda input: input / (T.abs(input) + 1))
 
 
 def _glu_meta(self, dim):
@@ -332,14 +251,9 @@ def _glu_backward(g, self, dim):
     return T.cat([gs, gs * (1 - s) * a], dim)
 
 
-_glu = op(
-    "_C._nn.glu(Tensor self, int dim=-1) -> Tensor",
-    "GLU",
-    call=lambda p, x, dim: p.of(dim)(x),
-    prepare=lambda self, dim: (self, wrap_dim(dim, len(self._shape))),
-    meta=_glu_meta,
-    derivative=_glu_backward,
-)
+_glu_call = lambda p, x, dim: p.of(dim)(x)
+_glu_prepare = lambda self, dim: (self, wrap_dim(dim, len(self._shape)))
+_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", call=_glu_call, prepare=_glu_prepare, meta=_glu_meta, derivative=_glu_backward)
 
 
 @composite("nn.functional.glu(Tensor input, int dim=-1) -> Tensor", out=False)
@@ -432,26 +346,12 @@ _log_softmax_grad = op(
         "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True),
     },
 )
-_softmax = op(
-    "_softmax(Tensor self, int dim) -> Tensor",
-    "Softmax",
-    prepare=_softmax_prepare,
-    meta=_softmax_meta("softmax"),
-    method=False,
-    call=lambda p, x, dim: p.of(dim)(x),
-    derivative=lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype),
-    out=SAME_DTYPE,
-)
-_log_softmax = op(
-    "_log_softmax(Tensor self, int dim) -> Tensor",
-    "LogSoftmax",
-    prepare=_softmax_prepare,
-    meta=_softmax_meta("log_softmax"),
-    method=False,
-    call=lambda p, x, dim: p.of(dim)(x),
-    derivative=lambda g, out, dim, self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype),
-    out=SAME_DTYPE,
-)
+_softmax_grad_ = lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype)
+_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_softmax_grad_)
+_softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", method=False, out=SAME_DTYPE, **_SOFTMAX)
+_log_softmax_grad_ = lambda g, out, dim, self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype)
+_LOG_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("log_softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_log_softmax_grad_)
+_log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", method=False, out=SAME_DTYPE, **_LOG_SOFTMAX)
 
 
 def _implicit_dim(name, n):

@@ -65,26 +65,20 @@ def check_number(value, dtype, spoken=None):
 _CPP = {dt.float16: "c10::Half", dt.bfloat16: "c10::BFloat16", dt.float32: "float", dt.float64: "double", dt.int32: "int"}
 
 
+def like_self(self, *args):
+    """The meta function of results that are as the first argument is."""
+    return self._shape, self.dtype
+
+
+def changed(shape, dim, *sizes):
+    """A shape with other sizes in place of one dimension."""
+    return (*shape[:dim], *sizes, *shape[dim + 1 :])
+
+
 def conj(x):
     """The conjugate where it differs; real tensors as they are."""
     return T.conj(x) if isinstance(x, Tensor) and x.dtype.is_complex else x.conjugate() if x.__class__ is complex else x
 
 
-__all__ = [
-    "T",
-    "F",
-    "M",
-    "LINALG",
-    "SPECIAL",
-    "dt",
-    "Tensor",
-    "wrap_dim",
-    "wrap_dims",
-    "numel",
-    "contiguous_strides",
-    "is_contiguous",
-    "check_float",
-    "check_number",
-    "only",
-    "conj",
-]
+__all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "numel", "contiguous_strides", "is_contiguous"]
+__all__ += ["wrap_dim", "wrap_dims", "check_float", "check_number", "only", "conj", "like_self", "changed"]

@@ -80,15 +80,10 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
     return _flag(_strided_empty(_size(size), strides_in_order(size, list(physical_layout)), d, dev), requires_grad)
 
 
-fill_op = op(
-    "_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor",
-    "FillScalar",
-    meta=lambda size, value, dtype, device: check_number(value, dtype) or (size, dtype),
-    call=lambda p, size, value, dtype, device: p(size, value, dtype),
-    method=False,
-    opmath=False,
-    role="fill",
+_FULL = dict(
+    meta=lambda size, value, dtype, device: check_number(value, dtype) or (size, dtype), call=lambda p, size, value, dtype, device: p(size, value, dtype)
 )
+fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor", "FillScalar", method=False, opmath=False, role="fill", **_FULL)
 
 
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
@@ -478,14 +473,9 @@ def __new__(cls, *args, device=None):
 FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges
-arange_op = op(
-    "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor",
-    "Arange",
-    meta=lambda start, end, step, dtype, device: ((arange_size(start, end, step, dtype),), dtype),
-    opmath=False,
-    call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype),
-    role="fill",
-)
+_arange_meta = lambda start, end, step, dtype, device: ((arange_size(start, end, step, dtype),), dtype)
+_ARANGE = dict(meta=_arange_meta, call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype))
+arange_op = op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor", "Arange", opmath=False, role="fill", **_ARANGE)
 
 
 def arange_size(start, end, step, dtype):
@@ -530,13 +520,9 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     return T.arange(0, n, dtype=d, device=device) * step + start
 
 
+_LINSPACE = dict(meta=lambda start, end, steps, dtype, device: ((steps,), dtype), call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype))
 linspace_op = op(
-    "_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor",
-    "LinSpaceExt",
-    meta=lambda start, end, steps, dtype, device: ((steps,), dtype),
-    opmath=False,
-    call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype),
-    role="fill",
+    "_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor", "LinSpaceExt", opmath=False, role="fill", **_LINSPACE
 )
 
 

@@ -68,26 +68,15 @@ def _spec(x, shape, dtype, dim, sort_last):
     return tuple(shape), dtype, None if order == list(range(len(shape))) else canonical(tuple(shape), strides_in_order(shape, order))
 
 
-op(
-    "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor",
-    method=False,
-    meta=lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, True),
-    derivative=lambda g, dim, normalization, forward: T._fft_c2c(g, dim, normalization, not forward),
+_fft_c2c_meta = lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, True)
+_fft_c2c_grad = lambda g, dim, normalization, forward: T._fft_c2c(g, dim, normalization, not forward)
+op("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", method=False, meta=_fft_c2c_meta, derivative=_fft_c2c_grad)
+_fft_r2c_meta = lambda self, dim, normalization, onesided: _spec(
+    self, _resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim, False
 )
-op(
-    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
-    derivative=_real_grad,
-    method=False,
-    meta=lambda self, dim, normalization, onesided: _spec(
-        self, _resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim, False
-    ),
-)
-op(
-    "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor",
-    derivative=_half_grad,
-    method=False,
-    meta=lambda self, dim, normalization, last_dim_size: _spec(self, _resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False),
-)
+op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", derivative=_real_grad, method=False, meta=_fft_r2c_meta)
+_fft_c2r_meta = lambda self, dim, normalization, last_dim_size: _spec(self, _resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False)
+op("_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor", derivative=_half_grad, method=False, meta=_fft_c2r_meta)
 
 
 # ------------------------------------------------------------------------------------------------ what they are given
@@ -264,14 +253,8 @@ def _shift(self, dim, inverse):
     return T.roll(self, half, list(dims)) if half else self.clone()
 
 
-@composite("fft.fftshift(Tensor self, int[1]? dim=None) -> Tensor", out=False)
-def fftshift(self, dim):
-    return _shift(self, dim, 0)
-
-
-@composite("fft.ifftshift(Tensor self, int[1]? dim=None) -> Tensor", out=False)
-def ifftshift(self, dim):
-    return _shift(self, dim, 1)
+composite("fft.fftshift(Tensor self, int[1]? dim=None) -> Tensor", out=False)(lambda self, dim: _shift(self, dim, 0))
+composite("fft.ifftshift(Tensor self, int[1]? dim=None) -> Tensor", out=False)(lambda self, dim: _shift(self, dim, 1))
 
 
 # ------------------------------------------------------------------------------------------------ short-time transforms

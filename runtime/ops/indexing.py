@@ -72,17 +72,9 @@ def _basic_backward(g, self_shape, index):
 
 
 _basic_index = view("_basic_index(Tensor(a) self, Any index) -> Tensor(a)", _basic, derivative=_basic_backward, function=False, method=False)
-
-index_op = op(
-    "_index(Tensor self, Tensor?[] indices) -> Tensor",
-    "Index",
-    meta=lambda self, indices: _index_meta(self, indices),
-    derivative=lambda g, self_shape, indices: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_put(indices, g, True),
-    function=True,
-    method=False,
-    opmath=False,
-    empty_ok=False,
-)
+_index_meta_ = lambda self, indices: _index_meta(self, indices)
+_INDEX = dict(meta=_index_meta_, derivative=lambda g, self_shape, indices: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_put(indices, g, True))
+index_op = op("_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", function=True, method=False, opmath=False, empty_ok=False, **_INDEX)
 
 
 def _index_meta(self, indices):
@@ -377,15 +369,9 @@ def _select_meta(self, dim, index):
     return ((*self._shape[:dim], n, *self._shape[dim + 1 :]) if self._shape else ()), self.dtype
 
 
-op(
-    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
-    "IndexSelect",
-    prepare=_select_prepare,
-    meta=_select_meta,
-    opmath=False,
-    derivative=lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_add(dim, index, g),
-    out=Out(SELF_AND_RESULT, apart=True),
-)
+_index_select_grad = lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_add(dim, index, g)
+_INDEX_SELECT = dict(prepare=_select_prepare, meta=_select_meta, derivative=_index_select_grad)
+op("index_select(Tensor self, int dim, Tensor index) -> Tensor", "IndexSelect", opmath=False, out=Out(SELF_AND_RESULT, apart=True), **_INDEX_SELECT)
 
 
 def _gather_prepare(self, dim, index, sparse_grad):
@@ -412,16 +398,9 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
     return T.zeros(self_shape, dtype=g.dtype, device=g.device).scatter_add(dim, index, g)
 
 
-op(
-    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-    "GatherD",
-    prepare=_gather_prepare,
-    meta=lambda self, dim, index, sparse_grad: (index._shape, self.dtype),
-    opmath=False,
-    call=lambda p, self, dim, index, sparse_grad: p(self, dim, index),
-    derivative=_gather_grad,
-    out=Out(EXPECTED, apart=True),
-)
+_gather_meta = lambda self, dim, index, sparse_grad: (index._shape, self.dtype)
+_GATHER = dict(prepare=_gather_prepare, meta=_gather_meta, call=lambda p, self, dim, index, sparse_grad: p(self, dim, index), derivative=_gather_grad)
+op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "GatherD", opmath=False, out=Out(EXPECTED, apart=True), **_GATHER)
 
 
 @composite("take(Tensor self, Tensor index) -> Tensor", out=Out(SCALAR_TYPE, apart=True))
@@ -575,16 +554,10 @@ def _along(g, dim, index, shape):
     return r if r._shape == tuple(shape) else r.reshape(shape)
 
 
-op(
-    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-    "IndexAddExt",
-    prepare=_along_prepare,
-    meta=lambda self, *a: (self._shape, self.dtype),
-    inplace=True,
-    call=lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha),
-    derivative={"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha},
-    out=SAME_DTYPE,
-)
+_index_add_call = lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha)
+_index_add_grads = {"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha}
+_INDEX_ADD = dict(prepare=_along_prepare, meta=lambda self, *a: (self._shape, self.dtype), call=_index_add_call, derivative=_index_add_grads)
+op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "IndexAddExt", inplace=True, out=SAME_DTYPE, **_INDEX_ADD)
 op(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     "InplaceIndexCopy",
@@ -613,17 +586,10 @@ def _fill_prepare(self, dim, index, value):
     return self, dim, index, value
 
 
-op(
-    "index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor",
-    "InplaceIndexFillTensor",
-    prepare=_fill_prepare,
-    meta=lambda self, *a: (self._shape, self.dtype, preserved_strides(self)),
-    inplace=True,
-    opmath=False,
-    derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()},
-    out=False,
-)
-
+_index_fill_meta = lambda self, *a: (self._shape, self.dtype, preserved_strides(self))
+_index_fill_grads = {"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()}
+_INDEX_FILL = dict(prepare=_fill_prepare, meta=_index_fill_meta, derivative=_index_fill_grads, inplace=True, opmath=False, out=False)
+op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", **_INDEX_FILL)
 _nonzero = op(
     "_nonzero(Tensor self) -> Tensor", "NonZero", meta=lambda self: _nonzero_meta(self), function=False, method=False, opmath=False, out=SAME_SCALAR_TYPE
 )
@@ -648,9 +614,7 @@ def nonzero(self, as_tuple, out=None):
     return r if out is None else with_out(_nonzero, r, out)
 
 
-@composite("argwhere(Tensor self) -> Tensor", out=False)
-def argwhere(self):
-    return self.nonzero()
+composite("argwhere(Tensor self) -> Tensor", out=False)(lambda self: self.nonzero())
 
 
 __all__ = ["MODE", "contiguous_strides"]

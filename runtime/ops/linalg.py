@@ -237,9 +237,7 @@ def nuclear_norm(self, dim, keepdim):
     return matrix_norm(self, "nuc", (0, 1) if dim is None else dim, keepdim, None)
 
 
-@composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)
-def dist(self, other, p):
-    return T.norm(self - other, p)
+composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)(lambda self, other, p: T.norm(self - other, p))
 
 
 @composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=SAME_DTYPE, autocast=FLOAT32_ON_ACCELERATORS)
@@ -264,19 +262,13 @@ def norm_except_dim(v, pow, dim):
     return LINALG.vector_norm(v.transpose(0, dim), pow, list(range(1, n)), True).transpose(0, dim)
 
 
-@composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")
-def weight_norm(v, g, dim):
-    return v * (g / norm_except_dim(v, 2, dim))
+composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")(lambda v, g, dim: v * (g / norm_except_dim(v, 2, dim)))
 
 
 # ------------------------------------------------------------------------------------------------ inverse, determinant, solve
-inv_op = op(
-    "_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)",
-    method=False,
-    non_differentiable=(1,),
-    meta=lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)],
-    derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))),
-)
+_linalg_inv_ex_meta = lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)]
+_linalg_inv_ex_grad = lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0)))
+inv_op = op("_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), meta=_linalg_inv_ex_meta, derivative=_linalg_inv_ex_grad)
 
 
 def singular(v):
@@ -317,13 +309,8 @@ def _det_grad(g0, A, out0, out1, out2):
     return LINALG.lu_solve(LU, out2, d, adjoint=True)
 
 
-det_op = op(
-    "_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)",
-    method=False,
-    non_differentiable=(1, 2),
-    derivative=_det_grad,
-    meta=lambda A: [(A._shape[:-2], A.dtype), column(A._shape, A.dtype), (A._shape[:-1], dt.int32)],
-)
+_linalg_det_meta = lambda A: [(A._shape[:-2], A.dtype), column(A._shape, A.dtype), (A._shape[:-1], dt.int32)]
+det_op = op("_linalg_det(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, non_differentiable=(1, 2), derivative=_det_grad, meta=_linalg_det_meta)
 
 
 @composite("linalg.det(Tensor A) -> Tensor", out=SAME_DTYPE)
@@ -343,12 +330,8 @@ def _slogdet_grad(gs, A, out0):
     return LINALG.solve_ex(mH(A), diag(g.unsqueeze(-1).expand(A._shape[:-1])))[0]
 
 
-slogdet_op = op(
-    "_linalg_slogdet(Tensor A) -> (Tensor, Tensor)",
-    method=False,
-    derivative=_slogdet_grad,
-    meta=lambda A: [(A._shape[:-2], A.dtype), (A._shape[:-2], A.dtype.to_real())],
-)
+_linalg_slogdet_meta = lambda A: [(A._shape[:-2], A.dtype), (A._shape[:-2], A.dtype.to_real())]
+slogdet_op = op("_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", method=False, derivative=_slogdet_grad, meta=_linalg_slogdet_meta)
 
 
 @composite("linalg.slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", out=SAME_DTYPE)
@@ -391,13 +374,8 @@ def _solve_meta(A, B, left, vector):
     return [column(B._shape[:-1] if vector else B._shape, B.dtype) if left else (B._shape, B.dtype), (A._shape[:-2], dt.int32)]
 
 
-solve_op = op(
-    "_linalg_solve_ex(Tensor A, Tensor B, bool left, bool vector) -> (Tensor, Tensor)",
-    method=False,
-    non_differentiable=(1,),
-    meta=_solve_meta,
-    derivative={("A", "B"): _solve_grads},
-)
+_LINALG_SOLVE_EX = dict(meta=_solve_meta, derivative={("A", "B"): _solve_grads})
+solve_op = op("_linalg_solve_ex(Tensor A, Tensor B, bool left, bool vector) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), **_LINALG_SOLVE_EX)
 
 
 def _solve(A, B, left, fn, check):
@@ -449,15 +427,11 @@ def _triangular_call(prim, A, B, upper, left, unitriangular):
     return prim(B, A, upper, False, unitriangular)[0]
 
 
-op(
-    "linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-    "TriangularSolve",
-    call=_triangular_call,
-    prepare=_triangular_prepare,
-    meta=lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype),
-    derivative={("self", "B"): _triangular_grads},
-    out=SAME_SCALAR_TYPE,
+_solve_triangular_meta = lambda self, B, upper, left, unitriangular: column(B._shape, B.dtype)
+_SOLVE_TRIANGULAR = dict(
+    call=_triangular_call, prepare=_triangular_prepare, meta=_solve_triangular_meta, derivative={("self", "B"): _triangular_grads}, out=SAME_SCALAR_TYPE
 )
+op("linalg.solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", "TriangularSolve", **_SOLVE_TRIANGULAR)
 
 
 @composite(
@@ -485,13 +459,8 @@ def _cholesky_grad(g0, out0, upper):
     return r * 0.5
 
 
-cholesky_op = op(
-    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)",
-    method=False,
-    non_differentiable=(1,),
-    derivative=_cholesky_grad,
-    meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)],
-)
+_LINALG_CHOLESKY_EX = dict(derivative=_cholesky_grad, meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)])
+cholesky_op = op("_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), **_LINALG_CHOLESKY_EX)
 
 
 def _cholesky(A, upper, fn, check):
@@ -549,14 +518,10 @@ def _cholesky_solve_prepare(self, input2, upper):
     return *_batched(self, input2), upper
 
 
-op(
-    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
-    prepare=_cholesky_solve_prepare,
-    meta=lambda self, input2, upper: column(self._shape, self.dtype),
-    derivative={("self", "input2"): _cholesky_solve_grads},
-    out=CONTIGUOUS,
-    autocast=FLOAT32,
+_CHOLESKY_SOLVE = dict(
+    prepare=_cholesky_solve_prepare, meta=lambda self, input2, upper: column(self._shape, self.dtype), derivative={("self", "input2"): _cholesky_solve_grads}
 )
+op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32, **_CHOLESKY_SOLVE)
 
 
 @composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", autocast=FLOAT32)
@@ -649,13 +614,8 @@ def lu(self, pivot=True, get_infos=False, out=None):
     return r
 
 
-permutation = op(
-    "_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor",
-    method=False,
-    function=False,
-    opmath=False,
-    meta=lambda pivots, n, dtype: ((*pivots._shape[:-1], n, n), dtype),
-)
+_lu_permutation_meta = lambda pivots, n, dtype: ((*pivots._shape[:-1], n, n), dtype)
+permutation = op("_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor", method=False, function=False, opmath=False, meta=_lu_permutation_meta)
 
 
 @composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", out=SAME_DTYPE)
@@ -707,11 +667,8 @@ def lu_solve(self, LU_data, LU_pivots):
     return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
 
-ldl_op = op(
-    "_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)",
-    method=False,
-    meta=lambda self, hermitian: [column(self._shape, self.dtype), (self._shape[:-1], dt.int32), (self._shape[:-2], dt.int32)],
-)
+_linalg_ldl_factor_ex_meta = lambda self, hermitian: [column(self._shape, self.dtype), (self._shape[:-1], dt.int32), (self._shape[:-2], dt.int32)]
+ldl_op = op("_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)", method=False, meta=_linalg_ldl_factor_ex_meta)
 
 
 @composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=SAME_DTYPE)
@@ -754,15 +711,11 @@ def _ldl_prepare(LD, pivots, B, hermitian):
     return LD.expand((*batch, *LD._shape[-2:])), pivots.expand((*batch, pivots._shape[-1])), B.expand((*batch, *B._shape[-2:])), hermitian
 
 
-op(
-    "linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
-    prepare=_ldl_prepare,
-    meta=lambda LD, pivots, B, hermitian: column(B._shape, B.dtype),
-    derivative={
-        "B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian else conj(LINALG.ldl_solve(LD, pivots, conj(g)))
-    },
-    out=SAME_DTYPE,
-)
+_ldl_solve_grads = {
+    "B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian else conj(LINALG.ldl_solve(LD, pivots, conj(g)))
+}
+_LDL_SOLVE = dict(prepare=_ldl_prepare, meta=lambda LD, pivots, B, hermitian: column(B._shape, B.dtype), derivative=_ldl_solve_grads)
+op("linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=SAME_DTYPE, **_LDL_SOLVE)
 
 
 # ------------------------------------------------------------------------------------------------ QR
@@ -819,15 +772,8 @@ def _qr_meta(A, mode):
     return [((0,), A.dtype) if mode == "r" else column((*batch, m, k), A.dtype), column((*batch, k, n), A.dtype)]
 
 
-qr_op = op(
-    "linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
-    "LinalgQr",
-    meta=_qr_meta,
-    derivative=_qr_grad,
-    empty_ok=True,
-    out=SAME_DTYPE,
-    autocast=FLOAT32,
-)
+_QR = dict(meta=_qr_meta, derivative=_qr_grad)
+qr_op = op("linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", "LinalgQr", empty_ok=True, out=SAME_DTYPE, autocast=FLOAT32, **_QR)
 
 
 @composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=SAME_DTYPE, autocast=FLOAT32)
@@ -926,12 +872,8 @@ def _eigh_grad(gs, out0, out1, compute_v):
     return V @ inner @ mH(V)
 
 
-eigh_op = op(
-    "_linalg_eigh(Tensor A, str UPLO, bool compute_v) -> (Tensor, Tensor)",
-    method=False,
-    derivative=_eigh_grad,
-    meta=lambda A, UPLO, compute_v: [(A._shape[:-1], A.dtype.to_real()), column(A._shape if compute_v else (0, 0), A.dtype)],
-)
+_linalg_eigh_meta = lambda A, UPLO, compute_v: [(A._shape[:-1], A.dtype.to_real()), column(A._shape if compute_v else (0, 0), A.dtype)]
+eigh_op = op("_linalg_eigh(Tensor A, str UPLO, bool compute_v) -> (Tensor, Tensor)", method=False, derivative=_eigh_grad, meta=_linalg_eigh_meta)
 
 
 def _eigh(A, UPLO, fn, vectors):
@@ -974,11 +916,7 @@ def _eig_meta(self):
 
 
 eig_op = op("linalg.eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", meta=_eig_meta, derivative=_eig_grad, autocast=FLOAT32)
-
-
-@composite("linalg.eigvals(Tensor self) -> Tensor", autocast=FLOAT32)
-def eigvals(self):
-    return eig_op.call(self)[0]
+composite("linalg.eigvals(Tensor self) -> Tensor", autocast=FLOAT32)(lambda self: eig_op.call(self)[0])
 
 
 def _svd_grad(gs, out0, out1, out2, full_matrices, compute_uv):
@@ -1030,13 +968,8 @@ def _svd_meta(A, full_matrices, compute_uv):
     return [column((*batch, m, m if full_matrices else k), A.dtype), s, column((*batch, n if full_matrices else k, n), A.dtype)]
 
 
-svd_op = op(
-    "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor, Tensor, Tensor)",
-    method=False,
-    meta=_svd_meta,
-    derivative=_svd_grad,
-    empty_ok=True,
-)
+_LINALG_SVD = dict(meta=_svd_meta, derivative=_svd_grad)
+svd_op = op("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor, Tensor, Tensor)", method=False, empty_ok=True, **_LINALG_SVD)
 
 
 def _svd(A, full, uv=True, driver=None):
@@ -1051,9 +984,7 @@ def linalg_svd(A, full_matrices, driver):
     return _svd(A, full_matrices, True, driver)
 
 
-@composite("linalg.svdvals(Tensor A, *, str? driver=None) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)
-def svdvals(A, driver):
-    return _svd(A, False, False, driver)[1]
+composite("linalg.svdvals(Tensor A, *, str? driver=None) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)(lambda A, driver: _svd(A, False, False, driver)[1])
 
 
 @composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=SAME_DTYPE, autocast=FLOAT32)
@@ -1115,12 +1046,8 @@ def _pinv_grad(g, A, out):
     return -mH(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
 
 
-pinv_op = op(
-    "_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor",
-    method=False,
-    derivative=_pinv_grad,
-    meta=lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype),
-)
+_linalg_pinv_meta = lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype)
+pinv_op = op("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", method=False, derivative=_pinv_grad, meta=_linalg_pinv_meta)
 
 
 @composite("linalg.pinv(Tensor self, Any rcond=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")
@@ -1132,9 +1059,7 @@ def pinv(self, rcond, hermitian, atol, rtol):
     return pinv_op.call(self, *_tolerance(self, atol if rcond is None else 0.0, rtol), hermitian)
 
 
-@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor", out=False, autocast=FLOAT32)
-def pinverse(self, rcond):
-    return pinv(self, rcond, False, None, None)
+composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor", out=False, autocast=FLOAT32)(lambda self, rcond: pinv(self, rcond, False, None, None))
 
 
 @composite("linalg.matrix_rank(Tensor self, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor", autocast=FLOAT32)
@@ -1199,14 +1124,8 @@ def _lstsq_grads(gs, self, b, out0, vector, needs):
     return gA, gB
 
 
-lstsq_op = op(
-    "_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)",
-    method=False,
-    meta=_lstsq_spec,
-    derivative={("self", "b"): _lstsq_grads},
-    non_differentiable=(2, 3),
-    empty_ok=True,
-)
+_LINALG_LSTSQ = dict(meta=_lstsq_spec, derivative={("self", "b"): _lstsq_grads}, method=False, non_differentiable=(2, 3), empty_ok=True)
+lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)", **_LINALG_LSTSQ)
 
 
 @composite(

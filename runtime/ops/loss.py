@@ -309,19 +309,13 @@ def _ones(x, weight):
     return T.ones(x._shape[-1], dtype=x.dtype, device=x.device) if weight is None else weight
 
 
-_nll = op(
-    "_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)",
-    "NLLLoss",
-    meta=_nll_meta,
-    prepare=lambda self, target, weight, *a: (self, target, _ones(self, weight), *a),
-    non_differentiable=(1,),
-    out=False,
-    empty_ok=True,
-    call=lambda p, x, t, w, reduction, ignore: p.of(NAMES[reduction], ignore)(x, t, w),
-    derivative={
-        "self": lambda g0, self, target, weight, reduction, ignore_index, out1: _nll_backward.call(g0, self, target, weight, reduction, ignore_index, out1)
-    },
-)
+_nll_loss_prepare = lambda self, target, weight, *a: (self, target, _ones(self, weight), *a)
+_nll_loss_call = lambda p, x, t, w, reduction, ignore: p.of(NAMES[reduction], ignore)(x, t, w)
+_nll_loss_grads = {
+    "self": lambda g0, self, target, weight, reduction, ignore_index, out1: _nll_backward.call(g0, self, target, weight, reduction, ignore_index, out1)
+}
+_NLL_LOSS = dict(meta=_nll_meta, prepare=_nll_loss_prepare, call=_nll_loss_call, derivative=_nll_loss_grads, non_differentiable=(1,), out=False, empty_ok=True)
+_nll = op("_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)", "NLLLoss", **_NLL_LOSS)
 _nll_backward = op(
     "_C._nn.nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
     "NLLLossGrad",

@@ -124,22 +124,10 @@ def _dot_meta(self, tensor):
     return (), self.dtype
 
 
-dot_op = op(
-    "dot(Tensor self, Tensor tensor) -> Tensor",
-    "Dot",
-    meta=_dot_meta,
-    derivative={"self": lambda g, tensor: g * conj(tensor), "tensor": lambda g, self: g * conj(self)},
-    out=SAME_SCALAR_TYPE,
-    autocast=WIDEST_ON_ACCELERATORS,
-)
-op(
-    "vdot(Tensor self, Tensor other) -> Tensor",
-    "Vdot",
-    meta=_dot_meta,
-    derivative={"self": lambda g, other: conj(g) * other, "other": lambda g, self: g * self},
-    out=SAME_SCALAR_TYPE,
-    autocast=WIDEST_ON_ACCELERATORS,
-)
+_dot_grads = {"self": lambda g, tensor: g * conj(tensor), "tensor": lambda g, self: g * conj(self)}
+dot_op = op("dot(Tensor self, Tensor tensor) -> Tensor", "Dot", meta=_dot_meta, derivative=_dot_grads, out=SAME_SCALAR_TYPE, autocast=WIDEST_ON_ACCELERATORS)
+_vdot_grads = {"self": lambda g, other: conj(g) * other, "other": lambda g, self: g * self}
+op("vdot(Tensor self, Tensor other) -> Tensor", "Vdot", meta=_dot_meta, derivative=_vdot_grads, out=SAME_SCALAR_TYPE, autocast=WIDEST_ON_ACCELERATORS)
 
 
 def _mv_meta(self, vec, bias=None):
@@ -156,14 +144,8 @@ def _mv_meta(self, vec, bias=None):
     return (s[0],), self.dtype
 
 
-mv_op = op(
-    "mv(Tensor self, Tensor vec) -> Tensor",
-    "Mv",
-    meta=_mv_meta,
-    derivative={"self": lambda g, vec: T.outer(g, conj(vec)), "vec": lambda g, self: T.mv(mH(self), g)},
-    out=SAME_SCALAR_TYPE,
-    autocast=LOWER_ON_ACCELERATORS,
-)
+_mv_grads = {"self": lambda g, vec: T.outer(g, conj(vec)), "vec": lambda g, self: T.mv(mH(self), g)}
+mv_op = op("mv(Tensor self, Tensor vec) -> Tensor", "Mv", meta=_mv_meta, derivative=_mv_grads, out=SAME_SCALAR_TYPE, autocast=LOWER_ON_ACCELERATORS)
 
 
 @composite("matmul(Tensor self, Tensor other) -> Tensor", alias=("linalg.matmul",), out=SAME_SCALAR_TYPE, autocast=LOWER)
@@ -345,17 +327,13 @@ def _linear_meta(input, weight, bias):
     return (*s[:-1], n), input.dtype
 
 
+_linear_grads = {
+    "input": lambda g, weight: T.matmul(g, conj(weight)),
+    "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
+    "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
+}
 linear_op = op(
-    "_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-    "Dense",
-    meta=_linear_meta,
-    method=False,
-    derivative={
-        "input": lambda g, weight: T.matmul(g, conj(weight)),
-        "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
-        "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
-    },
-    out=SAME_DTYPE,
+    "_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", meta=_linear_meta, method=False, derivative=_linear_grads, out=SAME_DTYPE
 )
 
 
@@ -440,9 +418,7 @@ def _chain(ms):
     return product(0, n - 1)
 
 
-@composite("linalg.multi_dot(Tensor[] tensors) -> Tensor", out=SAME_DTYPE, autocast=LOWER_ON_ACCELERATORS)
-def multi_dot(tensors):
-    return _multi_dot(tensors)
+composite("linalg.multi_dot(Tensor[] tensors) -> Tensor", out=SAME_DTYPE, autocast=LOWER_ON_ACCELERATORS)(lambda tensors: _multi_dot(tensors))
 
 
 @composite("_chain_matmul(Tensor[] matrices) -> Tensor", method=False)
@@ -705,12 +681,8 @@ def _softmax_shape(self, dim, dtype):
     return self._shape, dtype or self.dtype
 
 
-op(
-    "_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-    meta=_softmax_shape,
-    method=False,
-    derivative=lambda g, out, dim, self_dtype: T._softmax_backward_data(g, out, dim, self_dtype),
-)
+_safe_softmax_grad = lambda g, out, dim, self_dtype: T._softmax_backward_data(g, out, dim, self_dtype)
+op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", meta=_softmax_shape, method=False, derivative=_safe_softmax_grad)
 
 
 def _check_attention(q, k, v, mask, is_causal):
@@ -829,14 +801,8 @@ def _distance_slope(diff, dist, g, p):
     return T.where((dist == 0) | (size == 0) if p < 1 else dist == 0, 0.0, slope)
 
 
-op(
-    "_cdist(Tensor x1, Tensor x2, float p) -> Tensor",
-    "Cdist",
-    meta=_cdist_meta,
-    derivative={("x1", "x2"): _cdist_grads},
-    method=False,
-    call=lambda prim, x1, x2, p: prim.of(p)(x1, x2),
-)
+_cdist_call = lambda prim, x1, x2, p: prim.of(p)(x1, x2)
+op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, method=False, call=_cdist_call)
 
 
 @composite(
@@ -931,15 +897,11 @@ def _cross_prepare(self, other, dim):
     return self.expand(shape), other.expand(shape), d
 
 
-op(
-    "linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
-    "Cross",
-    prepare=_cross_prepare,
-    call=lambda prim, a, b, dim: prim.of(dim)(a, b),
-    meta=lambda self, other, dim: (self._shape, self.dtype),
-    derivative={"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)},
-    out=SAME_DTYPE,
+_cross_grads = {"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)}
+_CROSS = dict(
+    prepare=_cross_prepare, call=lambda prim, a, b, dim: prim.of(dim)(a, b), meta=lambda self, other, dim: (self._shape, self.dtype), derivative=_cross_grads
 )
+op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", out=SAME_DTYPE, **_CROSS)
 
 
 @composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=SAME_DTYPE, autocast=WIDEST_ON_ACCELERATORS)

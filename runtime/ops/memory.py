@@ -94,12 +94,8 @@ def _copied(self, dtype, device, fmt):
     return t
 
 
-_to_copy = op(
-    "_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor",
-    derivative=lambda g, self_dtype, node: _grad_to(g, node._in_meta[0]),
-    method=False,
-    memory=True,
-)
+_TO_COPY = dict(derivative=lambda g, self_dtype, node: _grad_to(g, node._in_meta[0]), method=False, memory=True)
+_to_copy = op("_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor", **_TO_COPY)
 
 
 def _grad_to(g, meta):
@@ -280,11 +276,7 @@ def _type(self, dtype=None, non_blocking=False, **kw):
 
 _type.__name__ = "type"
 Tensor.type = _overridable(_type)
-
-
-@composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")
-def type_as(self, other):
-    return self.to(other.dtype)
+composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.to(other.dtype))
 
 
 # ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
@@ -327,13 +319,8 @@ def copy_(self, src, non_blocking=False):
 
 
 Tensor.copy_ = _overridable(copy_)
-_fill = op(
-    "_fill(Tensor self, Tensor|Scalar value) -> Tensor",
-    derivative={"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()},
-    function=False,
-    method=False,
-    memory=True,
-)
+_fill_grads = {"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()}
+_fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative=_fill_grads, function=False, method=False, memory=True)
 
 
 def fill_(self, value):
@@ -375,11 +362,7 @@ def zero_(self):
 
 
 Tensor.zero_ = _overridable(zero_)
-
-
-@composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=False, inplace_function=True)
-def fill(self, value):
-    return self.clone().fill_(value)
+composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=False, inplace_function=True)(lambda self, value: self.clone().fill_(value))
 
 
 # ------------------------------------------------------------------------------------------------ memory under a tensor
@@ -465,14 +448,8 @@ def to_dense(self, dtype, masked_grad):
     return self if dtype is None else self.to(dtype)
 
 
-@composite("resolve_conj(Tensor self) -> Tensor", out=False)
-def resolve_conj(self):
-    return self
-
-
-@composite("resolve_neg(Tensor self) -> Tensor", out=False)
-def resolve_neg(self):
-    return self
+composite("resolve_conj(Tensor self) -> Tensor", out=False)(lambda self: self)
+composite("resolve_neg(Tensor self) -> Tensor", out=False)(lambda self: self)
 
 
 # methods that are functions of torch as well

@@ -215,9 +215,7 @@ def map2_(self, x, y, callable):
 
 
 # ------------------------------------------------------------------------------------------------ small functions
-@composite("dequantize(Tensor self) -> Tensor", out=False)
-def dequantize(self):
-    return self.to(dt.float32)
+composite("dequantize(Tensor self) -> Tensor", out=False)(lambda self: self.to(dt.float32))
 
 
 @composite("_assert_async(Tensor self, str? assert_msg=None) -> Any", out=False)

@@ -44,15 +44,8 @@ def _dense_double(g, indices, padding_idx):
     return out if padding_idx < 0 else out.masked_fill((indices == padding_idx).unsqueeze(-1), 0)
 
 
-op(
-    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-    "Embedding",
-    call=lambda p, weight, indices, *_: p(indices, weight),
-    meta=_embedding_meta,
-    derivative={"weight": _embedding_grad},
-    opmath=False,
-    out=False,
-)
+_EMBEDDING = dict(call=lambda p, weight, indices, *_: p(indices, weight), meta=_embedding_meta, derivative={"weight": _embedding_grad}, opmath=False, out=False)
+op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", "Embedding", **_EMBEDDING)
 _dense_backward = op(
     "_C.embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
     "EmbeddingDenseBackward",
@@ -111,16 +104,8 @@ def _one_hot_args(self, num_classes):
     return self, num_classes
 
 
-op(
-    "nn.functional.one_hot(Tensor self, int num_classes=-1) -> Tensor",
-    "OneHotExt",
-    prepare=_one_hot_args,
-    out=False,
-    alias=("_C._nn.one_hot",),
-    meta=lambda self, num_classes: ((*self._shape, num_classes), dt.int64),
-    call=lambda p, self, n: p.of(-1)(self, n, 1, 0),
-    python=False,
-)
+_ONE_HOT = dict(prepare=_one_hot_args, meta=lambda self, num_classes: ((*self._shape, num_classes), dt.int64), call=lambda p, self, n: p.of(-1)(self, n, 1, 0))
+op("nn.functional.one_hot(Tensor self, int num_classes=-1) -> Tensor", "OneHotExt", out=False, alias=("_C._nn.one_hot",), python=False, **_ONE_HOT)
 
 
 # ------------------------------------------------------------------------------------------------ padding
@@ -145,15 +130,8 @@ def _pad_meta(self, pad, value):
     return tuple(shape), self.dtype
 
 
-op(
-    "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
-    "ConstantPadND",
-    meta=_pad_meta,
-    opmath=False,
-    method=False,
-    derivative=lambda g, pad: T.constant_pad_nd(g, [-p for p in pad], 0),
-    out=False,
-)
+_CONSTANT_PAD_ND = dict(meta=_pad_meta, derivative=lambda g, pad: T.constant_pad_nd(g, [-p for p in pad], 0))
+op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", "ConstantPadND", opmath=False, method=False, out=False, **_CONSTANT_PAD_ND)
 
 
 def _pad_edge(x, dim, a, b, mode):

@@ -154,14 +154,8 @@ def _rms_backward(gs, input, normalized_shape, weight, out1, needs):
     return gx, _shaped(gw, normalized_shape)
 
 
-_rms = op(
-    "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
-    "RmsNorm",
-    meta=_rms_meta,
-    call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight),
-    derivative={("input", "weight"): _rms_backward},
-    out=False,
-)
+_FUSED_RMS_NORM = dict(meta=_rms_meta, call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight), derivative={("input", "weight"): _rms_backward})
+_rms = op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", "RmsNorm", out=False, **_FUSED_RMS_NORM)
 
 
 @composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", out=False, alias=("nn.functional.rms_norm",))
@@ -266,15 +260,12 @@ def _batch_backward(g, input, weight, running_mean, running_var, training, eps, 
     return gx, _shaped(gw, (-1,)), _shaped(gb, (-1,))
 
 
+_NATIVE_BATCH_NORM = dict(meta=_batch_meta, derivative={("input", "weight", "bias"): _batch_backward}, out=False, empty_ok=True, non_differentiable=(1, 2))
 _native_batch_norm = op(
     "_C.native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
     "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     "BatchNormExt",
-    meta=_batch_meta,
-    out=False,
-    empty_ok=True,
-    derivative={("input", "weight", "bias"): _batch_backward},
-    non_differentiable=(1, 2),
+    **_NATIVE_BATCH_NORM,
 )
 
 

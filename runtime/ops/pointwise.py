@@ -76,25 +76,10 @@ def _fold_alpha(self, other, alpha):
     return self, other * alpha, 1
 
 
-op(
-    "add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
-    "Add",
-    numbers=True,
-    promote=DEFAULT,
-    prepare=_fold_alpha,
-    alpha=True,
-    derivative={"self": lambda g: g, "other": lambda g: g},
-)
-op(
-    "sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
-    "Sub",
-    numbers=True,
-    promote=_no_bool_sub,
-    prepare=_fold_alpha,
-    alpha=True,
-    derivative={"self": lambda g: g, "other": lambda g: -g},
-    alias=("subtract",),
-)
+_ADD = dict(promote=DEFAULT, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: g})
+op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, alpha=True, **_ADD)
+_SUB = dict(promote=_no_bool_sub, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
+op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, alpha=True, alias=("subtract",), **_SUB)
 _rsub = op(
     "_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, **HIDDEN, derivative={"self": lambda g: g, "other": lambda g: -g}
 )
@@ -105,41 +90,16 @@ def rsub(self, other, alpha):
     return _rsub.call(other, self if alpha == 1 else self * alpha)
 
 
-op(
-    "mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    "Mul",
-    numbers=True,
-    promote=DEFAULT,
-    alias=("multiply",),
-    derivative={"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)},
-    exact=1,
-)
-_div = op(
-    "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    "Div",
-    numbers=True,
-    promote=INT_TO_FLOAT,
-    derivative={"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)},
-    exact=1,
-)
-_floor_divide = op(
-    "floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    "FloorDiv",
-    numbers=True,
-    promote=cpu("div_floor_cpu", "bool", "complex"),
-    derivative={k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")},
-    exact=1,
-)
-_div_round = op(
-    "_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor",
-    "DivMod",
-    numbers=True,
-    method=False,
-    promote=lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common),
-    inplace=False,
-    derivative={"self": zero, "other": zero},
-    exact=1,
-)
+_mul_grads = {"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)}
+op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",), derivative=_mul_grads, exact=1)
+_div_grads = {"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)}
+_div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT, derivative=_div_grads, exact=1)
+_floor_divide_grads = {k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")}
+_FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads)
+_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True, exact=1, **_FLOOR_DIVIDE)
+_div_round_promote = lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common)
+_DIV_ROUND = dict(promote=_div_round_promote, derivative={"self": zero, "other": zero}, numbers=True, method=False, inplace=False, exact=1)
+_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", **_DIV_ROUND)
 
 
 # PyTorch rounds a quotient of half types before it cuts off the fraction
@@ -157,40 +117,20 @@ def div(self, other, rounding_mode=None):
     return _div_round.call(self, other, rounding_mode)
 
 
-@composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True)
-def true_divide(self, other):
-    return _div.call(self, other)
-
-
-op(
-    "remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    "RemainderTensorTensor",
-    promote=cpu("remainder_cpu", "bool", "complex"),
-    derivative={"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")},
-)
-op(
-    "fmod(Tensor self, Tensor|Scalar other) -> Tensor",
-    "FmodTensor",
-    promote=cpu("fmod_cpu", "bool", "complex"),
-    derivative={"self": lambda g: g, "other": lambda g, self, other: -g * T.div(self, other, rounding_mode="trunc")},
-)
+composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True)(lambda self, other: _div.call(self, other))
+_remainder_promote = cpu("remainder_cpu", "bool", "complex")
+_remainder_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")}
+op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=_remainder_promote, derivative=_remainder_grads)
+_fmod_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * T.div(self, other, rounding_mode="trunc")}
+op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", promote=cpu("fmod_cpu", "bool", "complex"), derivative=_fmod_grads)
 op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bool", "float", "complex"), inplace_function=True)
 op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"), inplace_function=True)
-
-op(
-    "neg(Tensor self) -> Tensor",
-    "Neg",
-    derivative=lambda g: -g,
-    alias=("negative",),
-    promote=refuse(
-        DEFAULT,
-        RuntimeError,
-        bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-        "the `~` or `logical_not()` operator instead.",
-    ),
-    out=FOUND_DTYPE,
-    inplace_function=True,
+_neg_promote = refuse(
+    DEFAULT,
+    RuntimeError,
+    bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
 )
+op("neg(Tensor self) -> Tensor", "Neg", derivative=lambda g: -g, alias=("negative",), promote=_neg_promote, out=FOUND_DTYPE, inplace_function=True)
 
 
 @composite("positive(Tensor self) -> Tensor", out=False)
@@ -200,33 +140,14 @@ def positive(self):
     return self
 
 
-op(
-    "abs(Tensor self) -> Tensor",
-    "Abs",
-    promote=COMPLEX_TO_FLOAT,
-    derivative=lambda g, self: g * T.sgn(self),
-    alias=("absolute",),
-    out=FOUND_DTYPE,
-    inplace_function=("abs_",),
-)
-op(
-    "reciprocal(Tensor self) -> Tensor",
-    "Reciprocal",
-    promote=INT_TO_FLOAT,
-    derivative=lambda g, out: -g * conj(out * out),
-    inplace_function=True,
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
+_abs_grad = lambda g, self: g * T.sgn(self)
+op("abs(Tensor self) -> Tensor", "Abs", promote=COMPLEX_TO_FLOAT, derivative=_abs_grad, alias=("absolute",), out=FOUND_DTYPE, inplace_function=("abs_",))
+_RECIPROCAL = dict(promote=INT_TO_FLOAT, derivative=lambda g, out: -g * conj(out * out))
+op("reciprocal(Tensor self) -> Tensor", "Reciprocal", inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS, **_RECIPROCAL)
 op("square(Tensor self) -> Tensor", "Square", promote=BOOL_TO_LONG, derivative=lambda g, self: g * conj(self * 2), inplace_function=True)
 op("sqrt(Tensor self) -> Tensor", "Sqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g / conj(out * 2), inplace_function=True)
-op(
-    "rsqrt(Tensor self) -> Tensor",
-    "Rsqrt",
-    promote=INT_TO_FLOAT,
-    derivative=lambda g, out: g * conj(out * out * out * -0.5),
-    inplace_function=True,
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
+_rsqrt_grad = lambda g, out: g * conj(out * out * out * -0.5)
+op("rsqrt(Tensor self) -> Tensor", "Rsqrt", promote=INT_TO_FLOAT, derivative=_rsqrt_grad, inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS)
 
 
 # ------------------------------------------------------------------------------------------------ pow
@@ -241,24 +162,16 @@ def _pow_promote(common, self, exponent):
 
 
 # plain_attrs: what the numbers are changes neither the promotion nor the checks, so the short way may leave these out
-_pow_scalar = op(
-    "_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-    "PowTensorScalar",
-    **HIDDEN,
-    constant_attributes=True,
+_POW_TENSOR_SCALAR = dict(
     promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
     derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent),
 )
-_pow = op(
-    "_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor",
-    "Pow",
-    promote=_pow_promote,
-    **HIDDEN,
-    derivative={
-        "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
-        "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out),
-    },
-)
+_pow_scalar = op("_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", **HIDDEN, constant_attributes=True, **_POW_TENSOR_SCALAR)
+_pow_Tensor_Tensor_grads = {
+    "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
+    "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out),
+}
+_pow = op("_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, **HIDDEN, derivative=_pow_Tensor_Tensor_grads)
 
 
 def _grad_exponent(g, self, exponent, out):
@@ -318,11 +231,8 @@ for _name, (_prim, *_alias) in {
     op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL, alias=tuple(_alias))
 for _name in ("and", "or", "xor"):
     op(f"logical_{_name}(Tensor self, Tensor other) -> Tensor", f"Logical{_name.title()}", promote=ALWAYS_BOOL)
-    op(
-        f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-        f"Bitwise{_name.title()}Tensor",
-        promote=cpu(f"bitwise_{_name}_cpu", "float", "complex"),
-    )
+    _promote = cpu(f"bitwise_{_name}_cpu", "float", "complex")
+    op(f"bitwise_{_name}(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", f"Bitwise{_name.title()}Tensor", promote=_promote)
 op("logical_not(Tensor self) -> Tensor", "LogicalNot", promote=ALWAYS_BOOL)
 op("bitwise_not(Tensor self) -> Tensor", "BitwiseNot", promote=cpu("bitwise_not_cpu", "float", "complex"))
 op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift", promote=cpu("lshift_cpu", "bool", "float", "complex"))
@@ -330,27 +240,12 @@ op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Ri
 op("isnan(Tensor self) -> Tensor", "NotEqual", promote=ALWAYS_BOOL, call=lambda p, x: p(x, x), inplace=False, out=False)
 op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False)
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
-op(
-    "isneginf(Tensor self) -> Tensor",
-    "IsNegInf",
-    inplace=False,
-    promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs."),
-    out=SAME_SCALAR_TYPE,
-)
-op(
-    "isposinf(Tensor self) -> Tensor",
-    "IsPosInf",
-    inplace=False,
-    promote=refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs."),
-    out=SAME_SCALAR_TYPE,
-)
-op(
-    "signbit(Tensor self) -> Tensor",
-    None,
-    inplace=False,
-    promote=refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors."),
-    out=SAME_SCALAR_TYPE,
-)
+_isneginf_promote = refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs.")
+op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False, promote=_isneginf_promote, out=SAME_SCALAR_TYPE)
+_isposinf_promote = refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs.")
+op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False, promote=_isposinf_promote, out=SAME_SCALAR_TYPE)
+_signbit_promote = refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors.")
+op("signbit(Tensor self) -> Tensor", None, inplace=False, promote=_signbit_promote, out=SAME_SCALAR_TYPE)
 
 
 def _same_dtype(common, self, other, *rest):
@@ -359,13 +254,8 @@ def _same_dtype(common, self, other, *rest):
     return common, dt.bool_
 
 
-op(
-    "_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor",
-    "IsClose",
-    promote=_same_dtype,
-    call=lambda p, a, b, rtol, atol, equal_nan: p.of(rtol, atol, equal_nan)(a, b),
-    **HIDDEN,
-)
+_isclose_call = lambda p, a, b, rtol, atol, equal_nan: p.of(rtol, atol, equal_nan)(a, b)
+op("_isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor", "IsClose", promote=_same_dtype, call=_isclose_call, **HIDDEN)
 
 
 @composite("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", out=False)
@@ -395,9 +285,7 @@ def equal(self, other):
     )
 
 
-@composite("isreal(Tensor self) -> Tensor", out=False)
-def isreal(self):
-    return T.imag(self) == 0 if self.dtype.is_complex else T.ones_like(self, dtype=dt.bool_)
+composite("isreal(Tensor self) -> Tensor", out=False)(lambda self: T.imag(self) == 0 if self.dtype.is_complex else T.ones_like(self, dtype=dt.bool_))
 
 
 # ------------------------------------------------------------------------------------------------ rounding, signs
@@ -423,13 +311,8 @@ def round_(self, decimals):
 
 
 _round_decimals = op("_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN, out=FOUND_DTYPE)
-op(
-    "sign(Tensor self) -> Tensor",
-    "Sign",
-    derivative=zero,
-    promote=refuse(DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
-    out=FOUND_DTYPE,
-)
+_sign_promote = refuse(DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=_sign_promote, out=FOUND_DTYPE)
 
 
 def _sgn_backward(g, self, out):
@@ -440,19 +323,11 @@ def _sgn_backward(g, self, out):
 
 
 op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward)
-op(
-    "copysign(Tensor self, Tensor|Scalar other) -> Tensor",
-    None,
-    promote=INT_TO_FLOAT,
-    derivative={"self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero},
-)
-op(
-    "heaviside(Tensor self, Tensor values) -> Tensor",
-    None,
-    promote=lambda common, self, values: _heaviside_check(common, self, values),
-    derivative={k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")},
-    out=SAME_SCALAR_TYPE,
-)
+_copysign_grads = {"self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero}
+op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_copysign_grads)
+_heaviside_promote = lambda common, self, values: _heaviside_check(common, self, values)
+_heaviside_grads = {k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")}
+op("heaviside(Tensor self, Tensor values) -> Tensor", None, promote=_heaviside_promote, derivative=_heaviside_grads, out=SAME_SCALAR_TYPE)
 
 
 def _heaviside_check(common, self, values):
@@ -486,13 +361,8 @@ for _name, _prim, _derivative in (
     ("fmax", "Fmax", _first_wins(lambda a, b: a >= b)),
     ("fmin", "Fmin", _first_wins(lambda a, b: a <= b)),
 ):
-    op(
-        f"{_name}(Tensor self, Tensor other) -> Tensor",
-        _prim,
-        derivative=_derivative,
-        inplace=False,
-        promote=refuse(DEFAULT, RuntimeError, complex=f"{_name} not implemented for complex tensors."),
-    )
+    _promote = refuse(DEFAULT, RuntimeError, complex=f"{_name} not implemented for complex tensors.")
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", _prim, derivative=_derivative, inplace=False, promote=_promote)
 
 
 def _clamp_promote(common, self, *limits):
@@ -503,32 +373,16 @@ def _clamp_promote(common, self, *limits):
     return common, common
 
 
-_clamp_min = op(
-    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor",
-    "Maximum",
-    promote=_clamp_promote,
-    **HIDDEN,
-    derivative={"self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)},
-)
-_clamp_max = op(
-    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor",
-    "Minimum",
-    promote=_clamp_promote,
-    **HIDDEN,
-    derivative={"self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)},
-)
-
-_clamp = op(
-    "_clamp(Tensor self, Tensor min, Tensor max) -> Tensor",
-    "ClampTensor",
-    promote=_clamp_promote,
-    **HIDDEN,
-    derivative={
-        "self": lambda g, self, min, max: T.where((self >= min) & (self <= max), g, 0),
-        "min": lambda g, self, min, max: T.where((self < min) & (min < max), g, 0),
-        "max": lambda g, self, min, max: T.where((self > max) | (max < min), g, 0),
-    },
-)
+_clamp_min_grads = {"self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)}
+_clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_min_grads)
+_clamp_max_grads = {"self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)}
+_clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_max_grads)
+_clamp_grads = {
+    "self": lambda g, self, min, max: T.where((self >= min) & (self <= max), g, 0),
+    "min": lambda g, self, min, max: T.where((self < min) & (min < max), g, 0),
+    "max": lambda g, self, min, max: T.where((self > max) | (max < min), g, 0),
+}
+_clamp = op("_clamp(Tensor self, Tensor min, Tensor max) -> Tensor", "ClampTensor", promote=_clamp_promote, **HIDDEN, derivative=_clamp_grads)
 
 
 @composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True, inplace_function=True)
@@ -549,14 +403,8 @@ def clamp(self, min, max):
     return self if max is None else _clamp_max.call(self, max)
 
 
-@composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", inplace=True, inplace_function=True)
-def clamp_min(self, min):
-    return clamp(self, min, None)
-
-
-@composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", inplace=True, inplace_function=True)
-def clamp_max(self, max):
-    return clamp(self, None, max)
+composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", inplace=True, inplace_function=True)(lambda self, min: clamp(self, min, None))
+composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", inplace=True, inplace_function=True)(lambda self, max: clamp(self, None, max))
 
 
 # ------------------------------------------------------------------------------------------------ selection
@@ -567,14 +415,9 @@ def _check_ints(values, common):
     return common, common
 
 
-_where = op(
-    "_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    "Select",
-    **HIDDEN,
-    keep=(0,),
-    promote=lambda common, condition, *values: _check_ints(values, common),
-    derivative={"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g, condition: T.where(condition, 0, g)},
-)
+_where_grads = {"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g, condition: T.where(condition, 0, g)}
+_WHERE = dict(promote=lambda common, condition, *values: _check_ints(values, common), derivative=_where_grads)
+_where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", **HIDDEN, keep=(0,), **_WHERE)
 
 
 @composite("where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor", method=False)
@@ -590,9 +433,7 @@ def where(condition, input, other):
     return _where.call(condition, input, other)
 
 
-@composite("Tensor.where(Tensor self, Tensor condition, Tensor|Scalar other) -> Tensor")
-def where_method(self, condition, other):
-    return where(condition, self, other)
+composite("Tensor.where(Tensor self, Tensor condition, Tensor|Scalar other) -> Tensor")(lambda self, condition, other: where(condition, self, other))
 
 
 def _mask_prepare(self, mask, value):
@@ -604,17 +445,10 @@ def _mask_prepare(self, mask, value):
     return self, mask, value
 
 
-op(
-    "masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor",
-    "MaskedFill",
-    keep=(1,),
-    prepare=_mask_prepare,
-    contiguous=True,
-    promote=lambda common, self, mask, value: (self.dtype, self.dtype),
-    derivative={"self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)},
-    out=False,
-    reads_first=True,
-)
+_masked_fill_promote = lambda common, self, mask, value: (self.dtype, self.dtype)
+_masked_fill_grads = {"self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)}
+_MASKED_FILL = dict(prepare=_mask_prepare, promote=_masked_fill_promote, derivative=_masked_fill_grads, keep=(1,), contiguous=True, out=False, reads_first=True)
+op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", **_MASKED_FILL)
 
 
 def _like_self(name):
@@ -627,28 +461,15 @@ def _like_self(name):
     return promote
 
 
-op(
-    "lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor",
-    "Lerp",
-    promote=_like_self("end"),
-    derivative={
-        "self": lambda g, weight: g * (1 - conj(weight)),
-        "end": lambda g, weight: g * conj(weight),
-        "weight": lambda g, self, end: g * conj(end - self),
-    },
-    exact=2,
-)
-op(
-    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    "AddcmulExt",
-    promote=DEFAULT,
-    derivative={
-        "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
-        "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value),
-    },
-    autocast=WIDEST_ON_ACCELERATORS,
-)
+_lerp_grads = {"self": lambda g, weight: g * (1 - conj(weight)), "end": lambda g, weight: g * conj(weight), "weight": lambda g, self, end: g * conj(end - self)}
+op("lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor", "Lerp", promote=_like_self("end"), derivative=_lerp_grads, exact=2)
+_addcmul_grads = {
+    "self": lambda g: g,
+    "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
+    "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value),
+}
+_ADDCMUL = dict(promote=DEFAULT, derivative=_addcmul_grads)
+op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcmulExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCMUL)
 
 
 def _addcdiv_promote(common, self, tensor1, tensor2, value):
@@ -662,26 +483,15 @@ def _addcdiv_promote(common, self, tensor1, tensor2, value):
     return common, common
 
 
-op(
-    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    "AddcdivExt",
-    promote=_addcdiv_promote,
-    derivative={
-        "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
-        "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2)),
-    },
-    autocast=WIDEST_ON_ACCELERATORS,
-)
-_nan_to_num = op(
-    "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
-    "NanToNum",
-    promote=DEFAULT,
-    call=lambda p, x, *numbers: p.of(*numbers)(x),
-    **HIDDEN,
-    derivative=lambda g, self: g * T.isfinite(self),
-    out=SAME_SCALAR_TYPE,
-)
+_addcdiv_grads = {
+    "self": lambda g: g,
+    "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
+    "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2)),
+}
+_ADDCDIV = dict(promote=_addcdiv_promote, derivative=_addcdiv_grads)
+op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCDIV)
+_NAN_TO_NUM = dict(promote=DEFAULT, call=lambda p, x, *numbers: p.of(*numbers)(x), derivative=lambda g, self: g * T.isfinite(self))
+_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", **HIDDEN, out=SAME_SCALAR_TYPE, **_NAN_TO_NUM)
 
 
 @composite(
@@ -699,32 +509,18 @@ def tanh_backward(g, out):
     return _tanh_backward.call(g, out)
 
 
-_tanh_backward = op(
-    "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
-    "TanhGrad",
-    promote=DEFAULT,
-    function=False,
-    method=False,
-    inplace=False,
-    call=lambda p, g, y: p(y, g),
-    derivative={
-        "grad_output": lambda g, output: tanh_backward(g, conj(output)),
-        "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2,
-    },
-)
-_sigmoid_backward = op(
-    "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
-    "SigmoidGrad",
-    promote=DEFAULT,
-    function=False,
-    method=False,
-    inplace=False,
-    call=lambda p, g, y: p(y, g),
-    derivative={
-        "grad_output": lambda g, output: _sigmoid_backward.call(g, conj(output)),
-        "output": lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2),
-    },
-)
+_tanh_backward_grads = {
+    "grad_output": lambda g, output: tanh_backward(g, conj(output)),
+    "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2,
+}
+_TANH_BACKWARD = dict(promote=DEFAULT, call=lambda p, g, y: p(y, g), derivative=_tanh_backward_grads)
+_tanh_backward = op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", "TanhGrad", function=False, method=False, inplace=False, **_TANH_BACKWARD)
+_sigmoid_backward_grads = {
+    "grad_output": lambda g, output: _sigmoid_backward.call(g, conj(output)),
+    "output": lambda g, grad_output, output: conj(g) * grad_output * conj(1 - output * 2),
+}
+_SIGMOID_BACKWARD = dict(promote=DEFAULT, call=lambda p, g, y: p(y, g), derivative=_sigmoid_backward_grads, function=False, method=False, inplace=False)
+_sigmoid_backward = op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidGrad", **_SIGMOID_BACKWARD)
 
 
 def _one(name, prim, derivative, alias=(), promote=INT_TO_FLOAT, **options):
@@ -784,15 +580,8 @@ def _logit_backward(g, self, eps):
 
 
 op("logit(Tensor self, float? eps=None) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",), inplace_function=True)
-op(
-    "frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-    None,
-    opmath=False,
-    non_differentiable=(1,),
-    meta=lambda self: _frexp_meta(self),
-    derivative=lambda g0, out1: g0 / T.exp2(out1),
-    out=SAME_SCALAR_TYPE,
-)
+_FREXP = dict(meta=lambda self: _frexp_meta(self), derivative=lambda g0, out1: g0 / T.exp2(out1))
+op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,), out=SAME_SCALAR_TYPE, **_FREXP)
 
 
 def _frexp_meta(self):
@@ -809,49 +598,20 @@ def _atan2_backward(g, self, other, needs):
     return g * other * scale if needs[0] else None, g * -self * scale if needs[1] else None
 
 
-op(
-    "atan2(Tensor self, Tensor other) -> Tensor",
-    "Atan2Ext",
-    promote=INT_TO_FLOAT,
-    derivative={("self", "other"): _atan2_backward},
-    alias=("arctan2",),
-    autocast=WIDEST_ON_ACCELERATORS,
-)
-op(
-    "hypot(Tensor self, Tensor other) -> Tensor",
-    None,
-    promote=cpu("hypot_cpu", "bool", "int", "complex"),
-    derivative={"self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)},
-)
-op(
-    "nextafter(Tensor self, Tensor other) -> Tensor",
-    None,
-    promote=cpu("nextafter_cpu", "bool", "int", "complex"),
-    opmath=False,
-    derivative={"self": lambda g, self, other: T.where(self == other, 0, g), "other": zero},
-)
-op(
-    "logaddexp(Tensor self, Tensor other) -> Tensor",
-    "LogAddExp",
-    promote=cpu("logaddexp_cpu", "bool", "int"),
-    inplace=False,
-    derivative={"self": lambda g, self, other: g / conj(T.exp(other - self) + 1), "other": lambda g, self, other: g / conj(T.exp(self - other) + 1)},
-)
-op(
-    "logaddexp2(Tensor self, Tensor other) -> Tensor",
-    "LogAddExp2",
-    promote=cpu("logaddexp2_cpu", "bool", "int", "complex"),
-    inplace=False,
-    derivative={"self": lambda g, self, other: g / (T.exp2(other - self) + 1), "other": lambda g, self, other: g / (T.exp2(self - other) + 1)},
-)
-op(
-    "xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    "Xlogy",
-    promote=INT_TO_FLOAT,
-    alias=("special.xlogy",),
-    derivative={"self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)},
-    inplace_function=True,
-)
+_atan2_grads = {("self", "other"): _atan2_backward}
+op("atan2(Tensor self, Tensor other) -> Tensor", "Atan2Ext", promote=INT_TO_FLOAT, derivative=_atan2_grads, alias=("arctan2",), autocast=WIDEST_ON_ACCELERATORS)
+_hypot_grads = {"self": lambda g, self, out: g * (self / out), "other": lambda g, other, out: g * (other / out)}
+op("hypot(Tensor self, Tensor other) -> Tensor", None, promote=cpu("hypot_cpu", "bool", "int", "complex"), derivative=_hypot_grads)
+_nextafter_grads = {"self": lambda g, self, other: T.where(self == other, 0, g), "other": zero}
+op("nextafter(Tensor self, Tensor other) -> Tensor", None, promote=cpu("nextafter_cpu", "bool", "int", "complex"), opmath=False, derivative=_nextafter_grads)
+_logaddexp_grads = {"self": lambda g, self, other: g / conj(T.exp(other - self) + 1), "other": lambda g, self, other: g / conj(T.exp(self - other) + 1)}
+op("logaddexp(Tensor self, Tensor other) -> Tensor", "LogAddExp", promote=cpu("logaddexp_cpu", "bool", "int"), inplace=False, derivative=_logaddexp_grads)
+_logaddexp2_promote = cpu("logaddexp2_cpu", "bool", "int", "complex")
+_logaddexp2_grads = {"self": lambda g, self, other: g / (T.exp2(other - self) + 1), "other": lambda g, self, other: g / (T.exp2(self - other) + 1)}
+op("logaddexp2(Tensor self, Tensor other) -> Tensor", "LogAddExp2", promote=_logaddexp2_promote, inplace=False, derivative=_logaddexp2_grads)
+_xlogy_grads = {"self": lambda g, self, other: T.where((self == 0) & (other <= 0), 0, T.xlogy(g, other)), "other": lambda g, self, other: g * (self / other)}
+_XLOGY = dict(promote=INT_TO_FLOAT, derivative=_xlogy_grads)
+op("xlogy(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Xlogy", alias=("special.xlogy",), inplace_function=True, **_XLOGY)
 
 
 # ------------------------------------------------------------------------------------------------ complex numbers
@@ -875,11 +635,7 @@ op(
     autocast=FLOAT32,
 )
 _conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), **HIDDEN)
-
-
-@composite("conj(Tensor self) -> Tensor", out=False)
-def conj_(self):
-    return _conj.call(self) if self.dtype.is_complex else self
+composite("conj(Tensor self) -> Tensor", out=False)(lambda self: _conj.call(self) if self.dtype.is_complex else self)
 
 
 @composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=FOUND_DTYPE, inplace_function=True)
@@ -894,10 +650,5 @@ def _angle_backward(g, self):
     return T.where(size == 0, 0, T.complex(-self.imag, self.real) * (g / (size * size)))
 
 
-op(
-    "angle(Tensor self) -> Tensor",
-    "Angle",
-    promote=lambda common, self: tuple(f(promoted(INT_TO_FLOAT, common)[0]) for f in (lambda d: d, dt.dtype.to_real)),
-    inplace=False,
-    derivative=_angle_backward,
-)
+_angle_promote = lambda common, self: tuple(f(promoted(INT_TO_FLOAT, common)[0]) for f in (lambda d: d, dt.dtype.to_real))
+op("angle(Tensor self) -> Tensor", "Angle", promote=_angle_promote, inplace=False, derivative=_angle_backward)

@@ -245,14 +245,11 @@ def _avg_pool(dims):
             g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         ),
     )
+    grad = lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: o.call(
+        g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
     back = op(
-        f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor",
-        None,
-        meta=lambda g, size, *_: (size, g.dtype),
-        out=False,
-        derivative=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: o.call(
-            g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        ),
+        f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor", None, meta=lambda g, size, *_: (size, g.dtype), out=False, derivative=grad
     )
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, bool ceil_mode=False, bool count_include_pad=True"
 

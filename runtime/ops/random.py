@@ -15,13 +15,8 @@ RANDOM = OPTS.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1
 RANDOM_LIKE = LIKE.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
 
 # kind: the filler; params: its numbers; size: in memory order
-draw_op = op(
-    "_draw(str kind, int[] size, Any params, Any generator, ScalarType dtype, Device device) -> Tensor",
-    opmath=False,
-    meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype),
-    method=False,
-    role="draw",
-)
+_DRAW = dict(meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype), opmath=False, method=False, role="draw")
+draw_op = op("_draw(str kind, int[] size, Any params, Any generator, ScalarType dtype, Device device) -> Tensor", **_DRAW)
 
 
 def draw(kind, size, params, generator, dtype, device):
@@ -81,9 +76,7 @@ def normal_(self, mean, std, generator):
     return _fill(self, "normal", (mean, std, self.is_contiguous()), generator)
 
 
-@composite("Tensor.random_(Tensor self, *, Generator? generator=None) -> Tensor")
-def random_(self, generator):
-    return _fill(self, "random", (), generator)
+composite("Tensor.random_(Tensor self, *, Generator? generator=None) -> Tensor")(lambda self, generator: _fill(self, "random", (), generator))
 
 
 @composite("Tensor.random_.to(Tensor self, int to, *, Generator? generator=None) -> Tensor")
@@ -218,15 +211,8 @@ _sampler(
     meta=_multinomial_meta,
     out=Out("{name} expects {Want} tensor out, got: {Got}"),
 )
-
-
-_normal_op = op(
-    "_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor",
-    method=False,
-    function=False,
-    memory=True,
-    derivative={"mean": lambda g: T.zeros_like(g), "std": lambda g: T.zeros_like(g)},
-)
+_normal_grads = {"mean": lambda g: T.zeros_like(g), "std": lambda g: T.zeros_like(g)}
+_normal_op = op("_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor", method=False, function=False, memory=True, derivative=_normal_grads)
 
 
 def _normal(mean, std, generator):
@@ -249,9 +235,7 @@ def _normal(mean, std, generator):
     return out
 
 
-@composite("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)
-def normal_tensors(mean, std, generator):
-    return _normal(mean, std, generator)
+composite("normal(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor", method=False)(lambda mean, std, generator: _normal(mean, std, generator))
 
 
 @composite("normal.Tensor_float(Tensor mean, float std=1.0, *, Generator? generator=None, Tensor? out=None) -> Tensor", method=False, out=False)

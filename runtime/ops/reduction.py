@@ -77,15 +77,9 @@ def _reduced_meta(self, dim, keepdim, dtype):
     return reduced(self._shape, dim, keepdim), dtype
 
 
-op(
-    "sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "SumExt",
-    prepare=_sum_prepare,
-    meta=_reduced_meta,
-    call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
-    derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim),
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
+_sum_call = lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None)
+_SUM = dict(prepare=_sum_prepare, meta=_reduced_meta, call=_sum_call, derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim))
+op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "SumExt", autocast=FLOAT32_ON_ACCELERATORS, **_SUM)
 
 
 def _mean_prepare(self, dim, keepdim, dtype):
@@ -96,14 +90,9 @@ def _mean_prepare(self, dim, keepdim, dtype):
     return self if d is self.dtype else self.to(d), _dims(self, dim), keepdim, d
 
 
-op(
-    "mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "MeanExt",
-    prepare=_mean_prepare,
-    meta=_reduced_meta,
-    call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
-    derivative=lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim),
-)
+_mean_grad = lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim)
+_MEAN = dict(prepare=_mean_prepare, meta=_reduced_meta, call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None), derivative=_mean_grad)
+op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt", **_MEAN)
 
 
 @composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
@@ -156,15 +145,9 @@ def _others(x, dim):
     return before * T.cat([one, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
 
 
-op(
-    "prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    "ProdExt",
-    prepare=_prod_prepare,
-    meta=lambda self, dim, keepdim, dtype: (() if dim is None else reduced(self._shape, (dim,), keepdim), dtype),
-    call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None),
-    derivative=_prod_grad,
-    autocast=FLOAT32,
-)
+_prod_meta = lambda self, dim, keepdim, dtype: (() if dim is None else reduced(self._shape, (dim,), keepdim), dtype)
+_PROD = dict(prepare=_prod_prepare, meta=_prod_meta, call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None), derivative=_prod_grad)
+op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "ProdExt", autocast=FLOAT32, **_PROD)
 
 
 @composite("Tensor.sum_to_size(Tensor self, int[] size) -> Tensor", varargs="size")
@@ -180,9 +163,7 @@ def sum_to_size(self, size):
     return r.reshape(size) if lead else r
 
 
-@composite("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor")
-def count_nonzero(self, dim):
-    return (self if self.dtype is dt.bool_ else self != 0).sum(dim)
+composite("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor")(lambda self, dim: (self if self.dtype is dt.bool_ else self != 0).sum(dim))
 
 
 def _keepdims(p, self, dim, keepdim):
@@ -196,13 +177,9 @@ def _bool_like(self):
 
 for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
     op(f"{_name}(Tensor self) -> Tensor", _prim, meta=lambda self: ((), _bool_like(self)), call=lambda p, self: p(self, ()))
-    op(
-        f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor",
-        _prim,
-        prepare=lambda self, dim, keepdim: (self, _dims(self, dim, dim is None), keepdim),
-        meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self)),
-        call=_keepdims,
-    )
+    _prepare = lambda self, dim, keepdim: (self, _dims(self, dim, dim is None), keepdim)
+    _meta = lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self))
+    op(f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", _prim, prepare=_prepare, meta=_meta, call=_keepdims)
 
 
 # ------------------------------------------------------------------------------------------------ extremes
@@ -289,14 +266,8 @@ def _extremes(name):
         opmath=False,
         out=INPUT_DTYPE,
     )
-    op(
-        f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-        f"Arg{cap}Ext",
-        meta=position,
-        opmath=False,
-        out=SAME_DTYPE,
-        prepare=lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim),
-    )
+    prepare2 = lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim)
+    op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False, out=SAME_DTYPE, prepare=prepare2)
 
 
 _extremes("max")
@@ -342,13 +313,9 @@ def _var_meta(self, dim, correction, keepdim):
 _var = op(
     "_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", prepare=_var_prepare, meta=_var_meta, method=False, derivative=_var_grad
 )
+_std_grad = lambda g, self, out, dim, correction, keepdim: _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim)
 _std = op(
-    "_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor",
-    "Std",
-    prepare=_var_prepare,
-    meta=_var_meta,
-    method=False,
-    derivative=lambda g, self, out, dim, correction, keepdim: _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim),
+    "_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", prepare=_var_prepare, meta=_var_meta, method=False, derivative=_std_grad
 )
 
 
@@ -376,15 +343,10 @@ def _lse_prepare(self, dim, keepdim):
     return self if self.dtype.category >= dt.FLOAT else self.to(dt.get_default_dtype()), _dims(self, dim), keepdim
 
 
-op(
-    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-    "LogSumExp",
-    prepare=_lse_prepare,
-    alias=("special.logsumexp",),
-    meta=lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), self.dtype),
-    derivative=lambda g, self, out, dim, keepdim: _lse_grad(*(_restore(t, self._shape, dim, keepdim) for t in (g, out)), self),
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
+_logsumexp_meta = lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), self.dtype)
+_logsumexp_grad = lambda g, self, out, dim, keepdim: _lse_grad(*(_restore(t, self._shape, dim, keepdim) for t in (g, out)), self)
+_LOGSUMEXP = dict(prepare=_lse_prepare, meta=_logsumexp_meta, derivative=_logsumexp_grad, alias=("special.logsumexp",), autocast=FLOAT32_ON_ACCELERATORS)
+op("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "LogSumExp", **_LOGSUMEXP)
 
 
 def _lse_grad(g, out, self):
@@ -424,24 +386,11 @@ def _cumprod_grad(g, self, out, dim):
     return T.cat(grads, dim)
 
 
-op(
-    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-    "CumsumExt",
-    prepare=_scan_prepare,
-    inplace=True,
-    meta=lambda self, dim, dtype: (self._shape, dtype),
-    call=lambda p, self, dim, dtype: p(self, dim, None),
-    derivative=lambda g, dim: _reverse_cumsum(g, dim),
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
-op(
-    "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-    prepare=_scan_prepare,
-    inplace=True,
-    meta=lambda self, dim, dtype: (self._shape, dtype),
-    derivative=_cumprod_grad,
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
+_cumsum_meta = lambda self, dim, dtype: (self._shape, dtype)
+_CUMSUM = dict(prepare=_scan_prepare, meta=_cumsum_meta, call=lambda p, self, dim, dtype: p(self, dim, None), derivative=lambda g, dim: _reverse_cumsum(g, dim))
+op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "CumsumExt", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, **_CUMSUM)
+_CUMPROD = dict(prepare=_scan_prepare, meta=lambda self, dim, dtype: (self._shape, dtype), derivative=_cumprod_grad)
+op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, **_CUMPROD)
 
 
 def _pick_scan(name, prim, call=None):
@@ -535,21 +484,10 @@ def _kth_meta(self, k, dim, keepdim):
     return _pair(self, dim, keepdim)
 
 
-op(
-    "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    prepare=_along,
-    meta=_mode_meta,
-    derivative=_chosen_grad,
-    out=SAME_SCALAR_TYPE,
-)
-op(
-    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    "Kthvalue",
-    prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim),
-    meta=_kth_meta,
-    derivative=_chosen_grad,
-    out=SAME_SCALAR_TYPE,
-)
+_MODE = dict(prepare=_along, meta=_mode_meta, derivative=_chosen_grad)
+op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out=SAME_SCALAR_TYPE, **_MODE)
+_KTHVALUE = dict(prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), meta=_kth_meta, derivative=_chosen_grad)
+op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue", out=SAME_SCALAR_TYPE, **_KTHVALUE)
 
 
 def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
@@ -753,14 +691,10 @@ def no_meta(name):
     return meta
 
 
-op(
-    "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
-    "BincountExt",
-    prepare=_bincount_prepare,
-    out=False,
-    opmath=False,
-    meta=lambda self, weights, minlength: (no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype),
+_BINCOUNT = dict(
+    prepare=_bincount_prepare, meta=lambda self, weights, minlength: (no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype)
 )
+op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "BincountExt", out=False, opmath=False, **_BINCOUNT)
 
 
 def _histc_meta(self, bins, min, max):

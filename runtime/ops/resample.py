@@ -417,19 +417,11 @@ def _col2im_meta(self, size, kernel, dilation, padding, stride):
     return (n, ck // numel(kernel), *size), self.dtype
 
 
-_im2col = op(
-    "_C._nn.im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
-    "Im2ColExt",
-    meta=_im2col_meta,
-    opmath=False,
-    derivative=lambda g, self_shape, kernel_size, dilation, padding, stride: _col2im.call(g, self_shape[2:], kernel_size, dilation, padding, stride),
-)
-_col2im = op(
-    "_C._nn.col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor",
-    "Col2ImExt",
-    meta=_col2im_meta,
-    derivative=lambda g, kernel_size, dilation, padding, stride: _im2col.call(g, kernel_size, dilation, padding, stride),
-)
+_im2col_grad = lambda g, self_shape, kernel_size, dilation, padding, stride: _col2im.call(g, self_shape[2:], kernel_size, dilation, padding, stride)
+_IM2COL = dict(meta=_im2col_meta, derivative=_im2col_grad)
+_im2col = op("_C._nn.im2col(Tensor self, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor", "Im2ColExt", opmath=False, **_IM2COL)
+_COL2IM = dict(meta=_col2im_meta, derivative=lambda g, kernel_size, dilation, padding, stride: _im2col.call(g, kernel_size, dilation, padding, stride))
+_col2im = op("_C._nn.col2im(Tensor self, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride) -> Tensor", "Col2ImExt", **_COL2IM)
 
 
 def _with_batch(x, rank, text):

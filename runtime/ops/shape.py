@@ -65,17 +65,8 @@ def _cat_grad(g, tensors_shape, dim):
     return out
 
 
-cat_op = op(
-    "_cat(Tensor[] tensors, int dim=0) -> Tensor",
-    "Concat",
-    prepare=_cat_prepare,
-    meta=_cat_meta,
-    opmath=False,
-    call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
-    derivative={"tensors": _cat_grad},
-    method=False,
-    out=JOINED,
-)
+_CAT = dict(prepare=_cat_prepare, meta=_cat_meta, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": _cat_grad})
+cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=False, method=False, out=JOINED, **_CAT)
 
 
 @composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False, out=JOINED, autocast=WIDEST)
@@ -99,18 +90,11 @@ def _stack_prepare(tensors, dim):
     return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), wrap_dim(dim, len(first) + 1)
 
 
-op(
-    "stack(Tensor[] tensors, int dim=0) -> Tensor",
-    "StackExt",
-    prepare=_stack_prepare,
-    opmath=False,
-    method=False,
-    call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)),
-    derivative={"tensors": lambda g, dim: g.unbind(dim)},
-    meta=lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype, _stack_strides(tensors, dim)),
-    out=Out(refusal=TypeError),
-    autocast=WIDEST,
+_stack_meta = lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype, _stack_strides(tensors, dim))
+_STACK = dict(
+    prepare=_stack_prepare, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": lambda g, dim: g.unbind(dim)}, meta=_stack_meta
 )
+op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", opmath=False, method=False, out=Out(refusal=TypeError), autocast=WIDEST, **_STACK)
 
 
 def _stack_strides(tensors, dim):
@@ -176,15 +160,10 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 
 
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
-flip_op = op(
-    "_flip(Tensor self, int[] dims) -> Tensor",
-    "ReverseV2",
-    opmath=False,
-    method=False,
-    meta=lambda self, dims: (self._shape, self.dtype),
-    call=lambda p, self, dims: p.of(dims)(self),
-    derivative=lambda g, dims: g.flip(dims),
-)
+_flip_meta = lambda self, dims: (self._shape, self.dtype)
+_flip_call = lambda p, self, dims: p.of(dims)(self)
+_flip_grad = lambda g, dims: g.flip(dims)
+flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, meta=_flip_meta, call=_flip_call, derivative=_flip_grad)
 
 
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -222,16 +201,10 @@ def _roll_prepare(self, shifts, dims):
     return self, shifts, tuple(wrap_dim(d, len(self._shape)) for d in dims)
 
 
-op(
-    "roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor",
-    "Roll",
-    prepare=_roll_prepare,
-    opmath=False,
-    out=False,
-    meta=lambda self, shifts, dims: (self._shape, self.dtype, kept_strides(self) if dims else None),
-    call=lambda p, self, shifts, dims: p.of(shifts, dims or None)(self),
-    derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims),
-)
+_roll_meta = lambda self, shifts, dims: (self._shape, self.dtype, kept_strides(self) if dims else None)
+_roll_call = lambda p, self, shifts, dims: p.of(shifts, dims or None)(self)
+_ROLL = dict(prepare=_roll_prepare, meta=_roll_meta, call=_roll_call, derivative=lambda g, shifts, dims: g.roll([-s for s in shifts], dims))
+op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", opmath=False, out=False, **_ROLL)
 
 
 @composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", out=False)
@@ -276,15 +249,8 @@ def _repeat_grad(g, self_shape, repeats):
     return g.reshape(split).sum(dims) if dims else g
 
 
-op(
-    "Tensor.repeat(Tensor self, int[] repeats) -> Tensor",
-    "Tile",
-    varargs="repeats",
-    prepare=_repeat_prepare,
-    opmath=False,
-    meta=lambda self, repeats: (tuple(r * s for r, s in zip(repeats, self._shape)), self.dtype),
-    derivative=_repeat_grad,
-)
+_REPEAT = dict(prepare=_repeat_prepare, meta=lambda self, repeats: (tuple(r * s for r, s in zip(repeats, self._shape)), self.dtype), derivative=_repeat_grad)
+op("Tensor.repeat(Tensor self, int[] repeats) -> Tensor", "Tile", varargs="repeats", opmath=False, **_REPEAT)
 
 
 @composite("tile(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -352,16 +318,8 @@ def _triangle(name, prim, call=None):
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return self._shape, self.dtype
 
-    op(
-        f"{name}(Tensor self, int diagonal=0) -> Tensor",
-        prim,
-        meta=meta,
-        inplace=True,
-        opmath=False,
-        call=call,
-        derivative=lambda g, diagonal: getattr(T, name)(g, diagonal),
-        out=SAME_DTYPE,
-    )
+    grad = lambda g, diagonal: getattr(T, name)(g, diagonal)
+    op(f"{name}(Tensor self, int diagonal=0) -> Tensor", prim, meta=meta, inplace=True, opmath=False, call=call, derivative=grad, out=SAME_DTYPE)
 
     @composite(f"{name}_indices(int row, int col, int offset=0, *, {OPTS.replace('dtype=None', 'dtype=long')}) -> Tensor", out=False)
     def f(row, col, offset, dtype, layout, device, requires_grad, pin_memory):
@@ -411,9 +369,7 @@ def fill_diagonal_(self, fill_value, wrap):
     return self
 
 
-@composite("diagflat(Tensor self, int offset=0) -> Tensor", out=False)
-def diagflat(self, offset):
-    return self.reshape((-1,)).diag_embed(offset)
+composite("diagflat(Tensor self, int offset=0) -> Tensor", out=False)(lambda self, offset: self.reshape((-1,)).diag_embed(offset))
 
 
 @composite("diag(Tensor self, int diagonal=0) -> Tensor", out=SAME_DTYPE)
@@ -442,12 +398,8 @@ def _clone_with_gaps(x):
 
 def _into_copy(name, args, view, grad_self, grad_src):
     """NAME_scatter: a copy of self with src in the place of one of its views."""
-    o = op(
-        f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor",
-        derivative={"self": grad_self, "src": grad_src},
-        memory=True,
-        out=SAME_DTYPE if name == "slice" else False,
-    )
+    grads = {"self": grad_self, "src": grad_src}
+    o = op(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor", derivative=grads, memory=True, out=SAME_DTYPE if name == "slice" else False)
 
     def call(self, src, *where):
         grad, MODE.grad = MODE.grad, False
@@ -678,15 +630,9 @@ def _masked_select_prepare(self, mask):
     return self.expand(shape), mask.expand(shape)
 
 
-op(
-    "masked_select(Tensor self, Tensor mask) -> Tensor",
-    "MaskedSelect",
-    prepare=_masked_select_prepare,
-    opmath=False,
-    meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype),
-    derivative={"self": lambda g, self_shape, mask: T.zeros(self_shape, dtype=g.dtype, device=g.device).masked_scatter(mask, g)},
-    out=Out(SELF_AND_RESULT),
-)
+_masked_select_grads = {"self": lambda g, self_shape, mask: T.zeros(self_shape, dtype=g.dtype, device=g.device).masked_scatter(mask, g)}
+_MASKED_SELECT = dict(prepare=_masked_select_prepare, meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype), derivative=_masked_select_grads)
+op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", opmath=False, out=Out(SELF_AND_RESULT), **_MASKED_SELECT)
 
 
 def _masked_scatter_prepare(self, mask, source):
@@ -706,16 +652,9 @@ def _masked_source_grad(g, mask, source_shape):
     return picked.reshape(source_shape)
 
 
-op(
-    "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-    "MaskedScatter",
-    prepare=_masked_scatter_prepare,
-    inplace=True,
-    opmath=False,
-    out=False,
-    meta=lambda self, mask, source: (self._shape, self.dtype),
-    derivative={"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad},
-)
+_masked_scatter_grads = {"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad}
+_MASKED_SCATTER = dict(prepare=_masked_scatter_prepare, meta=lambda self, mask, source: (self._shape, self.dtype), derivative=_masked_scatter_grads)
+op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", inplace=True, opmath=False, out=False, **_MASKED_SCATTER)
 
 
 @composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, out=False)

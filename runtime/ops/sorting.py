@@ -21,14 +21,8 @@ def _sort_meta(self, dim, descending, stable):
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
-sort_op = op(
-    "_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)",
-    "SortExt",
-    meta=_sort_meta,
-    method=False,
-    derivative=_picked,
-    out=SAME_DTYPE,
-)
+_SORT = dict(meta=_sort_meta, derivative=_picked)
+sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", method=False, out=SAME_DTYPE, **_SORT)
 
 
 @composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
@@ -46,9 +40,7 @@ def argsort(self, dim, descending, stable):
     return T.sort(self.detach(), dim, descending, stable=stable)[1]
 
 
-@composite("msort(Tensor self) -> Tensor", out=SAME_DTYPE)
-def msort(self):
-    return T.sort(self, 0)[0]
+composite("msort(Tensor self) -> Tensor", out=SAME_DTYPE)(lambda self: T.sort(self, 0)[0])
 
 
 def _topk_meta(self, k, dim, largest, sorted):
@@ -60,14 +52,8 @@ def _topk_meta(self, k, dim, largest, sorted):
     return [(shape, self.dtype), (shape, dt.int64)]
 
 
-op(
-    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
-    "TopkExt",
-    prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted),
-    meta=_topk_meta,
-    derivative=_picked,
-    out=SAME_DTYPE,
-)
+_TOPK = dict(prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted), meta=_topk_meta, derivative=_picked)
+op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", out=SAME_DTYPE, **_TOPK)
 
 
 # ------------------------------------------------------------------------------------------------ distinct values
@@ -77,13 +63,8 @@ def _unique2(p, self, dim, sort):
     return p(self, True, True, True)
 
 
-_distinct = op(
-    "_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)",
-    "Unique2",
-    method=False,
-    call=_unique2,
-    meta=lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)],
-)
+_distinct_meta = lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)]
+_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, call=_unique2, meta=_distinct_meta)
 
 
 def _unique(self, dim, sort, return_inverse, return_counts):
@@ -115,14 +96,9 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 
 
 # ------------------------------------------------------------------------------------------------ searching
-search_op = op(
-    "_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor",
-    "SearchSorted",
-    method=False,
-    call=lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values),
-    meta=lambda sorted_sequence, values, right: (values._shape, dt.int64),
-    out=SAME_SCALAR_TYPE,
-)
+_searchsorted_call = lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values)
+_SEARCHSORTED = dict(call=_searchsorted_call, meta=lambda sorted_sequence, values, right: (values._shape, dt.int64), method=False, out=SAME_SCALAR_TYPE)
+search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", **_SEARCHSORTED)
 
 
 def _in_order_of(sorter, boundaries):

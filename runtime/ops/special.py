@@ -33,14 +33,8 @@ def ndtr(self):
 # ------------------------------------------------------------------------------------------------ gamma and zeta
 _one("lgamma", "Lgamma", lambda g, self: g * T.digamma(self), "special.gammaln")
 _one("digamma", "Digamma", lambda g, self: g * T.polygamma(1, self), "special.digamma", "special.psi")
-_polygamma = op(
-    "_polygamma(Tensor self, int n) -> Tensor",
-    None,
-    promote=INT_TO_FLOAT,
-    method=False,
-    inplace=False,
-    derivative=lambda g, self, n: g * T.polygamma(n + 1, self),
-)
+_polygamma_grad = lambda g, self, n: g * T.polygamma(n + 1, self)
+_polygamma = op("_polygamma(Tensor self, int n) -> Tensor", None, promote=INT_TO_FLOAT, method=False, inplace=False, derivative=_polygamma_grad)
 
 
 @composite("polygamma(int n, Tensor self) -> Tensor", alias=("special.polygamma",), method=False)
@@ -50,9 +44,7 @@ def polygamma(n, self):
     return _polygamma.call(self, n)
 
 
-@composite("Tensor.polygamma(Tensor self, int n) -> Tensor", inplace=True)
-def polygamma_method(self, n):
-    return polygamma(n, self)
+composite("Tensor.polygamma(Tensor self, int n) -> Tensor", inplace=True)(lambda self, n: polygamma(n, self))
 
 
 @composite("mvlgamma(Tensor self, int p) -> Tensor", alias=("special.multigammaln",), inplace=True)
@@ -71,34 +63,19 @@ def _igamma_grad(sign):
 
 
 for _name, _alias, _sign in (("igamma", "special.gammainc", 1), ("igammac", "special.gammaincc", -1)):
-    op(
-        f"{_name}(Tensor self, Tensor other) -> Tensor",
-        None,
-        promote=cpu(f"{_name}_cpu", "bool", "int", "complex"),
-        alias=(_alias,),
-        derivative={"self": no_derivative(f"the derivative for '{_name}: input' is not implemented."), "other": _igamma_grad(_sign)},
-    )
-op(
-    "special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    None,
-    promote=INT_TO_FLOAT,
-    inplace=False,
-    derivative={
-        "self": no_derivative("the derivative for 'zeta' is not implemented."),
-        "other": lambda g, self, other: g * -self * SPECIAL.zeta(self + 1, other),
-    },
-)
+    _grads = {"self": no_derivative(f"the derivative for '{_name}: input' is not implemented."), "other": _igamma_grad(_sign)}
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, promote=cpu(f"{_name}_cpu", "bool", "int", "complex"), alias=(_alias,), derivative=_grads)
+_zeta_grads = {
+    "self": no_derivative("the derivative for 'zeta' is not implemented."),
+    "other": lambda g, self, other: g * -self * SPECIAL.zeta(self + 1, other),
+}
+op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False, derivative=_zeta_grads)
 _one("special.entr", None, lambda g, self: g * (-1 - T.log(self)))
-op(
-    "special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    None,
-    promote=INT_TO_FLOAT,
-    inplace=False,
-    derivative={
-        "self": lambda g, self, other: T.where((self == 0) & (other <= -1), 0, SPECIAL.xlog1py(g, other)),
-        "other": lambda g, self, other: g * (self / (other + 1)),
-    },
-)
+_xlog1py_grads = {
+    "self": lambda g, self, other: T.where((self == 0) & (other <= -1), 0, SPECIAL.xlog1py(g, other)),
+    "other": lambda g, self, other: g * (self / (other + 1)),
+}
+op("special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False, derivative=_xlog1py_grads)
 
 
 # ------------------------------------------------------------------------------------------------ Bessel functions

@@ -129,14 +129,8 @@ def reshape(self, shape):
     return _view.call(self, shape)
 
 
-@composite("Tensor.view_as(Tensor self, Tensor other) -> Tensor")
-def view_as(self, other):
-    return self.view(other._shape)
-
-
-@composite("Tensor.reshape_as(Tensor self, Tensor other) -> Tensor")
-def reshape_as(self, other):
-    return self.reshape(other._shape)
+composite("Tensor.view_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.view(other._shape))
+composite("Tensor.reshape_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.reshape(other._shape))
 
 
 @composite("flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", out=False)
@@ -165,9 +159,7 @@ def unflatten(self, dim, sizes):
     return self.view((*self._shape[:d], *sizes, *self._shape[d + 1 :]))
 
 
-@composite("ravel(Tensor self) -> Tensor", out=False)
-def ravel(self):
-    return self.contiguous().view((-1,))
+composite("ravel(Tensor self) -> Tensor", out=False)(lambda self: self.contiguous().view((-1,)))
 
 
 # ------------------------------------------------------------------------------------------------ transposition
@@ -183,13 +175,8 @@ def _transpose_geometry(self, dim0, dim1):
     return shape, _norm(shape, st), self._offset
 
 
-view(
-    "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-    _transpose_geometry,
-    derivative=lambda g, dim0, dim1: T.transpose(g, dim0, dim1),
-    alias=("swapaxes", "swapdims"),
-    inplace=False,
-)
+_TRANSPOSE_INT = dict(derivative=lambda g, dim0, dim1: T.transpose(g, dim0, dim1), alias=("swapaxes", "swapdims"), inplace=False)
+view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", _transpose_geometry, **_TRANSPOSE_INT)
 
 
 def _permute_geometry(self, dims):
@@ -313,11 +300,8 @@ def _unsqueeze_to(g, shape):
     return T.reshape(g, shape)
 
 
-view(
-    "squeeze(Tensor(a) self) -> Tensor(a)",
-    lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}),
-    derivative=lambda g, self_shape: _unsqueeze_to(g, self_shape),
-)
+_squeeze_grad = lambda g, self_shape: _unsqueeze_to(g, self_shape)
+view("squeeze(Tensor(a) self) -> Tensor(a)", lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}), derivative=_squeeze_grad)
 view("squeeze.dim(Tensor(a) self, int[1] dim) -> Tensor(a)", _squeeze_dims, derivative=lambda g, self_shape: _unsqueeze_to(g, self_shape))
 
 
@@ -360,22 +344,10 @@ def _tensor_name(t):
     return f"torch.{dt.LEGACY.get(t.dtype, 'Float')}Tensor{{"[:-1]
 
 
-view(
-    "Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
-    _expand_geometry,
-    derivative=lambda g, self_shape: M.sum_to_size(g, self_shape) if g._shape != self_shape else g,
-    varargs="size",
-)
-
-
-@composite("Tensor.expand_as(Tensor self, Tensor other) -> Tensor")
-def expand_as(self, other):
-    return self.expand(other._shape)
-
-
-@composite("broadcast_to(Tensor self, int[] size) -> Tensor", varargs="size", out=False)
-def broadcast_to(self, size):
-    return self.expand(size)
+_expand_grad = lambda g, self_shape: M.sum_to_size(g, self_shape) if g._shape != self_shape else g
+view("Tensor.expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", _expand_geometry, derivative=_expand_grad, varargs="size")
+composite("Tensor.expand_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.expand(other._shape))
+composite("broadcast_to(Tensor self, int[] size) -> Tensor", varargs="size", out=False)(lambda self, size: self.expand(size))
 
 
 # ------------------------------------------------------------------------------------------------ select, slice, narrow
@@ -392,11 +364,8 @@ def _select_geometry(self, dim, index):
     return shape, _norm(shape, (*st[:d], *st[d + 1 :])), self._offset + (index + size if index < 0 else index) * st[d]
 
 
-view(
-    "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
-    _select_geometry,
-    derivative=lambda g, self_shape, dim, index: T.select_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, index),
-)
+_select_int_grad = lambda g, self_shape, dim, index: T.select_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, index)
+view("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", _select_geometry, derivative=_select_int_grad)
 
 
 def slice_bounds(size, start, end, step):
@@ -424,13 +393,9 @@ def _slice_geometry(self, dim, start, end, step):
     return shape, _norm(shape, st), offset
 
 
-view(
-    "_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
-    _slice_geometry,
-    derivative=lambda g, self_shape, dim, start, end, step: T.slice_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, start, end, step),
-    function=True,
-    method=True,
-)
+_slice_grad = lambda g, self_shape, dim, start, end, step: T.slice_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, start, end, step)
+_SLICE = dict(derivative=_slice_grad, function=True, method=True)
+view("_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", _slice_geometry, **_SLICE)
 
 
 @composite("narrow(Tensor self, int dim, int start, int length) -> Tensor", out=False)
@@ -486,12 +451,8 @@ def _split_geometry(self, split_sizes, dim):
     return out
 
 
-view(
-    "_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
-    _split_geometry,
-    derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim),
-    method=False,
-)
+_split_with_sizes_grad = lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim)
+view("_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", _split_geometry, derivative=_split_with_sizes_grad, method=False)
 
 
 @composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
@@ -598,17 +559,9 @@ def _diagonal_geometry(self, offset, dim1, dim2):
     return shape, _norm(shape, (*[st[i] for i in keep], st[a] + st[b])), off
 
 
-view(
-    "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
-    _diagonal_geometry,
-    derivative=lambda g, self_shape, offset, dim1, dim2: T.diagonal_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, offset, dim1, dim2),
-    alias=("linalg._diagonal",),
-)
-
-
-@composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")
-def linalg_diagonal(A, offset, dim1, dim2):
-    return T.diagonal(A, offset, dim1, dim2)
+_diagonal_grad = lambda g, self_shape, offset, dim1, dim2: T.diagonal_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, offset, dim1, dim2)
+view("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", _diagonal_geometry, derivative=_diagonal_grad, alias=("linalg._diagonal",))
+composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")(lambda A, offset, dim1, dim2: T.diagonal(A, offset, dim1, dim2))
 
 
 def _unfold_geometry(self, dimension, size, step):
@@ -628,11 +581,8 @@ def _unfold_geometry(self, dimension, size, step):
     return shape, _norm(shape, (*st[:d], st[d] * step, *st[d + 1 :], st[d])), self._offset
 
 
-view(
-    "Tensor.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-    _unfold_geometry,
-    derivative=lambda g, self_shape, dimension, size, step: unfold_backward(g, self_shape, dimension, size, step),
-)
+_unfold_grad = lambda g, self_shape, dimension, size, step: unfold_backward(g, self_shape, dimension, size, step)
+view("Tensor.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", _unfold_geometry, derivative=_unfold_grad)
 
 
 def unfold_backward(g, shape, dimension, size, step):
@@ -669,13 +619,10 @@ def _as_strided_geometry(self, size, stride, storage_offset=None):
     return size, _norm(size, stride), off
 
 
-view(
-    "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
-    _as_strided_geometry,
-    derivative=lambda g, self, size, stride, storage_offset: as_strided_backward(
-        g, self._shape, self.stride(), self._offset, size, stride, self._offset if storage_offset is None else storage_offset
-    ),
+_as_strided_grad = lambda g, self, size, stride, storage_offset: as_strided_backward(
+    g, self._shape, self.stride(), self._offset, size, stride, self._offset if storage_offset is None else storage_offset
 )
+view("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", _as_strided_geometry, derivative=_as_strided_grad)
 
 
 # ------------------------------------------------------------------------------------------------ complex parts
@@ -730,7 +677,6 @@ def _view_as_complex(self):
 
 view("view_as_real(Tensor(a) self) -> Tensor(a)", _view_as_real, derivative=lambda g: T.view_as_complex(g.contiguous()), method=False)
 view("view_as_complex(Tensor(a) self) -> Tensor(a)", _view_as_complex, derivative=lambda g: T.view_as_real(g), method=False, autocast=FLOAT32)
-
 view("_alias(Tensor(a) self) -> Tensor(a)", lambda self: (self._shape, self._stride, self._offset), derivative=lambda g: g)
 
 

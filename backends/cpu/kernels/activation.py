@@ -300,8 +300,6 @@ numpy(
     lambda x, dim: _np_log_softmax(x, dim) if x.shape else x - x,
     dtypes="fd",
 )
-
-
 decomposed("_softmax_backward_data", "SoftmaxBackward has no CPU kernel")
 
 

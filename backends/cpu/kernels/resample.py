@@ -156,7 +156,5 @@ def _col2im(prim, x, size, kernel, dilation, padding, stride):
 
 
 legacy("_C._nn.col2im", "Col2Im", "Col2ImExt has no CPU kernel", fn=_col2im, dtypes="f")
-
-
 without("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step", "ez")
 decomposed("_C.grid_sampler_2d _C.grid_sampler_3d", "half types are rounded at every step; GridSampler2D computes float64 in float32", "dez")
