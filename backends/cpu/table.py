@@ -116,6 +116,8 @@ def kernels(op):
         if op.prim and codes and not (bar and bar[1] is None):
             ks.append(_kernel("pyboost", None, op.prim, "".join(c for c in codes if not bar or CODES[c] not in bar[1])))
         ks += _entries.get(op.full, ())
+        if all(k.above for k in ks) and op.full in DECOMPOSITIONS:
+            ks.append(_kernel("composite", DECOMPOSITIONS[op.full], why="no primitive"))
         ks.sort(key=lambda k: KINDS.index(k.kind))
         _resolved[op] = ks
     return ks

@@ -163,11 +163,11 @@ def _elementwise(op, source, given):
         depth = 2
     source.add("shape = a0._shape", "plan = plans.get((a0.dtype, a0.device))", depth=depth)
     same = "".join(f" and a{i}.dtype is a0.dtype and a{i}._shape == shape and a{i}._stride is None and a{i}.device is a0.device" for i in operands[1:])
-    source.add("if plan is not None:", f"    if {_FITS}{same}:", depth=depth)
+    source.add(f"if plan is not None and not ({_FITS}{same}):", "    plan = None", depth=depth)
+    if operands[1:]:
+        source.add("if plan is not None:", depth=depth)
     for i in operands[1:]:
-        source.add(f"x{i} = a{i}._ms", f"if x{i} is None:", f"    x{i} = a{i}._mstensor()", depth=depth + 2)
-    source.add(*(["pass"] if len(operands) == 1 else []), depth=depth + 2)
-    source.add("    else:", "        plan = None", depth=depth)
+        source.add(f"x{i} = a{i}._ms", f"if x{i} is None:", f"    x{i} = a{i}._mstensor()", depth=depth + 1)
     source.add("if plan is None:", f"    out = elementwise(op, ({given},))", "else:")
     source.add("plan.calls += 1", "x0 = a0._ms", "if x0 is None:", "    x0 = a0._mstensor()", *_WRAP, depth=2)
     kernel = ", ".join(f"x{i}" for i in operands) + "".join(f", a{i}" for i in op.attributes)

@@ -175,7 +175,7 @@ def _write(op, name, kind):
         n = names[signature.starred]
         star = f", star={n}_"
         source.add(f"{n} = varargs({n}_, {n}, {op.options.varargs!r}, op)")
-    source.add("run = call" if not is_inplace else "run = inplace")
+    source.add(*(["run = call"] if not is_inplace else []))
     source.add(f"if {' or '.join(['STATE.active', *(_indirect(n, a) for n, a in zip(names, op.schema.args) if a.is_tensor)])}:")
     source.add(
         f"r = overridden(public, op, {given}, {'out' if signature.out else 'STATE'}, {kind!r}{star})",
