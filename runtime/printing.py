@@ -135,7 +135,7 @@ def _numbers(values, indent):
 
 
 def _is(cls, name):
-    """Whether a class is PyTorch's own class of that name (Parameter belongs to the served tree, which this room doesn't import)."""
+    """Whether a class is PyTorch's own class of that name (Parameter belongs to the served tree, which the runtime doesn't import)."""
     return cls.__name__ == name and cls.__module__ in ("torch", "torch.nn.parameter")
 
 

@@ -1,4 +1,4 @@
-"""The one door to MindSpore.
+"""The one way to MindSpore.
 
 MindSpore is loaded by the first kernel. Its traps on CPU are cured here: kernels run synchronously, under one lock
 (two Python threads inside kernels crash the process), fork handlers are registered, oneDNN is kept off the AVX-512

@@ -1,4 +1,4 @@
-"""What every room's tests use: subprocesses with a clean environment, and the oracle (real PyTorch, in a process of its own)."""
+"""What all tests use: subprocesses with a clean environment, and the oracle (real PyTorch, in a process of its own)."""
 
 import json
 import os

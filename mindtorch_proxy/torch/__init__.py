@@ -63,9 +63,9 @@ def __getattr__(name):
                     raise
         if name.startswith("_foreach_"):
             return getattr(_importlib.import_module("torch._foreach"), name[9:])
-        home = _LAZY.get(name)
-        if home is not None:
-            value = getattr(_importlib.import_module("torch." + home), name)
+        module = _LAZY.get(name)
+        if module is not None:
+            value = getattr(_importlib.import_module("torch." + module), name)
             globals()[name] = value
             return value
         if name in _LEGACY_TENSORS:
@@ -80,8 +80,8 @@ def __dir__():
 
 # names that live in a module of the tree and are also torch.NAME
 _LAZY = {
-    n: home
-    for home, names in {
+    n: module
+    for module, names in {
         "serialization": "save load PyTorchFileReader",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
         "_C": "Generator set_flush_denormal is_anomaly_enabled",

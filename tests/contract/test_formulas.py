@@ -1,4 +1,4 @@
-"""The laws that no import shows: formulas and composites know no memory and no device; every operator is complete."""
+"""What no import shows: formulas and composites know no memory and no device; every operator is complete."""
 
 import functools
 import importlib
@@ -129,8 +129,8 @@ def test_every_primitive_operator_of_pytorch_that_is_differentiable_is_here(orac
 
 def test_nothing_but_the_door_imports_mindspore():
     bad = []
-    for room in ("mindtorch_proxy", "runtime", "backends", "stubs"):
-        for path in (ROOT / room).rglob("*.py"):
+    for folder in ("mindtorch_proxy", "runtime", "backends", "stubs"):
+        for path in (ROOT / folder).rglob("*.py"):
             text = path.read_text()
             if re.search(r"^\s*(import|from) mindspore\b", text, re.M) and path != ROOT / "runtime" / "pyboost.py":
                 bad.append(str(path))
@@ -142,8 +142,8 @@ def test_nothing_but_the_door_imports_mindspore():
 def test_the_product_names_no_library_it_serves():
     bad = [
         str(p)
-        for room in ("mindtorch_proxy", "runtime", "backends", "stubs")
-        for p in (ROOT / room).rglob("*.py")
+        for folder in ("mindtorch_proxy", "runtime", "backends", "stubs")
+        for p in (ROOT / folder).rglob("*.py")
         if re.search(r"^\s*(import|from) (transformers|safetensors|accelerate|peft|diffusers)\b", p.read_text(), re.M)
     ]
     assert not bad
