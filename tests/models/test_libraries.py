@@ -4,7 +4,7 @@ import importlib.util
 
 import library_programs
 import pytest
-from comparing import COARSE, LATER, NEAR, SELF, differences
+from comparing import COARSE, LATER, NEAR, SELF, drift
 
 CASES = [
     pytest.param(case, id=f"{library}, {case}", marks=pytest.mark.skipif(importlib.util.find_spec(library) is None, reason=f"no {library}"))
@@ -30,7 +30,7 @@ def test_library(name, oracle, tmp_path):
         ("merged", "trained"),
     ):
         if same in ours and as_this in ours:
-            problems += differences(ours[same], ours[as_this], same, near=NEAR if same == "merged" else SELF)
+            problems += drift(ours[same], ours[as_this], same, near=NEAR if same == "merged" else SELF)
     if oracle:
-        problems += differences(ours, theirs(), name, near=COARSE if name == "mixed" else LATER)
+        problems += drift(ours, theirs(), name, near=COARSE if name == "mixed" else LATER)
     assert not problems, "\n".join(problems)

@@ -7,15 +7,15 @@ reads the files that the other wrote.
 import model_programs
 import numpy as np
 import pytest
-from comparing import COARSE, DRAWN, LATER, NEAR, SELF, differences, leaves
+from comparing import COARSE, DRAWN, LATER, NEAR, SELF, drift, leaves
 
 
 def check_files(loaded, trained, what, near=SELF):
     """Every file gives the trained weights bit for bit, and a model that computes the same."""
     for kind, weights in loaded["weights"].items():
-        yield from differences(weights, trained["trained"], f"{what} {kind} weights")
-        yield from differences(loaded["outputs"][kind], trained["trained outputs"], f"{what} {kind} outputs", near=near)
-    yield from differences(loaded["drawn"], trained["drawn"], f"{what} random state", near=DRAWN if near is NEAR else None)
+        yield from drift(weights, trained["trained"], f"{what} {kind} weights")
+        yield from drift(loaded["outputs"][kind], trained["trained outputs"], f"{what} {kind} outputs", near=near)
+    yield from drift(loaded["drawn"], trained["drawn"], f"{what} random state", near=DRAWN if near is NEAR else None)
 
 
 @pytest.mark.parametrize("name", model_programs.NAMES)
@@ -46,14 +46,14 @@ def test_model(name, oracle, tmp_path):
     read_by_them = oracle("load", name, ours_at, "model_programs")
     read_by_us = model_programs.load(name, theirs_at)
     read_by_them = read_by_them()
-    problems += differences(ours["inputs"], theirs["inputs"], "inputs", near=DRAWN)
-    problems += differences(ours["weights"], theirs["weights"], "weights", near=None if name in ("mlp", "cnn") else DRAWN)
+    problems += drift(ours["inputs"], theirs["inputs"], "inputs", near=DRAWN)
+    problems += drift(ours["weights"], theirs["weights"], "weights", near=None if name in ("mlp", "cnn") else DRAWN)
     for kind in theirs.keys() - {"inputs", "weights", "drawn"}:
         near = {"bfloat16": COARSE, "trained": LATER, "trained outputs": LATER, "stepped": LATER}.get(kind, NEAR)
-        problems += differences(ours.get(kind), theirs[kind], kind, near=near)
+        problems += drift(ours.get(kind), theirs[kind], kind, near=near)
     problems += check_files(read_by_them, ours, "our files, read by the oracle:", NEAR)
     problems += check_files(read_by_us, theirs, "the oracle's files, read by us:", NEAR)
-    problems += differences(read_by_us["stepped"], read_by_them["stepped"], "a step after loading", near=LATER)
+    problems += drift(read_by_us["stepped"], read_by_them["stepped"], "a step after loading", near=LATER)
     assert not problems, "\n".join(problems)
 
 
@@ -63,7 +63,7 @@ def test_variants(name, oracle, tmp_path):
     ours = model_programs.variants(name, tmp_path)
     problems, again = [], ours.get("checkpointed, use_reentrant=False")
     if again and not isinstance(again, str):
-        problems += differences(again, model_programs.gradients(name, model_programs.build(name))[1], "checkpointed", near=SELF)
+        problems += drift(again, model_programs.gradients(name, model_programs.build(name))[1], "checkpointed", near=SELF)
     for kind, result in (theirs() if oracle else {}).items():
-        problems += differences(ours.get(kind), result, kind, near=COARSE if kind == "autocast" else NEAR)
+        problems += drift(ours.get(kind), result, kind, near=COARSE if kind == "autocast" else NEAR)
     assert not problems, "\n".join(problems)

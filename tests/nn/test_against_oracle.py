@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from comparing import same
 
 from mindtorch_proxy.activate import child_environment
 
@@ -20,9 +21,6 @@ def load(path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-differential = load(TESTS / "oracle" / "test_differential.py")
 
 
 def run(*command):
@@ -43,4 +41,4 @@ def results(oracle_python, tmp_path_factory):
 def test_case(name, results):
     ours, theirs = results
     assert not (isinstance(theirs[name], tuple) and theirs[name][0] == "raises"), f"the case itself fails in torch: {theirs[name]}"
-    differential.same(ours[name], theirs[name], name)
+    same(ours[name], theirs[name], name)

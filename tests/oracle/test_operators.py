@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import samples
 import torch
+from comparing import by_dtype, same
 from run_cases import plain
-from test_differential import TOLERANCE, same
 
 from mindtorch_proxy.runtime.registry import OPERATORS
 
@@ -50,19 +50,18 @@ def tidy(x, values=True, strides=True):
     return [tidy(v, values, strides) for v in x] if isinstance(x, list) else x
 
 
-def near(ours, theirs, where, slack):
-    """`same` for values that differ by rounding: within the dtype's tolerance of the largest element."""
-    if isinstance(theirs, tuple) and theirs and theirs[0] == "tensor" and theirs[5] is not None and theirs[1] in TOLERANCE:
-        assert isinstance(ours, tuple) and ours[:5] == theirs[:5], f"{where}: {ours[:5]}, expected {theirs[:5]}"
-        rtol, atol = TOLERANCE[theirs[1]]
-        slack *= 8 if theirs[1] in ("torch.float16", "torch.bfloat16") else 1  # composites round at every step
-        largest = np.abs(theirs[5][np.isfinite(theirs[5])]).max(initial=0)
-        np.testing.assert_allclose(ours[5], theirs[5], slack * rtol, slack * max(atol, atol * largest, rtol / 10 * largest), err_msg=where)
-    elif isinstance(theirs, list) and isinstance(ours, list) and len(ours) == len(theirs):
-        for i, pair in enumerate(zip(ours, theirs)):
-            near(*pair, f"{where}[{i}]", slack)
-    else:
-        same(ours, theirs, where)
+def within(slack):
+    """The tolerance for values that differ by rounding: that of the dtype, of the largest element."""
+
+    def tolerance(dtype, expected):
+        rtol, atol = by_dtype(dtype, expected)
+        if dtype == "float" or not rtol:
+            return rtol, atol
+        wide = slack * 8 if dtype in ("float16", "bfloat16") else slack  # composites round at every step
+        largest = np.abs(expected[np.isfinite(expected)]).max(initial=0)
+        return wide * rtol, wide * max(atol, atol * largest, rtol / 10 * largest)
+
+    return tolerance
 
 
 def failed(x):
@@ -90,7 +89,7 @@ def test_operator(name, oracle, tmp_path):
                 pair = tidy(ours[kind], **how), tidy(expected, **how)
                 if name in TIES and all(isinstance(x, list) and len(x) > 1 for x in pair):
                     pair = pair[0][:1], pair[1][:1]
-                near(*pair, kind, 10 if kind == "gradients" else 2)
+                same(*pair, kind, tolerance=within(10 if kind == "gradients" else 2))
             except AssertionError as e:
                 problems.append(f"{sample['label']}\n    {' '.join(str(e).split())[:400]}")
         # a value is asked for where there is none: says so

@@ -7,14 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
+from comparing import TOLERANCE, same
 
 from mindtorch_proxy.activate import child_environment
 
 HERE = Path(__file__).resolve().parent
 FILES = sorted(HERE.glob("cases_*.py"))
-TOLERANCE = {"torch.float32": (2e-5, 2e-6), "torch.bfloat16": (1.6e-2, 1e-5), "torch.float16": (1e-3, 1e-5)}
+STRICT = TOLERANCE | {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}  # what passes
+WIDER = {
+    "case_gradients": {"float32": (2e-5, 2e-6)},  # Gamma's derivative to its shape is a series, summed in float32
+    "case_compounds": {"float32": (2e-5, 2e-6)},  # the density of broken sticks: logarithms of differences of what is left
+}
 
 
 def load(path):
@@ -34,28 +38,10 @@ def results(oracle_python, tmp_path_factory):
     return [pickle.loads((folder / name).read_bytes()) for name in ("ours", "theirs")]
 
 
-def same(a, b, where):
-    """As tests/oracle compares, but for strides: composites may lay out results otherwise."""
-    if isinstance(b, tuple) and b and b[0] == "tensor":
-        assert a[:3] == b[:3] and a[4] == b[4], f"{where}: {a[:5]}, expected {b[:5]}"
-        if b[5] is not None:
-            np.testing.assert_allclose(a[5], b[5], *TOLERANCE.get(b[1], (1e-7, 1e-7) if a[5].dtype.kind in "fc" else (0, 0)), err_msg=where)
-    elif isinstance(b, list):
-        assert isinstance(a, list) and len(a) == len(b), f"{where}: {a}, expected {b}"
-        for i, (x, y) in enumerate(zip(a, b)):
-            same(x, y, f"{where}[{i}]")
-    elif isinstance(b, dict):
-        assert isinstance(a, dict) and a.keys() == b.keys(), f"{where}: {a}, expected {b}"
-        for k in b:
-            same(a[k], b[k], f"{where}[{k!r}]")
-    elif isinstance(b, float):
-        assert a == pytest.approx(b, rel=1e-5, abs=1e-6, nan_ok=True), where
-    else:
-        assert a == b, f"{where}: {a!r}, expected {b!r}"
-
-
 @pytest.mark.parametrize("name", [n for path in FILES for n in vars(load(path)) if n.startswith("case_")])
 def test_case(name, results):
     ours, theirs = results
     assert not (isinstance(theirs[name], tuple) and theirs[name][0] == "raises"), f"the case itself fails in torch: {theirs[name]}"
-    same(ours[name], theirs[name], name)
+    table = STRICT | WIDER.get(name, {})
+    # composites may lay out results otherwise
+    same(ours[name], theirs[name], name, lambda dtype, _: table.get(dtype, (0, 0)), strides=False)
