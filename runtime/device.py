@@ -105,15 +105,16 @@ def _type_and_index(type, index):
     return name, index
 
 
-CPU = device("cpu")
+HOST = device("cpu")  # the memory that Python and NumPy see; tensors are made here where nothing else is said
 META = device("meta")
+CPU = HOST
 
 
 class _Default(threading.local):
     """This thread's default device, and those to which the open `with device:` blocks return."""
 
     def __init__(self):
-        self.device, self.stack = CPU, []
+        self.device, self.stack = HOST, []
 
 
 default = _Default()
@@ -122,11 +123,11 @@ default = _Default()
 def get_default_device():
     """The device of new tensors, or PyTorch's error where it cannot be used: set_default_device takes any."""
     d = default.device
-    return d if d is CPU else usable(d)
+    return d if d is HOST else usable(d)
 
 
 def set_default_device(d):
-    d = CPU if d is None else device(d)
+    d = HOST if d is None else device(d)
     default.device, default.stack[:] = d, [d] * len(default.stack)  # stays after the blocks
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from . import dtypes as dt
+from .backend import exists
+from .device import HOST, META
 from .device import device as _device
 from .mt19937 import MT19937
 
@@ -56,10 +58,10 @@ class Generator:
     __slots__ = ("device", "_engine", "_lock", "__weakref__")
     DEFAULT_SEED = 67280421310721
 
-    def __init__(self, device="cpu"):
-        where: Any = _device("cpu" if device is None else device)
+    def __init__(self, device=None):
+        where: Any = HOST if device is None else _device(device)
         self.device = where
-        if where.type not in ("cpu", "npu"):
+        if where is META or not exists(where.type):
             raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
         self._engine, self._lock = MT19937(self.DEFAULT_SEED), threading.RLock()
 
@@ -103,7 +105,7 @@ class Generator:
 
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        if new_state.dtype is not dt.uint8 or new_state.device.type != "cpu":
+        if new_state.dtype is not dt.uint8 or new_state.device is not HOST:
             raise TypeError("RNG state must be a torch.ByteTensor")
         self._set_state_bytes(new_state._array().reshape(-1))
         return self

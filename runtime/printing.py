@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import dtypes as dt
+from .device import HOST
 from .tensor import tensor_method
 
 
@@ -91,7 +92,7 @@ class _ComplexFormatter:
 
 def _values(tensor):
     """A tensor's values as an array of a kind that Python can format."""
-    if tensor.device.type != "cpu":
+    if tensor.device is not HOST:
         tensor = tensor.cpu()
     d = tensor.dtype
     if d.np is not None:
@@ -154,7 +155,7 @@ def tensor_str(tensor, *, tensor_contents=None):
     indent, default = len(text), dt.get_default_dtype()
     dtype, shape, meta = tensor.dtype, tuple(tensor.shape), tensor.device.type == "meta"
     empty = 0 in shape
-    suffixes = [] if tensor.device.type == "cpu" else [f"device='{tensor.device}'"]
+    suffixes = [] if tensor.device is HOST else [f"device='{tensor.device}'"]
     if sparse:
         suffixes.append(f"size={shape}, nnz={tensor._nnz()}")
     elif meta or (empty and len(shape) != 1) or not (empty or options.edgeitems):

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from . import dtypes as dt
-from .device import CPU, META, usable
+from .device import HOST, META, usable
 from .device import device as _device
 
 
@@ -24,7 +24,7 @@ class UntypedStorage:
         if kw:
             raise TypeError(f"UntypedStorage got unexpected arguments {sorted(kw)}")
         self = object.__new__(cls)
-        d = CPU if device is None else usable(device)
+        d = HOST if device is None else usable(device)
         if args and not isinstance(args[0], int):
             data = np.array([int(b) & 255 for b in args[0]], dtype=np.uint8)
         else:
@@ -39,7 +39,7 @@ class UntypedStorage:
     def _from_array(cls, array, resizable=True):
         """A storage over the memory of a 1-d uint8 array, no copy."""
         self = object.__new__(cls)
-        self._init(array, array.size, CPU)
+        self._init(array, array.size, HOST)
         if not resizable:
             self._resizable = False
         return self

@@ -9,7 +9,7 @@ from . import dtypes as dt
 from . import registry
 from .backend import backend
 from .call.state import disabled, register_direct
-from .device import CPU, META, Size, channels_last, channels_last_3d, contiguous_format, strided
+from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, strided
 from .storage import TypedStorage
 
 
@@ -249,7 +249,7 @@ class Tensor(metaclass=TensorMeta):
 
     is_neg = is_pinned = is_shared = has_names = lambda self, *a: False
     is_meta = property(lambda self: self.device is META)
-    is_cpu = property(lambda self: self.device is CPU)
+    is_cpu = property(lambda self: self.device is HOST)
     is_npu = property(lambda self: self.device.type == "npu")
 
     def is_set_to(self, other):
@@ -527,7 +527,7 @@ def tensor_method(fn):
 register_direct(Tensor)
 
 
-def wrap(ms, shape, dtype, device=CPU):
+def wrap(ms, shape, dtype, device=HOST):
     """A fresh contiguous tensor over a kernel's result."""
     t = _new(Tensor)
     t._ms = ms
@@ -598,6 +598,6 @@ def alias(self, cls=Tensor):
     return t
 
 
-def empty(shape, dtype, device=CPU):
+def empty(shape, dtype, device=HOST):
     """Uninitialised contiguous memory."""
     return backend(device).empty(tuple(shape), dtype, device)

@@ -4,8 +4,7 @@ from contextlib import contextmanager
 
 from ..autograd.modes import MODE
 from ..backend import backend
-from ..device import CPU as HOST
-from ..device import META
+from ..device import HOST, META
 from ..tensor import Tensor, meta_tensor
 from .geometry import broadcast_shapes, in_order, memory_order, permuted, strides_in_order
 from .promotion import promote

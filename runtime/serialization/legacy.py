@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from ..device import HOST
 from ..storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
 from . import unpickler as safe
 from .archive import read_exactly
@@ -80,10 +81,10 @@ class _Reader:
         if storage.device.type == "meta" or _serialization_tls.skip_data:
             self.file.seek(nbytes, 1)
             return
-        array = storage._array() if storage.device.type == "cpu" else np.empty(nbytes, np.uint8)
+        array = storage._array() if storage.device is HOST else np.empty(nbytes, np.uint8)
         read_exactly(self.file, array)
         array[:] = swapped(array, d, "little")
-        if storage.device.type != "cpu":
+        if storage.device is not HOST:
             storage.copy_(UntypedStorage._from_array(array))
 
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 from .. import dtypes as dt
 from ..call.overrides import handle_torch_function, has_torch_function
-from ..device import CPU, LAYOUTS, META, QSCHEMES, Size
+from ..device import HOST, LAYOUTS, META, QSCHEMES, Size
 from ..device import device as _device
 from ..device import layout as _layout
 from ..ops.sparse import SparseTensor, sparse_coo_tensor
@@ -169,7 +169,7 @@ def _reduce_plain(t):
         if _serialization_tls.skip_data:
             warnings.warn("Serializing tensors on the meta device under skip_data context manager is a no-op", stacklevel=2)
         return _rebuild_meta_tensor_no_storage, (t.dtype, tuple(t.shape), t.stride(), t.requires_grad)
-    if t.device is not CPU:
+    if t.device is not HOST:
         if _serialization_tls.skip_data:
             raise RuntimeError("Cannot serialize tensors on backends with no storage under skip_data context manager")
         return _rebuild_device_tensor_from_cpu_tensor, (t.detach().cpu(), t.dtype, str(t.device), t.requires_grad)
@@ -219,7 +219,7 @@ def __deepcopy__(self, memo):
     if id(self) in memo:
         return memo[id(self)]
     cls = type(self)
-    if self.device is CPU:
+    if self.device is HOST:
         new = rebuild(copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride())
     else:
         new = alias(self).clone()

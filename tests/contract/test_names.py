@@ -14,7 +14,28 @@ NAMES = {name for o in operators() for name in (o.name, o.full, *o.options.alias
 # what declares operators or enters kernels in a table; a list of names that such a call or its loop reads is a declaration
 DECLARING = {"op", "view", "composite", "decomposition", "decomposed", "legacy", "numpy", "pyboost_", "without", "update", "inplace", "provide"}
 MANY = 3
-ALLOWED = {}
+# (file, the list) -> why it is no fact about operators that a declaration could hold
+ALLOWED = {
+    ("runtime/call/operators.py", "_BINARY"): "Python's operators and the functions behind them",
+    ("runtime/call/operators.py", "_REFLECTED"): "Python's operators by their own names",
+    ("runtime/call/operators.py", "_INPLACE"): "Python's operators by their own names",
+    ("runtime/ops/__init__.py", "FAMILIES"): "names of files",
+    ("runtime/ops/loss.py", "POINTWISE"): "the table from which these losses are declared",
+    ("runtime/ops/nn.py", "BAGS"): "values of the argument `mode`",
+    ("runtime/ops/resample.py", "UPSAMPLE"): "the table from which these operators are declared",
+    ("runtime/ops/shape.py", "_REDUCE"): "values of the argument `reduce`",
+    ("backends/ascend/table.py", "INPLACE"): "the backend's table: which Inplace primitive writes for which operator",
+    ("backends/cpu/refusals.py", "COMPLEX_HALF"): "the backend's table: what it computes for complex32",
+    ("backends/cpu/refusals.py", "_NOT_HALF"): "the backend's table: what it computes for complex32",
+    ("backends/cpu/kernels/__init__.py", "FAMILIES"): "names of files",
+    ("backends/cpu/kernels/random.py", "FILLERS"): "values of the argument `kind` of _draw",
+    ("backends/cpu/kernels/shape.py", "UFUNC"): "values of the argument `reduce`",
+    ("backends/cpu/kernels/shape.py", "np_at"): "values of the argument `reduce`",
+    ("mindtorch_proxy/torch/_foreach.py", "_UNARY"): "the table of torch._foreach_*",
+    ("mindtorch_proxy/torch/_foreach.py", "_BINARY"): "the table of torch._foreach_*",
+    ("mindtorch_proxy/torch/nn/functional.py", "_ROOT"): "functions of torch that nn.functional holds too, as the same objects",
+    ("mindtorch_proxy/torch/nn/init.py", "gains"): "values of the argument `nonlinearity`",
+}
 
 
 def declares(node, helpers):
