@@ -10,7 +10,7 @@ from ..call.inplace import inplace as run_inplace
 from ..call.out import FOUND_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import DEFAULT
 from ..declare import composite, op
-from .common import F, T, check_number, dt, only, wrap_dim
+from .common import F, T, changed, check_number, dt, only, wrap_dim
 from .pointwise import cpu, zero
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -55,18 +55,9 @@ _relu_backward = _hidden(
 )
 _relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out), inplace_function=True)
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
-_hardtanh_promote = lambda common, self, low, high: _hardtanh_check(common, low)
-_hardtanh_grad = lambda g, self, min_val, max_val: T.where((self > min_val) & (self < max_val), g, 0)
-_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=_hardtanh_promote, derivative=_hardtanh_grad)
-_functional(
-    "hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor",
-    _hardtanh,
-    lambda input, low, high, inplace: _ordered(low, high),
-    inplace=True,
-)
 
 
-def _hardtanh_check(common, low):
+def _hardtanh_promote(common, self, low, high):
     if common.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
     if common is dt.bool_:
@@ -76,11 +67,14 @@ def _hardtanh_check(common, low):
     return common, common
 
 
-def _ordered(low, high):
+def _ordered(input, low, high, inplace):
     if low > high:
         raise ValueError("min_val cannot be greater than max_val")
 
 
+_hardtanh_grad = lambda g, self, min_val, max_val: T.where((self > min_val) & (self < max_val), g, 0)
+_hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=_hardtanh_promote, derivative=_hardtanh_grad)
+_functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, _ordered, inplace=True)
 composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)(lambda input, inplace: F.hardtanh(input, 0.0, 6.0, inplace))
 _LEAKY_RELU = dict(promote=_reals("leaky_relu"), derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope))
 _leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", constant_attributes=True, **_LEAKY_RELU)
@@ -134,16 +128,17 @@ _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", 
 _selu_grad = lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA)
 _selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True)
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
-_celu_promote_ = lambda common, self, alpha: _celu_promote(common, alpha)
-_celu_grad = lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha))
-_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=_celu_promote_, derivative=_celu_grad, inplace_function=True)
-_functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
 
-def _celu_promote(common, alpha):
+def _celu_promote(common, self, alpha):
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _reals("elu")(common)
+
+
+_celu_grad = lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha))
+_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=_celu_promote, derivative=_celu_grad, inplace_function=True)
+_functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
 
 # ------------------------------------------------------------------------------------------------ smooth
@@ -240,7 +235,7 @@ def _glu_meta(self, dim):
     n = self._shape[dim]
     if n % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
-    shape = (*self._shape[:dim], n // 2, *self._shape[dim + 1 :])
+    shape = changed(self._shape, dim, n // 2)
     return shape, self.dtype, result_strides(shape, [self.narrow(dim, 0, n // 2)] if self._stride is not None else ())
 
 
@@ -322,35 +317,28 @@ def _like_grad(grad_output, output, dim, input_dtype):
     return grad_output._shape, input_dtype
 
 
-_softmax_grad = op(
-    "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
-    "SoftmaxBackward",
-    meta=_like_grad,
-    method=False,
-    call=lambda p, g, out, dim, dtype: p(g, out, dim),
-    derivative={
-        "grad_output": lambda g, output, dim, input_dtype: _softmax_grad.call(g, output, dim, input_dtype),
-        "output": lambda g, grad_output, output, dim: (
-            g * grad_output - g * (output * grad_output).sum(dim, keepdim=True) - grad_output * (g * output).sum(dim, keepdim=True)
-        ),
-    },
-)
+def _back_of(o):
+    return lambda g, out, dim, self_dtype: o.call(g, out, dim, self_dtype)
+
+
+def _softmax_grad_output(g, grad_output, output, dim):
+    return g * grad_output - g * (output * grad_output).sum(dim, keepdim=True) - grad_output * (g * output).sum(dim, keepdim=True)
+
+
+_softmax_grads = {"grad_output": lambda g, output, dim, input_dtype: _softmax_grad.call(g, output, dim, input_dtype), "output": _softmax_grad_output}
+_SOFTMAX_GRAD = dict(meta=_like_grad, call=lambda p, g, out, dim, dtype: p(g, out, dim), derivative=_softmax_grads, method=False)
+_softmax_grad = op("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "SoftmaxBackward", **_SOFTMAX_GRAD)
+_log_softmax_grads = {
+    "grad_output": lambda g, output, dim: g - (g * T.exp(output)).sum(dim, keepdim=True),
+    "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True),
+}
+_LOG_SOFTMAX_GRAD = dict(meta=_like_grad, call=lambda p, g, out, dim, dtype: p.of(dim)(out, g), derivative=_log_softmax_grads, method=False)
 _log_softmax_grad = op(
-    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
-    "LogSoftmaxGrad",
-    meta=_like_grad,
-    method=False,
-    call=lambda p, g, out, dim, dtype: p.of(dim)(out, g),
-    derivative={
-        "grad_output": lambda g, output, dim: g - (g * T.exp(output)).sum(dim, keepdim=True),
-        "output": lambda g, grad_output, output, dim: -(g * T.exp(output)) * grad_output.sum(dim, keepdim=True),
-    },
+    "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "LogSoftmaxGrad", **_LOG_SOFTMAX_GRAD
 )
-_softmax_grad_ = lambda g, out, dim, self_dtype: _softmax_grad.call(g, out, dim, self_dtype)
-_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_softmax_grad_)
+_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_back_of(_softmax_grad))
 _softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", method=False, out=SAME_DTYPE, **_SOFTMAX)
-_log_softmax_grad_ = lambda g, out, dim, self_dtype: _log_softmax_grad.call(g, out, dim, self_dtype)
-_LOG_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("log_softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_log_softmax_grad_)
+_LOG_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("log_softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_back_of(_log_softmax_grad))
 _log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", method=False, out=SAME_DTYPE, **_LOG_SOFTMAX)
 
 

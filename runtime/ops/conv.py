@@ -133,22 +133,24 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
     return conj(out) if transposed else out
 
 
+_convolution_grads = {"input": _input_grad, "weight": _weight_grad, "bias": lambda g: g.sum((0, *range(2, len(g._shape))))}
 convolution = op(
-    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] "
-    "output_padding, int groups) -> Tensor",
+    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) "
+    "-> Tensor",
     "Convolution",
     meta=_conv_meta,
+    derivative=_convolution_grads,
     out=False,
-    derivative={"input": _input_grad, "weight": _weight_grad, "bias": lambda g: g.sum((0, *range(2, len(g._shape))))},
 )
+_for_weight_meta = lambda x, g, kernel, stride, padding, dilation, groups: ((g._shape[1], x._shape[1] // groups, *kernel), x.dtype)
+_for_weight_grads = {
+    "input": lambda g, input_shape, grad, stride, padding, dilation, groups: _back(conj(grad), g, input_shape, stride, padding, dilation, groups),
+    "grad": lambda g, input, grad_shape, stride, padding, dilation, groups: _ahead(conj(input), g, grad_shape, stride, padding, dilation, groups),
+}
 _for_weight = op(
     "_C.convolution_weight(Tensor input, Tensor grad, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
-    None,
-    meta=lambda x, g, kernel, stride, padding, dilation, groups: ((g._shape[1], x._shape[1] // groups, *kernel), x.dtype),
-    derivative={
-        "input": lambda g, input_shape, grad, stride, padding, dilation, groups: _back(conj(grad), g, input_shape, stride, padding, dilation, groups),
-        "grad": lambda g, input, grad_shape, stride, padding, dilation, groups: _ahead(conj(input), g, grad_shape, stride, padding, dilation, groups),
-    },
+    meta=_for_weight_meta,
+    derivative=_for_weight_grads,
 )
 
 

@@ -1,18 +1,19 @@
 """Tensors from nothing, from numbers, from arrays."""
 
 import math
+import warnings
 from numbers import Integral
 
 import numpy as np
 
 from ..backend import backend
-from ..call.geometry import preserved_strides
+from ..call.geometry import preserved_strides, strides_in_order
 from ..call.out import Out
 from ..declare import composite, op
 from ..device import CPU, META, Size, channels_last, channels_last_3d, contiguous_format, get_default_device, preserve_format, strided, usable
 from ..device import device as Device
 from ..storage import TypedStorage, UntypedStorage
-from ..tensor import alias, from_array, meta_tensor, tensor_method
+from ..tensor import alias, from_array, meta_tensor, strided_view, tensor_method
 from ..tensor import empty as _empty
 from .common import T, Tensor, check_number, dt, numel
 from .memory import _strided_empty, format_strides
@@ -61,8 +62,6 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
 
 @composite(f"empty_permuted(int[] size, int[] physical_layout, *, {OPTS}) -> Tensor", out=False)
 def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, pin_memory):
-    from ..call.geometry import strides_in_order
-
     if len(size) != len(physical_layout):
         raise RuntimeError(
             f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not equal to "
@@ -114,8 +113,6 @@ def _like(self, dtype, layout, device, fmt, make):
         return make(tuple(self._shape), d, dev)
     if dev is META:
         return meta_tensor(self._shape, d, stride)
-    from ..tensor import strided_view
-
     return strided_view(make(tuple(self._shape), d, dev), self._shape, stride, 0)
 
 
@@ -149,26 +146,28 @@ def new_full(self, size, fill_value, dtype, layout, device, requires_grad, pin_m
 
 
 # ------------------------------------------------------------------------------------------------ from data
+def _not_convertible(name):
+    return TypeError(
+        f"can't convert np.ndarray of type numpy.{name}. The only supported types are: float64, float32, float16, complex64, "
+        "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+    )
+
+
 def _infer(data, want=None):
     """(array, dtype) of nested Python numbers, arrays and tensors; numbers in the wanted precision at once."""
     if isinstance(data, np.ndarray) or isinstance(data, np.generic):
         a = np.asarray(data)
         if a.dtype.kind == "U" or a.dtype == object:
-            raise TypeError(
-                f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
-                "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
-            )
+            raise _not_convertible(a.dtype.name)
         return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
     if isinstance(data, (bool, int, float, complex)):
-        d = dt.scalar_dtype(data)
-        d = _precise(d, want)
+        d = _precise(dt.scalar_dtype(data), want)
         return _from_numbers(data, d), d
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    shape = []
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return _infer(np.asarray(data), want)
-    flat = []
+    shape, flat = [], []
     _flatten(data, 0, shape, flat)
     kinds = {x.__class__ for x in flat}
     d = None
@@ -180,10 +179,8 @@ def _infer(data, want=None):
                     y = v.dtype if isinstance(v, Tensor) else dt.FROM_NP[v.dtype]
                     x = y if x is None else dt.promote_types(x, y)
         d = x if d is None else dt.promote_types(d, x)
-    if d is None:
-        d = dt.get_default_dtype()
     flat = [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in flat]
-    d = _precise(d, want)
+    d = _precise(d or dt.get_default_dtype(), want)
     return _from_numbers(flat, d).reshape(shape), d
 
 
@@ -231,10 +228,7 @@ def _from_numbers(x, d):
 def _cast_array(a, dtype):
     t = from_array(np.array(a, order="C"), dt.FROM_NP[a.dtype.newbyteorder("=")]) if a.dtype.newbyteorder("=") in dt.FROM_NP else None
     if t is None:
-        raise TypeError(
-            f"can't convert np.ndarray of type numpy.{a.dtype.name}. The only supported types are: float64, float32, float16, complex64, "
-            "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
-        )
+        raise _not_convertible(a.dtype.name)
     return t if t.dtype is dtype else backend(t.device).cast(t, dtype)
 
 
@@ -242,8 +236,6 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     """A new tensor of the data, always copied; a leaf."""
     dev, dtype = place(device), dt.of(dtype)
     if isinstance(data, Tensor):
-        import warnings
-
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
@@ -279,10 +271,7 @@ def from_numpy(ndarray):
     a = ndarray
     d = dt.FROM_NP.get(a.dtype)
     if d is None or a.dtype.name not in dt.ALL:
-        raise TypeError(
-            f"can't convert np.ndarray of type numpy.{a.dtype.name if a.dtype.name != 'object' else 'object_'}. The only supported types are: "
-            "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
-        )
+        raise _not_convertible(a.dtype.name if a.dtype.name != "object" else "object_")
     if any(s < 0 for s in a.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
@@ -291,8 +280,6 @@ def from_numpy(ndarray):
     if any(s % a.itemsize for s in a.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
     if not a.flags.writeable:
-        import warnings
-
         warnings.warn(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
             "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
@@ -365,8 +352,6 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         )
     raw = np.frombuffer(buffer, np.uint8, count * size, offset)
     if not raw.flags.writeable:
-        import warnings
-
         warnings.warn(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
             "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable before "
@@ -394,9 +379,8 @@ def _writable(a):
     """The same memory, writable: NumPy marks DLPack imports read-only, PyTorch does not."""
     import ctypes
 
-    size = 1 + sum((s - 1) * abs(st) for s, st in zip(a.shape, a.strides)) // 1 if a.size else 0
     n = 0 if a.size == 0 else sum((s - 1) * st for s, st in zip(a.shape, a.strides)) + a.itemsize
-    buf = (ctypes.c_uint8 * max(n, size and n)).from_address(a.ctypes.data)
+    buf = (ctypes.c_uint8 * n).from_address(a.ctypes.data)
     buf._owner = a
     return np.ndarray(a.shape, a.dtype, buf, 0, a.strides)
 
@@ -410,21 +394,13 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=Fals
     return _flag(fill_op.call((), s, dt.of(dtype) or dt.get_default_dtype(), place(device)), requires_grad)
 
 
+@tensor_method
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of data with self's dtype and device."""
-    return (
-        tensor(
-            data.detach().clone() if isinstance(data, Tensor) else data,
-            dtype=dtype or self.dtype,
-            device=self.device if device is None else device,
-            requires_grad=requires_grad,
-        )
-        if not isinstance(data, Tensor)
-        else _flag(data.detach().to(dtype=dtype or self.dtype, device=self.device if device is None else device, copy=True), requires_grad)
-    )
-
-
-Tensor.new_tensor = new_tensor
+    dtype, device = dtype or self.dtype, self.device if device is None else device
+    if isinstance(data, Tensor):
+        return _flag(data.detach().to(dtype=dtype, device=device, copy=True), requires_grad)
+    return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def legacy_new(args, dtype=None, home=CPU, device=None):
@@ -567,9 +543,10 @@ def eye(n, m, dtype, layout, device, requires_grad, pin_memory):
     return _flag(out, requires_grad)
 
 
-@composite(
-    "complex(Tensor real, Tensor imag) -> Tensor", method=False, out=Out("Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'")
-)
+OBJECT_DTYPE = Out("Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'")
+
+
+@composite("complex(Tensor real, Tensor imag) -> Tensor", method=False, out=OBJECT_DTYPE)
 def complex_(real, imag):
     if not {real.dtype, imag.dtype} <= {dt.float16, dt.float32, dt.float64}:
         raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {dt.scalar_name(real.dtype)} and {dt.scalar_name(imag.dtype)}")
@@ -578,15 +555,9 @@ def complex_(real, imag):
     return T._complex(real, imag)
 
 
-op(
-    "_complex(Tensor real, Tensor imag) -> Tensor",
-    "Complex",
-    promote=lambda common, *a: (common, dt.TO_COMPLEX[common]),
-    derivative={"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)},
-    method=False,
-    inplace=False,
-    out=Out("Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'"),
-)
+_complex_grads = {"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)}
+_COMPLEX = dict(promote=lambda common, *a: (common, dt.TO_COMPLEX[common]), derivative=_complex_grads, method=False, inplace=False, out=OBJECT_DTYPE)
+op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", **_COMPLEX)
 
 
 __all__ = ["contiguous_format", "channels_last", "channels_last_3d", "numel", "CPU"]

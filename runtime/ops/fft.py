@@ -8,40 +8,27 @@ from ..call.geometry import strides_in_order
 from ..call.out import CONTIGUOUS, FOUND, Out
 from ..declare import composite, op
 from ..tensor import canonical
-from .common import SPECIAL, F, T, Tensor, conj, dt, wrap_dim
+from .common import SPECIAL, F, T, Tensor, changed, conj, dt, wrap_dim
 from .creation import OPTS, _flag, _options
 from .views import unfold_backward
 
 NONE, ROOT, FULL = 0, 1, 2  # how a kernel scales: not, by the root of the number of points, by the number
-_SCALE = {
-    (None, True): NONE,
-    ("backward", True): NONE,
-    ("ortho", True): ROOT,
-    ("forward", True): FULL,
-    (None, False): FULL,
-    ("backward", False): FULL,
-    ("ortho", False): ROOT,
-    ("forward", False): NONE,
-}
+_SCALE = {True: {None: NONE, "backward": NONE, "ortho": ROOT, "forward": FULL}, False: {None: FULL, "backward": FULL, "ortho": ROOT, "forward": NONE}}
 
 
 def scale(norm, forward):
     try:
-        return _SCALE[norm, forward]
+        return _SCALE[forward][norm]
     except KeyError:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"') from None
 
 
 # ------------------------------------------------------------------------------------------------ the three kernels
-def _resized(shape, d, n):
-    return (*shape[:d], n, *shape[d + 1 :])
-
-
 def _real_grad(g, self_shape, dim, normalization, onesided):
     d = dim[-1]
     if onesided:
         missing = self_shape[d] - g._shape[d]
-        g = T.cat((g, T.zeros(_resized(g._shape, d, missing), dtype=g.dtype, device=g.device)), d) if missing else g
+        g = T.cat((g, g.new_zeros(changed(g._shape, d, missing))), d) if missing else g
     return T.real(T._fft_c2c(g, dim, normalization, False))
 
 
@@ -72,10 +59,10 @@ _fft_c2c_meta = lambda self, dim, *a: _spec(self, self._shape, self.dtype, dim, 
 _fft_c2c_grad = lambda g, dim, normalization, forward: T._fft_c2c(g, dim, normalization, not forward)
 op("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", method=False, meta=_fft_c2c_meta, derivative=_fft_c2c_grad)
 _fft_r2c_meta = lambda self, dim, normalization, onesided: _spec(
-    self, _resized(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim, False
+    self, changed(self._shape, dim[-1], self._shape[dim[-1]] // 2 + 1) if onesided else self._shape, self.dtype.to_complex(), dim, False
 )
 op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", derivative=_real_grad, method=False, meta=_fft_r2c_meta)
-_fft_c2r_meta = lambda self, dim, normalization, last_dim_size: _spec(self, _resized(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False)
+_fft_c2r_meta = lambda self, dim, normalization, last_dim_size: _spec(self, changed(self._shape, dim[-1], last_dim_size), self.dtype.to_real(), dim, False)
 op("_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor", derivative=_half_grad, method=False, meta=_fft_c2r_meta)
 
 
@@ -99,7 +86,7 @@ def _cropped(x, dims, sizes):
         have = x._shape[d]
         if n is None or n == -1 or n == have:
             continue
-        x = x.narrow(d, 0, n) if n < have else T.cat((x, T.zeros(_resized(x._shape, d, n - have), dtype=x.dtype, device=x.device)), d)
+        x = x.narrow(d, 0, n) if n < have else T.cat((x, x.new_zeros(changed(x._shape, d, n - have))), d)
     return x
 
 
@@ -279,9 +266,8 @@ def _window(window, win_length, n_fft, like):
 
 
 @composite(
-    "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str "
-    "pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> "
-    "Tensor",
+    "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode='reflect', bool "
+    "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
     out=False,
     python=True,
     autocast=FLOAT32,
@@ -376,7 +362,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
             UserWarning,
             stacklevel=4,
         )
-        y = T.cat((y, T.zeros((y._shape[0], end - full), dtype=y.dtype, device=y.device)), 1)
+        y = T.cat((y, y.new_zeros((y._shape[0], end - full))), 1)
     return y if len(self._shape) == 3 else y.squeeze(0)
 
 

@@ -14,7 +14,7 @@ from ..call.state import LOCAL, STATE, direct
 from ..declare import composite, op, view
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
-from .common import T, Tensor, check_number, contiguous_strides, dt, numel, wrap_dim
+from .common import T, Tensor, changed, check_number, contiguous_strides, dt, like_self, numel, wrap_dim
 from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
@@ -72,9 +72,6 @@ def _basic_backward(g, self_shape, index):
 
 
 _basic_index = view("_basic_index(Tensor(a) self, Any index) -> Tensor(a)", _basic, derivative=_basic_backward, function=False, method=False)
-_index_meta_ = lambda self, indices: _index_meta(self, indices)
-_INDEX = dict(meta=_index_meta_, derivative=lambda g, self_shape, indices: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_put(indices, g, True))
-index_op = op("_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", function=True, method=False, opmath=False, empty_ok=False, **_INDEX)
 
 
 def _index_meta(self, indices):
@@ -102,6 +99,10 @@ def _index_shape(self, indices):
     rest = [s for k, s in enumerate(self._shape) if k >= len(indices) or indices[k] is None]
     first = at[0] if at == list(range(at[0], at[-1] + 1)) else 0
     return (*rest[:first], *joint, *rest[first:])
+
+
+_INDEX = dict(meta=_index_meta, derivative=lambda g, self_shape, indices: g.new_zeros(self_shape).index_put(indices, g, True))
+index_op = op("_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", function=True, method=False, opmath=False, empty_ok=False, **_INDEX)
 
 
 def _to_index(x, device):
@@ -327,21 +328,13 @@ def _put_meta(self, indices, values, accumulate):
 
 
 def _put_grad_self(g, indices, accumulate):
-    return g if accumulate else g.index_put(indices, T.zeros((), dtype=g.dtype, device=g.device))
+    return g if accumulate else g.index_put(indices, g.new_zeros(()))
 
 
-op(
-    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    "InplaceIndexPut",
-    prepare=_put_prepare,
-    meta=_put_meta,
-    inplace=True,
-    opmath=False,
-    out=False,
-    derivative={"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)},
-    inplace_function=True,
-    autocast=WIDEST_ON_ACCELERATORS,
-)
+_index_put_grads = {"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)}
+_INDEX_PUT = dict(prepare=_put_prepare, meta=_put_meta, derivative=_index_put_grads, inplace=True, inplace_function=True, opmath=False, out=False)
+_INDEX_PUT_ = dict(autocast=WIDEST_ON_ACCELERATORS, **_INDEX_PUT)
+op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "InplaceIndexPut", **_INDEX_PUT_)
 
 
 # ------------------------------------------------------------------------------------------------ take, gather, index_select and friends
@@ -366,11 +359,10 @@ def _select_prepare(self, dim, index):
 
 def _select_meta(self, dim, index):
     n = numel(index._shape)
-    return ((*self._shape[:dim], n, *self._shape[dim + 1 :]) if self._shape else ()), self.dtype
+    return (changed(self._shape, dim, n) if self._shape else ()), self.dtype
 
 
-_index_select_grad = lambda g, self_shape, dim, index: T.zeros(self_shape, dtype=g.dtype, device=g.device).index_add(dim, index, g)
-_INDEX_SELECT = dict(prepare=_select_prepare, meta=_select_meta, derivative=_index_select_grad)
+_INDEX_SELECT = dict(prepare=_select_prepare, meta=_select_meta, derivative=lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g))
 op("index_select(Tensor self, int dim, Tensor index) -> Tensor", "IndexSelect", opmath=False, out=Out(SELF_AND_RESULT, apart=True), **_INDEX_SELECT)
 
 
@@ -395,7 +387,7 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
         from .sparse import gather_gradient
 
         return gather_gradient(g, self_shape, dim, index)
-    return T.zeros(self_shape, dtype=g.dtype, device=g.device).scatter_add(dim, index, g)
+    return g.new_zeros(self_shape).scatter_add(dim, index, g)
 
 
 _gather_meta = lambda self, dim, index, sparse_grad: (index._shape, self.dtype)
@@ -433,76 +425,45 @@ def take_along_dim(self, indices, dim):
     return self.expand(sa).gather(d, indices.expand(sb))
 
 
-def _scatter_like(name, prim, derivative, reduce=False, src="Tensor src", extra="", **options):
-    return op(
-        f"{name}(Tensor self, int dim, Tensor index, {src}{extra}) -> Tensor",
-        prim,
-        prepare=_scatter_prepare,
-        meta=lambda self, *a: (self._shape, self.dtype),
-        derivative=derivative,
-        inplace=True,
-        opmath=False,
-        **{"out": Out(EXPECTED, apart=True), **options},
-    )
+def _scatter_like(name, prim, derivative, src="Tensor src", **options):
+    options = {"inplace": True, "opmath": False, "out": Out(EXPECTED, apart=True), **options}
+    schema = f"{name}(Tensor self, int dim, Tensor index, {src}) -> Tensor"
+    return op(schema, prim, prepare=_scatter_prepare, meta=like_self, derivative=derivative, **options)
 
 
 def _scatter_prepare(self, dim, index, src, *rest):
     if index.dtype is not dt.int64 and index.dtype is not dt.int32 and numel(index._shape):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
-    dim = wrap_dim(dim, len(self._shape))
-    if isinstance(src, Tensor):
-        if src.dtype is not self.dtype:
-            raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-        if numel(index._shape):
-            if max(len(index._shape), 1) != max(len(self._shape), 1) or max(len(src._shape), 1) != max(len(index._shape), 1):
+    dim, given = wrap_dim(dim, len(self._shape)), isinstance(src, Tensor)
+    if given and src.dtype is not self.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if numel(index._shape):
+        n = max(len(index._shape), 1)
+        for name, t in (("self", self), ("src", src))[: 1 + given]:
+            if max(len(t._shape), 1) != n:
+                raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+        for d, k in enumerate(index._shape):
+            if d != dim and self._shape and k > self._shape[d] or given and src._shape and k > src._shape[d]:
                 raise RuntimeError(
-                    "Index tensor must have the same number of dimensions as "
-                    + ("self" if max(len(index._shape), 1) != max(len(self._shape), 1) else "src")
-                    + " tensor"
+                    f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim}"
+                    + (f" and to be no larger size than src {list(src._shape)}" if given else "")
                 )
-            for d in range(len(index._shape)):
-                if d != dim and self._shape and index._shape[d] > self._shape[d] or src._shape and index._shape[d] > src._shape[d]:
-                    raise RuntimeError(
-                        f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no "
-                        f"larger size than src {list(src._shape)}"
-                    )
-    elif numel(index._shape):
-        if max(len(index._shape), 1) != max(len(self._shape), 1):
-            raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-        for d in range(len(index._shape)):
-            if d != dim and self._shape and index._shape[d] > self._shape[d]:
-                raise RuntimeError(f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim}")
     return self, dim, index, src, *rest
-
-
-def _hole(g, dim, index):
-    return g.scatter(dim, index, 0)
-
-
-def _prefix_gather(g, dim, index):
-    return g.gather(dim, index)
 
 
 def _src_grad(g, dim, index, src_shape):
     got = g.gather(dim, index)
     if got._shape == src_shape:
         return got
-    out = T.zeros(src_shape, dtype=g.dtype, device=g.device)
+    out = g.new_zeros(src_shape)
     copy_(out[tuple(slice(0, s) for s in got._shape)], got)
     return out
 
 
-_scatter_like(
-    "scatter.src", "Scatter", {"self": lambda g, dim, index: _hole(g, dim, index), "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)}
-)
-_scatter_like("scatter.value", "ScatterValue", {"self": lambda g, dim, index: _hole(g, dim, index)}, src="Scalar value")
-_scatter_like(
-    "scatter_add",
-    "ScatterAddExt",
-    {"self": lambda g: g, "src": lambda g, dim, index, src_shape: _src_grad(g, dim, index, src_shape)},
-    out=SAME_DTYPE,
-    autocast=WIDEST_ON_ACCELERATORS,
-)
+_hole = lambda g, dim, index: g.scatter(dim, index, 0)
+_scatter_like("scatter.src", "Scatter", {"self": _hole, "src": _src_grad})
+_scatter_like("scatter.value", "ScatterValue", {"self": _hole}, src="Scalar value")
+_scatter_like("scatter_add", "ScatterAddExt", {"self": lambda g: g, "src": _src_grad}, out=SAME_DTYPE, autocast=WIDEST_ON_ACCELERATORS)
 
 
 @composite("scatter.reduce(Tensor self, int dim, Tensor index, Tensor|Scalar src, *, str reduce) -> Tensor", inplace=True, out=Out(EXPECTED, apart=True))
@@ -537,15 +498,12 @@ def _along_prepare(self, dim, index, source, *rest):
     n = numel(index._shape)
     have = source._shape[dim] if source._shape else 1
     if n != have:
-        raise IndexError(f"Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}" if rest or True else "")
-    if source._shape and self._shape:
-        a = [s for i, s in enumerate(self._shape) if i != dim]
-        b = [s for i, s in enumerate(source._shape) if i != dim]
-        if a != b:
-            raise RuntimeError(
-                f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "
-                f"source.shape = {list(source._shape)}"
-            )
+        raise IndexError(f"Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+    if source._shape and self._shape and changed(self._shape, dim) != changed(source._shape, dim):
+        raise RuntimeError(
+            f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "
+            f"source.shape = {list(source._shape)}"
+        )
     return self, dim, index, source, *rest
 
 
@@ -554,21 +512,14 @@ def _along(g, dim, index, shape):
     return r if r._shape == tuple(shape) else r.reshape(shape)
 
 
+_unindexed = lambda g, dim, index: g.index_fill(dim, index, 0)
 _index_add_call = lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha)
 _index_add_grads = {"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha}
-_INDEX_ADD = dict(prepare=_along_prepare, meta=lambda self, *a: (self._shape, self.dtype), call=_index_add_call, derivative=_index_add_grads)
+_INDEX_ADD = dict(prepare=_along_prepare, meta=like_self, call=_index_add_call, derivative=_index_add_grads)
 op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "IndexAddExt", inplace=True, out=SAME_DTYPE, **_INDEX_ADD)
-op(
-    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
-    "InplaceIndexCopy",
-    prepare=_along_prepare,
-    meta=lambda self, *a: (self._shape, self.dtype),
-    inplace=True,
-    opmath=False,
-    derivative={"self": lambda g, dim, index: g.index_fill(dim, index, 0), "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape)},
-    out=Out(EXPECTED, apart=True),
-    autocast=WIDEST,
-)
+_index_copy_grads = {"self": _unindexed, "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape)}
+_INDEX_COPY = dict(prepare=_along_prepare, meta=like_self, derivative=_index_copy_grads, inplace=True, opmath=False, out=Out(EXPECTED, apart=True))
+op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "InplaceIndexCopy", autocast=WIDEST, **_INDEX_COPY)
 
 
 def _fill_prepare(self, dim, index, value):
@@ -587,12 +538,9 @@ def _fill_prepare(self, dim, index, value):
 
 
 _index_fill_meta = lambda self, *a: (self._shape, self.dtype, preserved_strides(self))
-_index_fill_grads = {"self": lambda g, dim, index: g.index_fill(dim, index, 0), "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()}
+_index_fill_grads = {"self": _unindexed, "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()}
 _INDEX_FILL = dict(prepare=_fill_prepare, meta=_index_fill_meta, derivative=_index_fill_grads, inplace=True, opmath=False, out=False)
 op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", **_INDEX_FILL)
-_nonzero = op(
-    "_nonzero(Tensor self) -> Tensor", "NonZero", meta=lambda self: _nonzero_meta(self), function=False, method=False, opmath=False, out=SAME_SCALAR_TYPE
-)
 
 
 def _nonzero_meta(self):
@@ -601,6 +549,9 @@ def _nonzero_meta(self):
             f"nonzero: the shape of the result depends on values, which a tensor on device meta does not have (dtype {self.dtype}, shape {list(self._shape)})"
         )
     return None, dt.int64  # the kernel knows the shape
+
+
+_nonzero = op("_nonzero(Tensor self) -> Tensor", "NonZero", meta=_nonzero_meta, function=False, method=False, opmath=False, out=SAME_SCALAR_TYPE)
 
 
 @composite("Tensor.nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", out=False)

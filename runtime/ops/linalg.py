@@ -67,11 +67,11 @@ def column(shape, dtype, rows=None):
 
 
 def raise_info(info, fn, message, error=_LinAlgError):
-    """The error of the first factorization that failed; message(info) says why."""
+    """The error of the first factorization that failed; the message may read its info, {v}."""
     if not info.is_meta and bool(info.any()):
         batch = info.reshape((-1,)).tolist()
         i, v = next((i, v) for i, v in enumerate(batch) if v)
-        raise error(f"{fn}: " + (f"(Batch element {i}): " if info._shape else "") + message(v))
+        raise error(f"{fn}: " + (f"(Batch element {i}): " if info._shape else "") + message.format(v=v))
 
 
 def columns(x):
@@ -151,13 +151,12 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
     return scaled * g * out ** (1 - ord) if ord < 1 else scaled * T.where(out == 0, 0.0, g / out ** (ord - 1))
 
 
+_vector_norm_meta = lambda self, ord, dim, keepdim, dtype: (reduced(self._shape, dim, keepdim), self.dtype.to_real())
+_VECTOR_NORM = dict(prepare=_norm_prepare, meta=_vector_norm_meta, derivative=_norm_grad, out=SAME_DTYPE)
 vector_norm = op(
     "linalg.vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     "LinalgVectorNorm",
-    prepare=_norm_prepare,
-    derivative=_norm_grad,
-    meta=lambda self, ord, dim, keepdim, dtype: (reduced(self._shape, dim, keepdim), self.dtype.to_real()),
-    out=SAME_DTYPE,
+    **_VECTOR_NORM,
 )
 
 
@@ -271,15 +270,23 @@ _linalg_inv_ex_grad = lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0)))
 inv_op = op("_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), meta=_linalg_inv_ex_meta, derivative=_linalg_inv_ex_grad)
 
 
-def singular(v):
-    return f"The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
+SINGULAR = "The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
+NOT_POSITIVE = "The factorization could not be completed because the input is not positive-definite (the leading minor of order {v} is not positive-definite)."
+ZERO_U = (
+    "U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
+    "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+)
+SINGULAR_D = (
+    "The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division by zero will "
+    "occur, if it is used to solve a system of equations."
+)
 
 
 def _inv(A, fn, check):
     checked(A, fn, low=False)
     r, info = inv_op.call(A)
     if check:
-        raise_info(info, fn, singular)
+        raise_info(info, fn, SINGULAR)
     return r, info
 
 
@@ -389,7 +396,7 @@ def _solve(A, B, left, fn, check):
     _fits(A, b, left, "linalg.solve")
     X, info = solve_op.call(*_batched(A, b), left, vector)
     if check:
-        raise_info(info, fn, lambda v: "The solver failed because the input matrix is singular.")
+        raise_info(info, fn, "The solver failed because the input matrix is singular.")
     return X, info
 
 
@@ -467,15 +474,7 @@ def _cholesky(A, upper, fn, check):
     (check_square if fn == "cholesky" else checked)(A, fn)
     L, info = cholesky_op.call(A, upper)
     if check:
-        raise_info(
-            info,
-            fn,
-            lambda v: (
-                "The factorization could not be completed because the input is not positive-definite (the leading "
-                "minor of order "
-                f"{v} is not positive-definite)."
-            ),
-        )
+        raise_info(info, fn, NOT_POSITIVE)
     return L, info
 
 
@@ -570,16 +569,7 @@ def _lu(A, pivot, fn, check):
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     r = lu_op.call(A)
     if check:
-        raise_info(
-            r[2],
-            fn,
-            lambda v: (
-                f"U[{v},{v}] is zero and using it on lu_solve would result in a division by zero. If you still want "
-                "to perform the "
-                "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
-            ),
-            RuntimeError,
-        )
+        raise_info(r[2], fn, ZERO_U, RuntimeError)
     return r
 
 
@@ -676,23 +666,13 @@ def ldl_factor_ex(self, hermitian, check_errors):
     checked(self, "torch.linalg.ldl_factor_ex")
     r = ldl_op.call(self.detach(), hermitian)
     if check_errors:
-        raise_info(r[2], "torch.linalg.ldl_factor_ex", _ldl_message)
+        raise_info(r[2], "torch.linalg.ldl_factor_ex", SINGULAR_D)
     return r
-
-
-def _ldl_message(v):
-    return (
-        f"The factorization was completed, but the block diagonal matrix D is exactly singular at D({v},{v}) and division by zero will "
-        "occur, if it is used to solve a system of equations."
-    )
 
 
 @composite("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=SAME_DTYPE)
 def ldl_factor(self, hermitian):
-    checked(self, "torch.linalg.ldl_factor_ex")
-    r = ldl_op.call(self.detach(), hermitian)
-    raise_info(r[2], "torch.linalg.ldl_factor_ex", _ldl_message)
-    return r[:2]
+    return ldl_factor_ex(self, hermitian, True)[:2]
 
 
 def _ldl_prepare(LD, pivots, B, hermitian):
@@ -809,7 +789,7 @@ def _reflect(A, tau, X, order, adjoint):
     for i in order:
         v = A.narrow(-2, i + 1, m - i - 1).narrow(-1, i, 1) if i + 1 < m else A.narrow(-2, 0, 0).narrow(-1, i, 1)
         one = T.ones((*A._shape[:-2], 1, 1), dtype=A.dtype, device=A.device)
-        v = T.cat((T.zeros((*A._shape[:-2], i, 1), dtype=A.dtype, device=A.device), one, v), -2)
+        v = T.cat((A.new_zeros((*A._shape[:-2], i, 1)), one, v), -2)
         t = tau.narrow(-1, i, 1).unsqueeze(-1)
         X = X - (conj(t) if adjoint else t) * v @ (mH(v) @ X)
     return X
@@ -1030,7 +1010,7 @@ def pinv_forward(A, atol, rtol, hermitian):
         return (U * cut(L, T.amax(L.abs(), -1)).unsqueeze(-2)) @ mH(U)
     U, S, V = svd_op.call(A, False, True)
     if not S._shape[-1]:
-        return T.zeros((*A._shape[:-2], A._shape[-1], A._shape[-2]), dtype=A.dtype, device=A.device)
+        return A.new_zeros((*A._shape[:-2], A._shape[-1], A._shape[-2]))
     return (mH(V) * cut(S, S.select(-1, 0)).unsqueeze(-2)) @ mH(U)
 
 
@@ -1194,7 +1174,7 @@ def tensorinv(self, ind):
     if numel(a) != numel(b):
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {numel(b)} != {numel(a)}")
     r, info = inv_op.call(self.reshape((numel(b), numel(a))))
-    raise_info(info, "inv", singular)
+    raise_info(info, "inv", SINGULAR)
     return r.reshape((*b, *a))
 
 
@@ -1271,9 +1251,8 @@ def pca_lowrank(A, q, center, niter):
 
 
 @composite(
-    "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None, int? n=None, Tensor? iK=None, int? niter=None, float? tol=None, "
-    "bool? largest=None, str? method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any "
-    "ortho_bparams=None) -> Tensor[]",
+    "lobpcg(Tensor A, int? k=None, Tensor? B=None, Tensor? X=None, int? n=None, Tensor? iK=None, int? niter=None, float? tol=None, bool? largest=None, str? "
+    "method=None, Any tracker=None, Any ortho_iparams=None, Any ortho_fparams=None, Any ortho_bparams=None) -> Tensor[]",
     method=False,
 )
 def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams):

@@ -14,6 +14,11 @@ from .creation import tensor
 NAMES = ("none", "mean", "sum")
 
 
+def _loss(schema):
+    """@_loss: a composite that autocast runs in float32."""
+    return composite(schema, out=False, autocast=FLOAT32)
+
+
 # ------------------------------------------------------------------------------------------------ reductions
 def get_enum(reduction):
     """The number of a reduction's name."""
@@ -168,16 +173,9 @@ def _declare(name, between, prim, call, dself, dtarget):
     derivative = {"self": gradient(dself, 1)}
     if dtarget != 0:
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
-    return op(
-        f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor",
-        prim,
-        call=call,
-        prepare=_loss_args,
-        derivative=derivative,
-        out=False,
-        meta=meta,
-        opmath=name != "soft_margin_loss",
-    )  # whose exp overflows in half types
+    options = dict(call=call, prepare=_loss_args, derivative=derivative, out=False, meta=meta)
+    options["opmath"] = name != "soft_margin_loss"  # whose exp overflows in half types
+    return op(f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor", prim, **options)
 
 
 def _scaled(g, d, reduction, sign):
@@ -205,21 +203,21 @@ def _weighted_form(loss, weight, input, reduction):
     return loss.sum() / weight.sum() if reduction == 1 else reduced(loss, reduction)
 
 
-@composite(f"nn.functional.mse_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor", out=False, autocast=FLOAT32)
+@_loss(f"nn.functional.mse_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor")
 def mse_loss(input, target, size_average, reduce, reduction, weight):
     reduction = legacy_enum(size_average, reduce, reduction)
     x, t = _both("mse_loss", input, target)
     return OPS["mse_loss"].call(x, t, reduction) if weight is None else _weighted_form((x - t).square(), weight, input, reduction)
 
 
-@composite(f"nn.functional.l1_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor", out=False, autocast=FLOAT32)
+@_loss(f"nn.functional.l1_loss(Tensor input, Tensor target, {_LEGACY}, Tensor? weight=None) -> Tensor")
 def l1_loss(input, target, size_average, reduce, reduction, weight):
     reduction = legacy_enum(size_average, reduce, reduction)
     x, t = _both("l1_loss", input, target)
     return reduced((x - t).abs(), reduction) if weight is None else _weighted_form((x - t).abs(), weight, input, reduction)
 
 
-@composite(f"nn.functional.smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, float beta=1.0) -> Tensor", out=False, autocast=FLOAT32)
+@_loss(f"nn.functional.smooth_l1_loss(Tensor input, Tensor target, {_LEGACY}, float beta=1.0) -> Tensor")
 def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
     reduction = legacy_enum(size_average, reduce, reduction)
     if beta < 0:
@@ -228,9 +226,7 @@ def smooth_l1_loss(input, target, size_average, reduce, reduction, beta):
     return OPS["smooth_l1_loss"].call(x, t, reduction, beta) if beta else reduced((x - t).abs(), reduction)
 
 
-@composite(
-    "nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor", out=False, autocast=FLOAT32
-)
+@_loss("nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor")
 def huber_loss(input, target, reduction, delta, weight):
     reduction = get_enum(reduction)
     if delta <= 0:
@@ -240,16 +236,14 @@ def huber_loss(input, target, reduction, delta, weight):
     return _in_dtype_of(input, call(x, t, reduction, delta)) if weight is None else _weighted_form(call(x, t, 0, delta), weight, input, reduction)
 
 
-@composite(f"nn.functional.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor", out=False, autocast=FLOAT32)
+@_loss(f"nn.functional.soft_margin_loss(Tensor input, Tensor target, {_LEGACY}) -> Tensor")
 def soft_margin_loss(input, target, size_average, reduce, reduction):
     return _in_dtype_of(input, OPS["soft_margin_loss"].call(input, target, legacy_enum(size_average, reduce, reduction)))
 
 
-@composite(
+@_loss(
     "nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? "
-    "reduce=None, str reduction='mean') -> Tensor",
-    out=False,
-    autocast=FLOAT32,
+    "reduce=None, str reduction='mean') -> Tensor"
 )
 def binary_cross_entropy(input, target, weight, size_average, reduce, reduction):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -272,11 +266,9 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
     return _in_dtype_of(target, OPS["binary_cross_entropy_with_logits"].call(self, target, weight, pos_weight, reduction))
 
 
-@composite(
+@_loss(
     "nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
-    "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor",
-    out=False,
-    autocast=FLOAT32,
+    "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor"
 )
 def f_binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction, pos_weight):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -316,13 +308,13 @@ _nll_loss_grads = {
 }
 _NLL_LOSS = dict(meta=_nll_meta, prepare=_nll_loss_prepare, call=_nll_loss_call, derivative=_nll_loss_grads, non_differentiable=(1,), out=False, empty_ok=True)
 _nll = op("_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)", "NLLLoss", **_NLL_LOSS)
+_nll_backward_call = lambda p, g, x, t, w, reduction, ignore, total: p.of(NAMES[reduction], ignore)(x, g, t, w, total)
+_nll_backward_grads = {"grad_output": lambda g, target, weight, reduction, ignore_index: _nll.call(g, target, weight, reduction, ignore_index)[0]}
+_NLL_BACKWARD = dict(meta=lambda g, x, *_: (x._shape, x.dtype), call=_nll_backward_call, derivative=_nll_backward_grads, out=False)
 _nll_backward = op(
     "_C._nn.nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
     "NLLLossGrad",
-    meta=lambda g, x, *_: (x._shape, x.dtype),
-    out=False,
-    call=lambda p, g, x, t, w, reduction, ignore, total: p.of(NAMES[reduction], ignore)(x, g, t, w, total),
-    derivative={"grad_output": lambda g, target, weight, reduction, ignore_index: _nll.call(g, target, weight, reduction, ignore_index)[0]},
+    **_NLL_BACKWARD,
 )
 
 
@@ -348,11 +340,9 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
     return _nll.call(rows, target.reshape(-1), weight, reduction, ignore_index)[0].reshape(() if reduction else want)
 
 
-@composite(
+@_loss(
     "nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? "
-    "reduce=None, str reduction='mean') -> Tensor",
-    out=False,
-    autocast=FLOAT32,
+    "reduce=None, str reduction='mean') -> Tensor"
 )
 def nll_loss(input, target, weight, size_average, ignore_index, reduce, reduction):
     return nll_loss_nd(input, target, weight, legacy_enum(size_average, reduce, reduction), ignore_index)
@@ -374,11 +364,9 @@ def _along(weight, x, dim):
     return weight.reshape([-1 if d == dim else 1 for d in range(len(x._shape))])
 
 
-@composite(
+@_loss(
     "nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
-    "bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor",
-    out=False,
-    autocast=FLOAT32,
+    "bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor"
 )
 def cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing):
     reduction = legacy_enum(size_average, reduce, reduction)
@@ -561,21 +549,15 @@ def kl_div(self, target, reduction, log_target):
     return reduced(_kl(self, target, log_target), reduction)
 
 
-@composite(
-    "nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor",
-    out=False,
-    autocast=FLOAT32,
-)
+@_loss("nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor")
 def f_kl_div(input, target, size_average, reduce, reduction, log_target):
     if size_average is None and reduce is None and reduction in ("mean", "batchmean"):
         if reduction == "batchmean":
             loss = reduced(_kl(input, target, log_target), 2)
             return loss / input._shape[0] if input._shape else loss
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by "
-            "the batch size, "
-            "and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next "
-            "major release.",
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the batch size, and aligns with "
+            "the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next major release.",
             stacklevel=3,
         )
     return reduced(_kl(input, target, log_target), legacy_enum(size_average, reduce, reduction))
@@ -594,11 +576,9 @@ def poisson_nll_loss(*args):
     return _poisson(*args)
 
 
-@composite(
+@_loss(
     "nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, "
-    "float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor",
-    out=False,
-    autocast=FLOAT32,
+    "float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor"
 )
 def f_poisson_nll_loss(input, target, log_input, full, size_average, eps, reduce, reduction):
     return _poisson(input, target, log_input, full, eps, legacy_enum(size_average, reduce, reduction))
@@ -655,11 +635,7 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
     return _triplet(anchor, positive, negative, lambda a, b: T.pairwise_distance(a, b, p, eps), margin, swap, reduction)
 
 
-@composite(
-    f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor",
-    out=False,
-    autocast=FLOAT32,
-)
+@_loss(f"nn.functional.triplet_margin_loss({_TRIPLE}, float margin=1.0, float p=2.0, float eps=1e-06, bool swap=False, {_LEGACY}) -> Tensor")
 def f_triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, size_average, reduce, reduction):
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -722,24 +698,13 @@ def _no_second(name):
 
 
 _CTC = "Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
-_ctc = op(
-    f"_C.ctc_loss(Tensor log_probs, {_CTC}) -> (Tensor, Tensor)",
-    None,
-    meta=_ctc_meta,
-    non_differentiable=(1,),
-    empty_ok=True,
-    derivative={
-        "log_probs": lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1: _ctc_backward.call(
-            g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1
-        )
-    },
+_ctc_grad = lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1: _ctc_backward.call(
+    g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1
 )
-_ctc_backward = op(
-    f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor",
-    None,
-    meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype),
-    derivative={"g": _no_second("_ctc_loss_backward")},
-)
+_CTC_LOSS = dict(meta=_ctc_meta, derivative={"log_probs": _ctc_grad}, non_differentiable=(1,), empty_ok=True)
+_ctc = op(f"_C.ctc_loss(Tensor log_probs, {_CTC}) -> (Tensor, Tensor)", None, **_CTC_LOSS)
+_CTC_BACKWARD = dict(meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype), derivative={"g": _no_second("_ctc_loss_backward")})
+_ctc_backward = op(f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor", None, **_CTC_BACKWARD)
 
 
 def _lengths(v):
@@ -766,11 +731,9 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
     return loss.sum() if reduction == 2 else loss if batch else loss.squeeze(0)
 
 
-@composite(
+@_loss(
     "nn.functional.ctc_loss(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0, str "
-    "reduction='mean', bool zero_infinity=False) -> Tensor",
-    out=False,
-    autocast=FLOAT32,
+    "reduction='mean', bool zero_infinity=False) -> Tensor"
 )
 def f_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)

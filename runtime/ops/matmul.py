@@ -9,7 +9,7 @@ from ..call.overrides import handle_torch_function, has_torch_function, overrida
 from ..call.state import LOCAL
 from ..declare import composite, op
 from ..registry import function, provide
-from .common import LINALG, T, Tensor, conj, dt, numel, wrap_dim
+from .common import LINALG, T, Tensor, conj, dt, like_self, numel, wrap_dim
 from .memory import _to_copy
 
 
@@ -17,20 +17,9 @@ def _name(t):
     return dt.scalar_name(t.dtype)
 
 
-_C_NAMES = {
-    "Byte": "unsigned char",
-    "Char": "signed char",
-    "Short": "short",
-    "Int": "int",
-    "Long": "long int",
-    "Half": "c10::Half",
-    "Float": "float",
-    "Double": "double",
-    "ComplexFloat": "c10::complex<float>",
-    "ComplexDouble": "c10::complex<double>",
-    "BFloat16": "c10::BFloat16",
-    "Bool": "bool",
-}
+_C_NAMES = {"Byte": "unsigned char", "Char": "signed char", "Short": "short", "Int": "int", "Long": "long int", "Bool": "bool"}
+_C_NAMES |= {"Half": "c10::Half", "Float": "float", "Double": "double", "BFloat16": "c10::BFloat16"}
+_C_NAMES |= {"ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>"}
 
 
 def _c_name(t):
@@ -40,6 +29,13 @@ def _c_name(t):
 def no_bool(kernel, t):
     if t.dtype is dt.bool_:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+
+
+def _need(rank, message, *named):
+    """Tensors of one rank; the message reads {who} and {n}, its name and its own rank."""
+    for t, who in named:
+        if len(t._shape) != rank:
+            raise RuntimeError(message.format(who=who, n=len(t._shape)))
 
 
 def mT(x):
@@ -61,9 +57,7 @@ def scaled(x, factor):
 
 # ------------------------------------------------------------------------------------------------ products of two
 def _mm_check(a, b, n="mat2"):
-    for t, who in ((a, "self"), (b, n)):
-        if len(t._shape) != 2:
-            raise RuntimeError(f"{who} must be a matrix")
+    _need(2, "{who} must be a matrix", (a, "self"), (b, n))
     return _mm_meta(a, b)
 
 
@@ -78,9 +72,7 @@ def _mm_meta(a, b):
 
 
 def _bmm_check(a, b):
-    for t, who in ((a, "batch1"), (b, "batch2")):
-        if len(t._shape) != 3:
-            raise RuntimeError(f"{who} must be a 3D tensor")
+    _need(3, "{who} must be a 3D tensor", (a, "batch1"), (b, "batch2"))
     if b._shape[0] != a._shape[0]:
         raise _batch_error(a._shape[0], a._shape[2], b)
     return _bmm_meta(a, b)
@@ -172,9 +164,7 @@ def matmul(self, other):
 
 @composite("outer(Tensor self, Tensor vec2) -> Tensor", alias=("ger",))
 def outer(self, vec2):
-    for t, who in ((self, "self"), (vec2, "vec2")):
-        if len(t._shape) != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {who}, but got {len(t._shape)}-D")
+    _need(1, "outer: Expected 1-D argument {who}, but got {n}-D", (self, "self"), (vec2, "vec2"))
     return self.unsqueeze(1) * vec2
 
 
@@ -206,9 +196,7 @@ def _expands(self, shape):
 
 
 def _addmm_meta(self, mat1, mat2, beta=1, alpha=1):
-    for t, who in ((mat1, "mat1"), (mat2, "mat2")):
-        if len(t._shape) != 2:
-            raise RuntimeError(f"{who} must be a matrix, got {len(t._shape)}-D tensor")
+    _need(2, "{who} must be a matrix, got {n}-D tensor", (mat1, "mat1"), (mat2, "mat2"))
     if mat1._shape[1] != mat2._shape[0]:
         _mm_meta(mat1, mat2)
     shape = (mat1._shape[0], mat2._shape[1])
@@ -219,9 +207,7 @@ def _addmm_meta(self, mat1, mat2, beta=1, alpha=1):
 
 
 def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
-    for t, who in ((batch1, "batch1"), (batch2, "batch2")):
-        if len(t._shape) != 3:
-            raise RuntimeError(f"{who} must be a 3D tensor")
+    _need(3, "{who} must be a 3D tensor", (batch1, "batch1"), (batch2, "batch2"))
     if batch1._shape[0] != batch2._shape[0] or batch1._shape[2] != batch2._shape[1]:
         raise _batch_error(batch1._shape[0], batch1._shape[2], batch2)
     shape = (*batch1._shape[:2], batch2._shape[2])
@@ -233,52 +219,25 @@ def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
 
 
 def _adding(name, first, second, prim, meta, grads, **options):
-    op(
-        f"{name}(Tensor self, Tensor {first}, Tensor {second}, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-        prim,
-        meta=meta,
-        inplace=True,
-        derivative={"self": lambda g, beta: scaled(g, beta), **grads},
-        out=SAME_DTYPE,
-        **options,
-    )
+    schema = f"{name}(Tensor self, Tensor {first}, Tensor {second}, *, Scalar beta=1, Scalar alpha=1) -> Tensor"
+    op(schema, prim, meta=meta, inplace=True, derivative={"self": lambda g, beta: scaled(g, beta), **grads}, out=SAME_DTYPE, **options)
 
 
-_adding(
-    "addmm",
-    "mat1",
-    "mat2",
-    "Addmm",
-    _addmm_meta,
-    {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)},
-    autocast=LOWER,
-)
-_adding(
-    "baddbmm",
-    "batch1",
-    "batch2",
-    "Baddbmm",
-    _baddbmm_meta,
-    {"batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha), "batch2": lambda g, batch1, alpha: scaled(T.bmm(mH(batch1), g), alpha)},
-    autocast=LOWER,
-)
-_adding(
-    "addmv",
-    "mat",
-    "vec",
-    "Addmv",
-    lambda self, mat, vec, beta, alpha: _mv_meta(mat, vec, self),
-    {"mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha), "vec": lambda g, mat, alpha: scaled(T.mv(mH(mat), g), alpha)},
-    autocast=LOWER_ON_ACCELERATORS,
-    inplace_function=True,
-)
+_addmm_grads = {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)}
+_adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, _addmm_grads, autocast=LOWER)
+_baddbmm_grads = {
+    "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha),
+    "batch2": lambda g, batch1, alpha: scaled(T.bmm(mH(batch1), g), alpha),
+}
+_adding("baddbmm", "batch1", "batch2", "Baddbmm", _baddbmm_meta, _baddbmm_grads, autocast=LOWER)
+_addmv_meta = lambda self, mat, vec, beta, alpha: _mv_meta(mat, vec, self)
+_addmv_grads = {"mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha), "vec": lambda g, mat, alpha: scaled(T.mv(mH(mat), g), alpha)}
+_adding("addmv", "mat", "vec", "Addmv", _addmv_meta, _addmv_grads, autocast=LOWER_ON_ACCELERATORS, inplace_function=True)
 
 
 @composite("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=SAME_SCALAR_TYPE, autocast=LOWER)
 def addbmm(self, batch1, batch2, beta, alpha):
-    for t, who in ((batch1, "batch1"), (batch2, "batch2")):
-        if len(t._shape) != 3:
-            raise RuntimeError(f"{who} must be a 3D tensor")
+    _need(3, "{who} must be a 3D tensor", (batch1, "batch1"), (batch2, "batch2"))
     (b, n, k), (c, k2, p) = batch1._shape, batch2._shape
     if b != c:
         raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {b} and {c}")
@@ -289,9 +248,7 @@ def addbmm(self, batch1, batch2, beta, alpha):
 
 @composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True)
 def addr(self, vec1, vec2, beta, alpha):
-    for t, who in ((vec1, "vec1"), (vec2, "vec2")):
-        if len(t._shape) != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {who}, but got {len(t._shape)}-D")
+    _need(1, "addr: Expected 1-D argument {who}, but got {n}-D", (vec1, "vec1"), (vec2, "vec2"))
     _expands(self, (vec1._shape[0], vec2._shape[0]))
     d = dt.promote_types(dt.promote_types(self.dtype, vec1.dtype), vec2.dtype)
     for x, who in ((beta, "beta"), (alpha, "alpha")):
@@ -613,8 +570,7 @@ def _einsum(equation, operands):
                         f"subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {seen[c]}"
                         if isinstance(c, str)
                         else f"dimension {c} covered by ellipsis in operand {i} has size {n} which does not "
-                        "broadcast with previously "
-                        f"seen ellipsis with size {seen[c]} for the respective dimension"
+                        f"broadcast with previously seen ellipsis with size {seen[c]} for the respective dimension"
                     )
         items.append((x, t))
     x, t = items[0]
@@ -714,7 +670,7 @@ def _attention_weights(scores, mask, is_causal):
     if is_causal:
         mask = T.ones(scores._shape[-2:], dtype=dt.bool_, device=scores.device).tril()
     if mask.dtype is dt.bool_:
-        mask = T.zeros(mask._shape, dtype=scores.dtype, device=scores.device).masked_fill(~mask, float("-inf"))
+        mask = scores.new_zeros(mask._shape).masked_fill(~mask, float("-inf"))
     return (T.softmax if is_causal else T._safe_softmax)(scores + mask, -1)
 
 
@@ -898,9 +854,7 @@ def _cross_prepare(self, other, dim):
 
 
 _cross_grads = {"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)}
-_CROSS = dict(
-    prepare=_cross_prepare, call=lambda prim, a, b, dim: prim.of(dim)(a, b), meta=lambda self, other, dim: (self._shape, self.dtype), derivative=_cross_grads
-)
+_CROSS = dict(prepare=_cross_prepare, call=lambda prim, a, b, dim: prim.of(dim)(a, b), meta=like_self, derivative=_cross_grads)
 op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", out=SAME_DTYPE, **_CROSS)
 
 

@@ -11,7 +11,7 @@ from ..device import CPU, META, channels_last, channels_last_3d, contiguous_form
 from ..device import device as Device
 from ..registry import provide
 from ..storage import TypedStorage, UntypedStorage
-from ..tensor import alias, check_writable, empty, meta_tensor, strided_view
+from ..tensor import alias, check_writable, empty, meta_tensor, strided_view, tensor_method
 from .common import T, Tensor, contiguous_strides, dt, numel
 
 
@@ -213,36 +213,22 @@ def _overridable(f):
 
 
 Tensor.to = _overridable(_to)
+_NAMES = "float double half bfloat16 long int short char byte bool chalf cfloat cdouble".split()
+_TYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool_ complex32 complex64 complex128".split()
 
 
-def _conversions():
-    names = {
-        "float": dt.float32,
-        "double": dt.float64,
-        "half": dt.float16,
-        "bfloat16": dt.bfloat16,
-        "long": dt.int64,
-        "int": dt.int32,
-        "short": dt.int16,
-        "char": dt.int8,
-        "byte": dt.uint8,
-        "bool": dt.bool_,
-        "chalf": dt.complex32,
-        "cfloat": dt.complex64,
-        "cdouble": dt.complex128,
-    }
-    for name, d in names.items():
+def _conversion(name, d):
+    def f(self, memory_format=preserve_format):
+        if memory_format is preserve_format:
+            return self if self.dtype is d else T._to_copy(self, d)
+        return _to(self, d, memory_format=memory_format)
 
-        def f(self, memory_format=preserve_format, _d=d):
-            if memory_format is preserve_format:
-                return self if self.dtype is _d else T._to_copy(self, _d)
-            return _to(self, _d, memory_format=memory_format)
-
-        f.__name__ = name
-        setattr(Tensor, name, _overridable(f))
+    f.__name__ = name
+    setattr(Tensor, name, _overridable(f))
 
 
-_conversions()
+for _name, _dtype in zip(_NAMES, _TYPES):
+    _conversion(_name, getattr(dt, _dtype))
 
 
 def _cpu(self, memory_format=preserve_format):
@@ -366,6 +352,7 @@ composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=
 
 
 # ------------------------------------------------------------------------------------------------ memory under a tensor
+@tensor_method
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """Put the tensor over another storage or another tensor's memory."""
     check_writable(self)
@@ -396,9 +383,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     return self
 
 
-Tensor.set_ = set_
-
-
+@tensor_method
 def resize_(self, *size, memory_format=contiguous_format):
     """Change the shape in place; memory grows when it must, and keeps its leading elements."""
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
@@ -419,33 +404,19 @@ def resize_(self, *size, memory_format=contiguous_format):
     return self
 
 
-Tensor.resize_ = resize_
-
-
+@tensor_method
 def resize_as_(self, the_template, *, memory_format=contiguous_format):
     return resize_(self, the_template._shape, memory_format=memory_format)
 
 
-Tensor.resize_as_ = resize_as_
-
-
+@tensor_method
 def pin_memory(self, device=None):
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-Tensor.pin_memory = pin_memory
-
-
+@tensor_method
 def share_memory_(self):
     return self
-
-
-Tensor.share_memory_ = share_memory_
-
-
-@composite("Tensor.to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor")
-def to_dense(self, dtype, masked_grad):
-    return self if dtype is None else self.to(dtype)
 
 
 composite("resolve_conj(Tensor self) -> Tensor", out=False)(lambda self: self)

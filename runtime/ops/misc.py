@@ -153,7 +153,7 @@ def _grouped_mm(a, b, offs, bias, out_dtype):
         return T.stack([a[:, i:j] @ b[i:j] for i, j in parts])
     if len(a._shape) == 2:
         tail = a._shape[0] - (ends[-1] if ends else 0)
-        return T.cat([a[i:j] @ w for (i, j), w in zip(parts, b)] + [T.zeros((tail, b._shape[-1]), dtype=a.dtype, device=a.device)] * (tail > 0))
+        return T.cat([a[i:j] @ w for (i, j), w in zip(parts, b)] + [a.new_zeros((tail, b._shape[-1]))] * (tail > 0))
     return T.cat([w @ b[:, i:j] for (i, j), w in zip(parts, a)], 1)
 
 

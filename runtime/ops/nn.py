@@ -256,7 +256,7 @@ def _largest(x, indices, starts, count, kept, sizes):
     width = int((ends - starts).max().item()) if starts.numel() else 0
     shape = (starts._shape[0], x._shape[1])
     if not width or not count:
-        return T.zeros(shape, dtype=x.dtype, device=x.device), T.zeros(shape, dtype=indices.dtype, device=x.device)
+        return x.new_zeros(shape), T.zeros(shape, dtype=indices.dtype, device=x.device)
     at = starts.unsqueeze(1) + T.arange(width, device=starts.device, dtype=starts.dtype)
     inside, at = at < ends.unsqueeze(1), at.clamp_max(count - 1)
     inside = inside & kept[at]
@@ -276,9 +276,8 @@ def embedding_bag(*args):
 
 
 @composite(
-    "nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, "
-    "bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool "
-    "include_last_offset=False, int? padding_idx=None) -> Tensor",
+    "nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, bool scale_grad_by_freq=False, "
+    "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
     out=False,
 )
 def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
@@ -391,12 +390,11 @@ def _projections(inputs, weights, bias):
 
 
 @composite(
-    "nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, "
-    "Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor "
-    "out_proj_weight, "
-    "Tensor? out_proj_bias, bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, "
-    "bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, "
-    "Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> Any",
+    "nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, "
+    "Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, Tensor? out_proj_bias, bool "
+    "training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, bool use_separate_proj_weight=False, Tensor? "
+    "q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, Tensor? static_k=None, Tensor? static_v=None, bool "
+    "average_attn_weights=True, bool is_causal=False) -> Any",
     out=False,
 )
 def multi_head_attention_forward(

@@ -116,31 +116,18 @@ def _layer_backward(g, input, normalized_shape, weight, eps, out1, out2, needs):
     return gx, _shaped(gw, normalized_shape), _shaped(gb, normalized_shape)
 
 
+_NATIVE_LAYER_NORM = dict(meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False, non_differentiable=(1, 2))
 native_layer_norm = op(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
     "LayerNormExt",
-    meta=_layer_meta,
-    derivative={("input", "weight", "bias"): _layer_backward},
-    out=False,
-    non_differentiable=(1, 2),
+    **_NATIVE_LAYER_NORM,
 )
+_LAYER = "Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05"
 
 
-@composite(
-    "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
-    out=False,
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
-def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
-    return native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
-
-
-@composite(
-    "nn.functional.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    out=False,
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
-def f_layer_norm(input, normalized_shape, weight, bias, eps):
+@composite(f"layer_norm({_LAYER}, bool cudnn_enable=True) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)
+@composite(f"nn.functional.layer_norm({_LAYER}) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)
+def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable=True):
     return native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
 
 
@@ -197,14 +184,14 @@ def _group_backward(gs, input, weight, N, C, HxW, group, out1, out2, needs):
     return gx.reshape(input._shape), _shaped(gw, (C,)), _shaped(gb, (C,))
 
 
+_native_group_norm_call = lambda p, x, weight, bias, N, C, HxW, group, eps: p(x, group, weight, bias, eps)
+_NATIVE_GROUP_NORM = dict(meta=_group_meta, call=_native_group_norm_call, derivative={("input", "weight", "bias"): _group_backward}, out=False)
 native_group_norm = op(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
     "GroupNorm",
-    meta=_group_meta,
-    derivative={("input", "weight", "bias"): _group_backward},
-    out=False,
-    call=lambda p, x, weight, bias, N, C, HxW, group, eps: p(x, group, weight, bias, eps),
+    **_NATIVE_GROUP_NORM,
 )
+_GROUP = "Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05"
 
 
 def _group_norm(input, num_groups, weight, bias, eps):
@@ -216,20 +203,12 @@ def _group_norm(input, num_groups, weight, bias, eps):
     return keep_format(native_group_norm.call(input.contiguous(), weight, bias, n, c, numel(input._shape[2:]), num_groups, eps)[0], input)
 
 
-@composite(
-    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
-    out=False,
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
+@composite(f"group_norm({_GROUP}, bool cudnn_enabled=True) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)
 def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
     return _group_norm(input, num_groups, weight, bias, eps)
 
 
-@composite(
-    "nn.functional.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
-    out=False,
-    autocast=FLOAT32_ON_ACCELERATORS,
-)
+@composite(f"nn.functional.group_norm({_GROUP}) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)
 def f_group_norm(input, num_groups, weight, bias, eps):
     if len(input._shape) >= 2 and num_groups > 0:
         size = (numel(input._shape[:2]) // num_groups, num_groups, *input._shape[2:])
@@ -261,14 +240,13 @@ def _batch_backward(g, input, weight, running_mean, running_var, training, eps, 
 
 
 _NATIVE_BATCH_NORM = dict(meta=_batch_meta, derivative={("input", "weight", "bias"): _batch_backward}, out=False, empty_ok=True, non_differentiable=(1, 2))
-_native_batch_norm = op(
-    "_C.native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
-    "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    "BatchNormExt",
-    **_NATIVE_BATCH_NORM,
-)
+_BATCH = "Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps"
+_LEGIT = _BATCH.replace("Tensor? running", "Tensor running")
+_native_batch_norm = op(f"_C.native_batch_norm({_BATCH}) -> (Tensor, Tensor, Tensor)", "BatchNormExt", **_NATIVE_BATCH_NORM)
 
 
+@composite(f"_native_batch_norm_legit({_LEGIT}) -> (Tensor, Tensor, Tensor)", out=False)
+@composite(f"native_batch_norm({_BATCH}) -> (Tensor, Tensor, Tensor)", out=SAME_SCALAR_TYPE)
 def _native(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """The operator; its kernel updates the running statistics in place."""
     if len(input._shape) < 2:
@@ -290,24 +268,6 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
 
 
 @composite(
-    "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
-    "momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    out=SAME_SCALAR_TYPE,
-)
-def native_batch_norm(*args):
-    return _native(*args)
-
-
-@composite(
-    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, "
-    "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    out=False,
-)
-def _native_batch_norm_legit(*args):
-    return _native(*args)
-
-
-@composite(
     "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     out=False,
 )
@@ -315,11 +275,7 @@ def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, e
     return _native(input, weight, bias, None, None, training, momentum, eps)
 
 
-@composite(
-    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
-    "momentum, float eps, bool cudnn_enabled) -> Tensor",
-    out=False,
-)
+@composite(f"batch_norm({_BATCH}, bool cudnn_enabled) -> Tensor", out=False)
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     return _native(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 

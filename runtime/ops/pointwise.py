@@ -5,10 +5,11 @@ import math
 
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
 from ..call.geometry import preserved_strides
-from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE, Out
+from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
 from ..declare import composite, op
 from .common import T, Tensor, check_number, conj, dt, numel, only
+from .creation import OBJECT_DTYPE
 
 LN2, LN10 = math.log(2), math.log(10)
 HIDDEN = {"method": False, "inplace": False}
@@ -167,11 +168,11 @@ _POW_TENSOR_SCALAR = dict(
     derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent),
 )
 _pow_scalar = op("_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", **HIDDEN, constant_attributes=True, **_POW_TENSOR_SCALAR)
-_pow_Tensor_Tensor_grads = {
+_pow_grads = {
     "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
     "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out),
 }
-_pow = op("_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, **HIDDEN, derivative=_pow_Tensor_Tensor_grads)
+_pow = op("_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, **HIDDEN, derivative=_pow_grads)
 
 
 def _grad_exponent(g, self, exponent, out):
@@ -290,15 +291,9 @@ composite("isreal(Tensor self) -> Tensor", out=False)(lambda self: T.imag(self) 
 
 # ------------------------------------------------------------------------------------------------ rounding, signs
 for _name in ("floor", "ceil", "trunc"):
-    op(
-        f"{_name}(Tensor self) -> Tensor",
-        _name.title(),
-        promote=refuse(DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE'),
-        derivative=zero,
-        alias=("fix",) if _name == "trunc" else (),
-        out=FOUND_DTYPE,
-        inplace_function=True,
-    )
+    _promote = refuse(DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE')
+    _ROUNDING = dict(derivative=zero, alias=("fix",) if _name == "trunc" else (), out=FOUND_DTYPE, inplace_function=True)
+    op(f"{_name}(Tensor self) -> Tensor", _name.title(), promote=_promote, **_ROUNDING)
 op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("frac_cpu", "bool", "int", "complex"), out=FOUND_DTYPE, inplace_function=True)
 _round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"), out=FOUND_DTYPE)
 
@@ -325,17 +320,18 @@ def _sgn_backward(g, self, out):
 op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward)
 _copysign_grads = {"self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero}
 op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_copysign_grads)
-_heaviside_promote = lambda common, self, values: _heaviside_check(common, self, values)
-_heaviside_grads = {k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")}
-op("heaviside(Tensor self, Tensor values) -> Tensor", None, promote=_heaviside_promote, derivative=_heaviside_grads, out=SAME_SCALAR_TYPE)
 
 
-def _heaviside_check(common, self, values):
+def _heaviside_promote(common, self, values):
     if common.is_complex:
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if self.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return common, common
+
+
+_heaviside_grads = {k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")}
+op("heaviside(Tensor self, Tensor values) -> Tensor", None, promote=_heaviside_promote, derivative=_heaviside_grads, out=SAME_SCALAR_TYPE)
 
 
 # ------------------------------------------------------------------------------------------------ extrema
@@ -475,10 +471,9 @@ op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> T
 def _addcdiv_promote(common, self, tensor1, tensor2, value):
     if tensor1.dtype.category < dt.FLOAT and tensor2.dtype.category < dt.FLOAT:
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
-            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-            "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
-            "for float inputs."
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The "
+            "historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input "
+            "+ value * tensor1 / tensor2) for float inputs."
         )
     return common, common
 
@@ -505,12 +500,8 @@ def nan_to_num(self, nan, posinf, neginf):
 
 
 # ------------------------------------------------------------------------------------------------ functions of one argument
-def tanh_backward(g, out):
-    return _tanh_backward.call(g, out)
-
-
 _tanh_backward_grads = {
-    "grad_output": lambda g, output: tanh_backward(g, conj(output)),
+    "grad_output": lambda g, output: _tanh_backward.call(g, conj(output)),
     "output": lambda g, grad_output, output: conj(g) * grad_output * conj(output) * -2,
 }
 _TANH_BACKWARD = dict(promote=DEFAULT, call=lambda p, g, y: p(y, g), derivative=_tanh_backward_grads)
@@ -539,7 +530,7 @@ _one("cos", "Cos", lambda g, self: -g * conj(self.sin()))
 _one("tan", "Tan", lambda g, out: g * conj(out * out + 1), autocast=FLOAT32_ON_ACCELERATORS)
 _one("sinh", "Sinh", lambda g, self: g * conj(self.cosh()), autocast=FLOAT32_ON_ACCELERATORS)
 _one("cosh", "Cosh", lambda g, self: g * conj(self.sinh()), autocast=FLOAT32_ON_ACCELERATORS)
-_one("tanh", "Tanh", tanh_backward)
+_one("tanh", "Tanh", lambda g, out: _tanh_backward.call(g, out))
 _one("asin", "AsinExt", lambda g, self: g * conj((1 - self * self).rsqrt()), ("arcsin",), autocast=FLOAT32_ON_ACCELERATORS)
 _one("acos", "AcosExt", lambda g, self: -g * conj((1 - self * self).rsqrt()), ("arccos",), autocast=FLOAT32_ON_ACCELERATORS)
 _one("atan", "AtanExt", lambda g, self: g / conj(self * self + 1), ("arctan",))
@@ -580,8 +571,6 @@ def _logit_backward(g, self, eps):
 
 
 op("logit(Tensor self, float? eps=None) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_logit_backward, alias=("special.logit",), inplace_function=True)
-_FREXP = dict(meta=lambda self: _frexp_meta(self), derivative=lambda g0, out1: g0 / T.exp2(out1))
-op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,), out=SAME_SCALAR_TYPE, **_FREXP)
 
 
 def _frexp_meta(self):
@@ -589,6 +578,10 @@ def _frexp_meta(self):
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     st = preserved_strides(self)
     return [(self._shape, self.dtype, st), (self._shape, dt.int32, st)]
+
+
+_FREXP = dict(meta=_frexp_meta, derivative=lambda g0, out1: g0 / T.exp2(out1))
+op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,), out=SAME_SCALAR_TYPE, **_FREXP)
 
 
 # ------------------------------------------------------------------------------------------------ functions of two arguments
@@ -625,15 +618,8 @@ def _polar_promote(common, abs, angle):
     return common, common.to_complex()
 
 
-op(
-    "polar(Tensor abs, Tensor angle) -> Tensor",
-    "Polar",
-    promote=_polar_promote,
-    **HIDDEN,
-    derivative={"abs": lambda g, out: T.real(T.conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(T.conj(g) * (out * 1j))},
-    out=Out("Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'"),
-    autocast=FLOAT32,
-)
+_polar_grads = {"abs": lambda g, out: T.real(T.conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(T.conj(g) * (out * 1j))}
+op("polar(Tensor abs, Tensor angle) -> Tensor", "Polar", **HIDDEN, promote=_polar_promote, derivative=_polar_grads, out=OBJECT_DTYPE, autocast=FLOAT32)
 _conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), **HIDDEN)
 composite("conj(Tensor self) -> Tensor", out=False)(lambda self: _conj.call(self) if self.dtype.is_complex else self)
 

@@ -65,9 +65,7 @@ def _check_input(fn, x, dims):
                 f"{fn}: Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(x._shape)}"
                 if dims == 2
                 else f"{fn}: Expected input's non-batch dimensions to have positive length, but input has a "
-                f"shape of "
-                f"{tuple(x._shape)} and non-batch dimension {n - dims - 1 + x._shape[n - dims - 1 :].index(0)} has length "
-                f"zero!"
+                f"shape of {tuple(x._shape)} and non-batch dimension {n - dims - 1 + x._shape[n - dims - 1 :].index(0)} has length zero!"
             )
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
     only(fn, x, dt.INT, dt.FLOAT, dt.COMPLEX)
@@ -103,7 +101,7 @@ def put_back(g, indices, shape, dims):
     """g added up at the flat positions of `indices` in planes of the given shape."""
     plane, rows = numel(shape[-dims:]), numel(shape[:-dims])
     at = indices.reshape(rows, -1) + T.arange(0, rows * plane, max(plane, 1), device=g.device)[:rows].unsqueeze(1)
-    return T.zeros(rows * plane, dtype=g.dtype, device=g.device).index_add(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
+    return g.new_zeros(rows * plane).index_add(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
 
 
 MAX_POOL = {}
@@ -116,15 +114,11 @@ def _max_pool(dims):
         out = (*self._shape[:-dims], *_out_size(name, self, _check_input(name, self, dims), kernel, stride, padding, dilation, ceil_mode))
         return [(out, self.dtype), (out, dt.int64)]
 
-    o = op(
-        f"_C._nn.{name}_with_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> (Tensor, Tensor)",
-        "MaxPoolWithIndices" if dims == 2 else None,
-        meta=meta,
-        non_differentiable=(1,),
-        out=False,
-        call=lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x),
-        derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)},
-    )
+    grads = {"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)}
+    call = lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x)
+    args = "Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
+    options = dict(meta=meta, call=call, derivative=grads, non_differentiable=(1,), out=False)
+    o = op(f"_C._nn.{name}_with_indices({args}) -> (Tensor, Tensor)", "MaxPoolWithIndices" if dims == 2 else None, **options)
     MAX_POOL[dims] = o
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, int[{dims}] dilation=1, bool ceil_mode=False"
 
@@ -194,15 +188,10 @@ def _adaptive_max(dims):
         out = (*self._shape[:-dims], *output_size)
         return [(out, self.dtype), (out, dt.int64)]
 
-    o = op(
-        f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)",
-        (f"AdaptiveMaxPool{dims}D", None)[dims == 3],
-        meta=meta,
-        out=False,
-        call=(lambda p, x, size: p.of(tuple(size))(x)) if dims == 2 else None,
-        non_differentiable=(1,),
-        derivative={"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)},
-    )
+    grads = {"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)}
+    call = (lambda p, x, size: p.of(tuple(size))(x)) if dims == 2 else None
+    options = dict(meta=meta, call=call, derivative=grads, non_differentiable=(1,), out=False)
+    o = op(f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)", f"AdaptiveMaxPool{dims}D" if dims < 3 else None, **options)
 
     @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False, autocast=FLOAT32 if dims == 3 else None)
     def either(input, output_size, return_indices):
@@ -235,22 +224,16 @@ def _avg_meta(name, dims):
 def _avg_pool(dims):
     name = f"avg_pool{dims}d"
     rest = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
-    o = op(
-        f"_C._nn.{name}(Tensor self, {rest}) -> Tensor",
-        ("AvgPool1D", "AvgPool2D", "AvgPool3DExt")[dims - 1],
-        meta=_avg_meta(name, dims),
-        out=False,
-        call=(lambda p, *a: p(*a[:6])) if dims == 1 else None,
-        derivative=lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: back.call(
-            g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        ),
+    grad = lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: back.call(
+        g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    grad = lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: o.call(
+    options = dict(meta=_avg_meta(name, dims), call=(lambda p, *a: p(*a[:6])) if dims == 1 else None, derivative=grad, out=False)
+    o = op(f"_C._nn.{name}(Tensor self, {rest}) -> Tensor", ("AvgPool1D", "AvgPool2D", "AvgPool3DExt")[dims - 1], **options)
+    again = lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: o.call(
         g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
-    back = op(
-        f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor", None, meta=lambda g, size, *_: (size, g.dtype), out=False, derivative=grad
-    )
+    options = dict(meta=lambda g, size, *_: (size, g.dtype), derivative=again, out=False)
+    back = op(f"_C._nn.{name}_backward(Tensor grad_output, int[] size, {rest}) -> Tensor", None, **options)
     args = f"int[{dims}] kernel_size, int[{dims}]? stride=None, int[{dims}] padding=0, bool ceil_mode=False, bool count_include_pad=True"
 
     def pool(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor=None):
@@ -443,7 +426,7 @@ def _max_unpool(dims):
             bad = indices[(indices < 0) | (indices >= plane)]
             if bad.numel():
                 raise RuntimeError(f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})")
-        zeros = T.zeros((*lead, plane), dtype=input.dtype, device=input.device)
+        zeros = input.new_zeros((*lead, plane))
         out = zeros.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).reshape((*lead, *size))
         return keep_format(out, input) if dims == 2 else out
 

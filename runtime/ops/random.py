@@ -1,13 +1,14 @@
 """Random numbers: PyTorch's own streams (runtime/generator.py), drawn in the memory order of the tensor that is filled."""
 
 import math
+import warnings
 
 from ..autograd import MODE, check_inplace
 from ..call.geometry import in_order, memory_order
 from ..call.out import Out, with_out
 from ..declare import composite, op
 from ..device import CPU, META
-from .common import T, Tensor, dt, numel
+from .common import T, Tensor, dt, like_self, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
 from .memory import copy_
 
@@ -156,7 +157,7 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
 # ------------------------------------------------------------------------------------------------ from tensors of parameters
 def _sampler(schema, derivative=None, meta=None, out=None, **options):
     """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
-    inner = op("_C." + schema, opmath=False, meta=meta or (lambda self, *a: (self._shape, self.dtype)), derivative=derivative, method=False, **options)
+    inner = op("_C." + schema, opmath=False, meta=meta or like_self, derivative=derivative, method=False, **options)
 
     def sample(*args):
         device = args[0].device
@@ -180,7 +181,7 @@ _sampler(
 )
 _sampler("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", lambda g, self, out: g * T._standard_gamma_grad(self, out))
 _sampler("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
-op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=lambda self, output: (self._shape, self.dtype), method=False)
+op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=like_self, method=False)
 op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", meta=lambda x, alpha, total: (x._shape, x.dtype), method=False)
 
 
@@ -269,7 +270,7 @@ def _dropout(x, p, train, features=False, alpha=False):
     if features and len(x._shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p == 1:
-        return x * T.zeros((), dtype=x.dtype, device=x.device)
+        return x * x.new_zeros(())
     if x.dtype.category < dt.FLOAT:
         raise RuntimeError(f"result type Float can't be cast to the desired output type {dt.scalar_name(x.dtype)}")
     kind, params = ("bernoulli", (1 - p,)) if alpha else ("dropout", (p,))
@@ -315,8 +316,6 @@ def _channels(n):
     name = f"dropout{n}d"
 
     def f(input, p, training, inplace):
-        import warnings
-
         if p < 0.0 or p > 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         dims = len(input._shape)

@@ -77,8 +77,8 @@ def _reduced_meta(self, dim, keepdim, dtype):
     return reduced(self._shape, dim, keepdim), dtype
 
 
-_sum_call = lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None)
-_SUM = dict(prepare=_sum_prepare, meta=_reduced_meta, call=_sum_call, derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim))
+_without_dtype = lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None)
+_SUM = dict(prepare=_sum_prepare, meta=_reduced_meta, call=_without_dtype, derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim))
 op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "SumExt", autocast=FLOAT32_ON_ACCELERATORS, **_SUM)
 
 
@@ -91,7 +91,7 @@ def _mean_prepare(self, dim, keepdim, dtype):
 
 
 _mean_grad = lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim)
-_MEAN = dict(prepare=_mean_prepare, meta=_reduced_meta, call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None), derivative=_mean_grad)
+_MEAN = dict(prepare=_mean_prepare, meta=_reduced_meta, call=_without_dtype, derivative=_mean_grad)
 op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt", **_MEAN)
 
 
@@ -146,7 +146,7 @@ def _others(x, dim):
 
 
 _prod_meta = lambda self, dim, keepdim, dtype: (() if dim is None else reduced(self._shape, (dim,), keepdim), dtype)
-_PROD = dict(prepare=_prod_prepare, meta=_prod_meta, call=lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None), derivative=_prod_grad)
+_PROD = dict(prepare=_prod_prepare, meta=_prod_meta, call=_without_dtype, derivative=_prod_grad)
 op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "ProdExt", autocast=FLOAT32, **_PROD)
 
 
@@ -200,7 +200,7 @@ def _chosen(g, shape, dim, index, keepdim):
         return g
     if not keepdim:
         g, index = g.unsqueeze(dim), index.unsqueeze(dim)
-    return T.zeros(shape, dtype=g.dtype, device=g.device).scatter(dim, index, g)
+    return g.new_zeros(shape).scatter(dim, index, g)
 
 
 def _chosen_grad(g0, self_shape, dim, out1, keepdim):
@@ -209,6 +209,9 @@ def _chosen_grad(g0, self_shape, dim, out1, keepdim):
 
 def _along(self, dim, *rest):
     return self, wrap_dim(dim, len(self._shape)), *rest
+
+
+_PICKED = dict(prepare=_along, derivative=_chosen_grad)
 
 
 def _pair(self, dim, keepdim):
@@ -247,27 +250,12 @@ def _extremes(name):
 
     op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False)
     composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
-    op(
-        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        cap + "Dim",
-        prepare=_along,
-        meta=along,
-        opmath=False,
-        derivative=_chosen_grad,
-        out=SAME_DTYPE,
-    )
-    op(
-        f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-        f"Reduce{cap}",
-        prepare=prepare,
-        meta=values,
-        call=_keepdims,
-        derivative=_share,
-        opmath=False,
-        out=INPUT_DTYPE,
-    )
-    prepare2 = lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim)
-    op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False, out=SAME_DTYPE, prepare=prepare2)
+    dim_options = dict(meta=along, opmath=False, out=SAME_DTYPE, **_PICKED)
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", **dim_options)
+    values_options = dict(prepare=prepare, meta=values, call=_keepdims, derivative=_share, opmath=False, out=INPUT_DTYPE)
+    op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", **values_options)
+    one_dim = lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim)
+    op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False, out=SAME_DTYPE, prepare=one_dim)
 
 
 _extremes("max")
@@ -386,11 +374,11 @@ def _cumprod_grad(g, self, out, dim):
     return T.cat(grads, dim)
 
 
-_cumsum_meta = lambda self, dim, dtype: (self._shape, dtype)
-_CUMSUM = dict(prepare=_scan_prepare, meta=_cumsum_meta, call=lambda p, self, dim, dtype: p(self, dim, None), derivative=lambda g, dim: _reverse_cumsum(g, dim))
+_scan_meta = lambda self, dim, dtype: (self._shape, dtype)
+_CUMSUM = dict(prepare=_scan_prepare, meta=_scan_meta, call=lambda p, self, dim, dtype: p(self, dim, None), derivative=lambda g, dim: _reverse_cumsum(g, dim))
 op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "CumsumExt", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, **_CUMSUM)
-_CUMPROD = dict(prepare=_scan_prepare, meta=lambda self, dim, dtype: (self._shape, dtype), derivative=_cumprod_grad)
-op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, **_CUMPROD)
+_CUMPROD = dict(prepare=_scan_prepare, meta=_scan_meta, derivative=_cumprod_grad, inplace=True, autocast=FLOAT32_ON_ACCELERATORS)
+op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", **_CUMPROD)
 
 
 def _pick_scan(name, prim, call=None):
@@ -398,16 +386,9 @@ def _pick_scan(name, prim, call=None):
         _not_implemented(name + "_cpu", self)
         return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
-    op(
-        f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-        prim,
-        prepare=_along,
-        meta=meta,
-        opmath=False,
-        call=call,
-        out=SAME_SCALAR_TYPE,
-        derivative=lambda g0, dim, out1: T.zeros_like(g0).scatter_add(dim, out1, g0) if g0._shape else g0,
-    )
+    grad = lambda g0, dim, out1: T.zeros_like(g0).scatter_add(dim, out1, g0) if g0._shape else g0
+    options = dict(prepare=_along, meta=meta, call=call, derivative=grad, opmath=False, out=SAME_SCALAR_TYPE)
+    op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, **options)
 
 
 _pick_scan("cummax", "Cummax", lambda p, self, dim: p.of(dim)(self))
@@ -457,13 +438,7 @@ def _medians(name, full, along):
             return T.full((), nothing, dtype=self.dtype, device=self.device)
         return inner.call(self)
 
-    op(
-        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        along,
-        prepare=_along,
-        meta=dim_meta,
-        derivative=_chosen_grad,
-    )
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, meta=dim_meta, **_PICKED)
 
 
 _medians("median", "MedianExt", "MedianDim")
@@ -484,8 +459,7 @@ def _kth_meta(self, k, dim, keepdim):
     return _pair(self, dim, keepdim)
 
 
-_MODE = dict(prepare=_along, meta=_mode_meta, derivative=_chosen_grad)
-op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out=SAME_SCALAR_TYPE, **_MODE)
+op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", meta=_mode_meta, out=SAME_SCALAR_TYPE, **_PICKED)
 _KTHVALUE = dict(prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), meta=_kth_meta, derivative=_chosen_grad)
 op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue", out=SAME_SCALAR_TYPE, **_KTHVALUE)
 
@@ -566,7 +540,7 @@ def _trapezoid(y, x, dx, dim, cumulative):
             )
     d = wrap_dim(dim, len(y._shape))
     if y._shape[d] == 0:
-        return y.clone() if cumulative else T.zeros(reduced(y._shape, (d,), False), dtype=y.dtype, device=y.device)
+        return y.clone() if cumulative else y.new_zeros(reduced(y._shape, (d,), False))
     left, right = y._slice(d, 0, y._shape[d] - 1), y._slice(d, 1)
     if x is None:
         return (left + right).cumsum(d) * (dx / 2) if cumulative else (y.sum(d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * dx
@@ -741,7 +715,7 @@ def _histogramdd(self, edges, weight, density):
         flat = at if flat is None else flat * n + at
     w = T.ones(inside._shape, dtype=self.dtype, device=self.device) if weight is None else weight
     shape = tuple(e._shape[0] - 1 for e in edges)
-    hist = T.zeros((numel(shape),), dtype=self.dtype, device=self.device).index_add(0, flat[inside], w[inside]).reshape(shape)
+    hist = self.new_zeros((numel(shape),)).index_add(0, flat[inside], w[inside]).reshape(shape)
     if density:
         hist = hist / hist.sum()
         for d, e in enumerate(edges):

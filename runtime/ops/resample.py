@@ -37,8 +37,7 @@ def _check_sizes(old, new):
     if min(*old, *new) <= 0:
         label = NAMES[len(old) - 1]
         raise RuntimeError(
-            "Input and output sizes should be greater than 0, but got input "
-            f"({', '.join(f'{l}: {s}' for l, s in zip(label, old))}) output "
+            f"Input and output sizes should be greater than 0, but got input ({', '.join(f'{l}: {s}' for l, s in zip(label, old))}) output "
             f"({', '.join(f'{l}: {s}' for l, s in zip(label, new))})"
         )
 
@@ -71,22 +70,13 @@ def _upsample_call(mode, dims, back):
 
 
 def _declare(name, mode, dims, prim):
-    o = op(
-        f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor",
-        prim,
-        out=False,
-        meta=_upsample_meta(mode, dims),
-        call=_upsample_call(mode, dims, False),
-        derivative=lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales),
-    )
-    back = op(
-        f"_C._nn.{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, Any scales) -> Tensor",
-        prim and prim + "Grad",
-        out=False,
-        meta=lambda g, size, *_: (size, g.dtype),
-        call=_upsample_call(mode, dims, True),
-        derivative=lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales),
-    )
+    grad = lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales)
+    options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=False)
+    o = op(f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor", prim, **options)
+    again = lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales)
+    options = dict(meta=lambda g, size, *_: (size, g.dtype), call=_upsample_call(mode, dims, True), derivative=again, out=False)
+    args = "Tensor grad_output, int[] input_size, bool align_corners, Any scales"
+    back = op(f"_C._nn.{name}_backward({args}) -> Tensor", prim and prim + "Grad", **options)
     return o
 
 
@@ -111,10 +101,9 @@ def _per_dimension(name, value, input):
     if len(value) != len(spatial):
         what, key, letter = ("output size of", "output size", "o") if name == "size" else ("scale_factor of shape", "scale_factor", "s")
         raise ValueError(
-            f"Input and {'output' if name == 'size' else name} must have the same number of spatial dimensions, but got input "
-            f"with spatial "
-            f"dimensions of {spatial} and {what} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
-            f"{key} in ({letter}1, {letter}2, ...,{letter}K) format."
+            f"Input and {'output' if name == 'size' else name} must have the same number of spatial dimensions, but got input with spatial dimensions of "
+            f"{spatial} and {what} {value}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and {key} in ({letter}1, {letter}2, ...,{letter}K) "
+            "format."
         )
     return tuple(value)
 
@@ -351,7 +340,7 @@ def affine_grid_generator(theta, size, align_corners):
     N, spatial = size[0], size[2:]
     axes = []
     for k, s in enumerate(reversed(spatial)):
-        c = T.linspace(-1, 1, s, dtype=theta.dtype, device=theta.device) if s > 1 else T.zeros(1, dtype=theta.dtype, device=theta.device)
+        c = T.linspace(-1, 1, s, dtype=theta.dtype, device=theta.device) if s > 1 else theta.new_zeros(1)
         c = c if align_corners else c * ((s - 1) / s)
         axes.append(c.reshape([s if d == len(spatial) - 1 - k else 1 for d in range(len(spatial))]).expand(spatial))
     base = T.stack([*axes, T.ones(spatial, dtype=theta.dtype, device=theta.device)], -1).reshape(1, -1, len(spatial) + 1).expand(N, -1, -1)
@@ -393,9 +382,8 @@ def _im2col_meta(self, kernel, dilation, padding, stride):
     blocks = _block_count(spatial, kernel, dilation, padding, stride)
     if min(blocks) < 1:
         raise RuntimeError(
-            f"Given input with spatial size {tuple(spatial)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
-            f"padding={tuple(padding)}, calculated shape of the array of sliding blocks as {tuple(blocks)}, but its "
-            f"components must be at least one."
+            f"Given input with spatial size {tuple(spatial)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, calculated "
+            f"shape of the array of sliding blocks as {tuple(blocks)}, but its components must be at least one."
         )
     return (n, c * numel(kernel), numel(blocks)), self.dtype
 
@@ -409,10 +397,9 @@ def _col2im_meta(self, size, kernel, dilation, padding, stride):
     want = _block_count(size, kernel, dilation, padding, stride)
     if numel(want) != blocks or min(want) < 1:
         raise RuntimeError(
-            f"Given output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, "
-            f"padding={tuple(padding)}, "
-            f"stride={tuple(stride)}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
-            f"{want[0]} * {want[1]} = {numel(want)}, but got input.size(2)={blocks}."
+            f"Given output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, stride={tuple(stride)}, "
+            f"expected size of input's dimension 2 to match the calculated number of sliding blocks {want[0]} * {want[1]} = {numel(want)}, but got "
+            f"input.size(2)={blocks}."
         )
     return (n, ck // numel(kernel), *size), self.dtype
 

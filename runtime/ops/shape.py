@@ -1,6 +1,7 @@
 """Joining, repeating, reordering, triangles and diagonals, masks, scatters into a copy."""
 
 import itertools
+import warnings
 
 from ..autograd import MODE
 from ..call.autocast import FLOAT32, WIDEST
@@ -11,7 +12,7 @@ from ..call.promotion import result_dtype
 from ..declare import composite, op
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..tensor import strided_view
-from .common import M, T, Tensor, dt, numel, only, wrap_dim, wrap_dims
+from .common import M, T, Tensor, changed, dt, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order
 from .reduction import no_meta
@@ -54,7 +55,7 @@ def _cat_prepare(tensors, dim):
 
 def _cat_meta(tensors, dim):
     shape = tensors[0]._shape
-    return (*shape[:dim], sum(t._shape[dim] for t in tensors), *shape[dim + 1 :]), tensors[0].dtype
+    return changed(shape, dim, sum(t._shape[dim] for t in tensors)), tensors[0].dtype
 
 
 def _cat_grad(g, tensors_shape, dim):
@@ -160,7 +161,7 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 
 
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
-_flip_meta = lambda self, dims: (self._shape, self.dtype)
+_flip_meta = like_self
 _flip_call = lambda p, self, dims: p.of(dims)(self)
 _flip_grad = lambda g, dims: g.flip(dims)
 flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, meta=_flip_meta, call=_flip_call, derivative=_flip_grad)
@@ -230,8 +231,7 @@ def _repeat_prepare(self, repeats):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(r < 0 for r in repeats):
         raise RuntimeError(
-            "Trying to create tensor with negative dimension "
-            f"{min(r * s for r, s in zip(repeats[len(repeats) - n :], self._shape))}: "
+            f"Trying to create tensor with negative dimension {min(r * s for r, s in zip(repeats[len(repeats) - n :], self._shape))}: "
             f"{[r * s for r, s in zip(repeats, (1,) * (len(repeats) - n) + tuple(self._shape))]}"
         )
     return self if len(repeats) == n else self.reshape((1,) * (len(repeats) - n) + tuple(self._shape)), repeats
@@ -239,7 +239,7 @@ def _repeat_prepare(self, repeats):
 
 def _repeat_grad(g, self_shape, repeats):
     if 0 in repeats:
-        return T.zeros(self_shape, dtype=g.dtype, device=g.device)
+        return g.new_zeros(self_shape)
     split, dims = [], []
     for r, s in zip(repeats, self_shape):
         if r > 1:
@@ -346,7 +346,7 @@ def diag_embed(self, offset, dim1, dim2):
     shape = list(self._shape[:-1])
     for d in sorted((a, b)):
         shape.insert(d, side)
-    out = T.zeros(shape, dtype=self.dtype, device=self.device)
+    out = self.new_zeros(shape)
     copy_(out.diagonal(offset, a, b), self)
     return out
 
@@ -420,7 +420,7 @@ def _into_copy(name, args, view, grad_self, grad_src):
 
 
 def _hole(g, shape):
-    return T.zeros(shape, dtype=g.dtype, device=g.device)
+    return g.new_zeros(shape)
 
 
 _into_copy(
@@ -533,8 +533,6 @@ def meshgrid(tensors, indexing):
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        import warnings
-
         warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=3)
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -630,7 +628,7 @@ def _masked_select_prepare(self, mask):
     return self.expand(shape), mask.expand(shape)
 
 
-_masked_select_grads = {"self": lambda g, self_shape, mask: T.zeros(self_shape, dtype=g.dtype, device=g.device).masked_scatter(mask, g)}
+_masked_select_grads = {"self": lambda g, self_shape, mask: g.new_zeros(self_shape).masked_scatter(mask, g)}
 _MASKED_SELECT = dict(prepare=_masked_select_prepare, meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype), derivative=_masked_select_grads)
 op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", opmath=False, out=Out(SELF_AND_RESULT), **_MASKED_SELECT)
 
@@ -648,12 +646,12 @@ def _masked_source_grad(g, mask, source_shape):
     picked = g.masked_select(mask)
     missing = numel(source_shape) - picked._shape[0]
     if missing:
-        picked = T.cat([picked, T.zeros((missing,), dtype=g.dtype, device=g.device)])
+        picked = T.cat([picked, g.new_zeros((missing,))])
     return picked.reshape(source_shape)
 
 
 _masked_scatter_grads = {"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad}
-_MASKED_SCATTER = dict(prepare=_masked_scatter_prepare, meta=lambda self, mask, source: (self._shape, self.dtype), derivative=_masked_scatter_grads)
+_MASKED_SCATTER = dict(prepare=_masked_scatter_prepare, meta=like_self, derivative=_masked_scatter_grads)
 op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", inplace=True, opmath=False, out=False, **_MASKED_SCATTER)
 
 
@@ -713,9 +711,8 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
         for d in range(len(index._shape)):
             if d != dim and index._shape[d] > self._shape[d] or index._shape[d] > src._shape[d]:
                 raise RuntimeError(
-                    f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from "
-                    f"dimension {dim} and to be no "
-                    f"larger size than src {list(src._shape)}"
+                    f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no larger size "
+                    f"than src {list(src._shape)}"
                 )
     return self, dim, index, src, reduce, include_self
 
@@ -742,27 +739,14 @@ def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole
     return (gx if include_self else hole(gx)), gs
 
 
-op(
-    "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-    inplace=True,
-    prepare=_scatter_reduce_prepare,
-    meta=lambda self, *a: (self._shape, self.dtype),
-    derivative={
-        ("self", "src"): lambda g, self, dim, index, src, reduce, include_self, out: _reduce_grads(
-            g,
-            self,
-            src,
-            out,
-            reduce,
-            include_self,
-            lambda x: x.gather(dim, index),
-            lambda x, s: x.scatter_add(dim, index, s),
-            lambda x, s: x.scatter_reduce(dim, index, s, reduce, include_self=include_self),
-            lambda x: x.scatter(dim, index, 0),
-        )
-    },
-    out=SAME_DTYPE,
-)
+def _scatter_reduce_grads(g, self, dim, index, src, reduce, include_self, out):
+    places = (lambda x: x.gather(dim, index), lambda x, s: x.scatter_add(dim, index, s))
+    again, hole = lambda x, s: x.scatter_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.scatter(dim, index, 0)
+    return _reduce_grads(g, self, src, out, reduce, include_self, *places, again, hole)
+
+
+_SCATTER_REDUCE = dict(prepare=_scatter_reduce_prepare, meta=like_self, derivative={("self", "src"): _scatter_reduce_grads}, inplace=True, out=SAME_DTYPE)
+op("scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", **_SCATTER_REDUCE)
 
 
 def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
@@ -787,27 +771,14 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
     return self, dim, index, source, reduce, include_self
 
 
-op(
-    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
-    inplace=True,
-    prepare=_index_reduce_prepare,
-    meta=lambda self, *a: (self._shape, self.dtype),
-    derivative={
-        ("self", "source"): lambda g, self, dim, index, source, reduce, include_self, out: _reduce_grads(
-            g,
-            self,
-            source,
-            out,
-            reduce,
-            include_self,
-            lambda x: x.index_select(dim, index),
-            lambda x, s: x.index_add(dim, index, s),
-            lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self),
-            lambda x: x.index_fill(dim, index, 0),
-        )
-    },
-    out=SAME_DTYPE,
-)
+def _index_reduce_grads(g, self, dim, index, source, reduce, include_self, out):
+    places = (lambda x: x.index_select(dim, index), lambda x, s: x.index_add(dim, index, s))
+    again, hole = lambda x, s: x.index_reduce(dim, index, s, reduce, include_self=include_self), lambda x: x.index_fill(dim, index, 0)
+    return _reduce_grads(g, self, source, out, reduce, include_self, *places, again, hole)
+
+
+_INDEX_REDUCE = dict(prepare=_index_reduce_prepare, meta=like_self, derivative={("self", "source"): _index_reduce_grads}, inplace=True, out=SAME_DTYPE)
+op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", **_INDEX_REDUCE)
 
 
 def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
@@ -851,7 +822,7 @@ def _segment_grad(g, data, reduce, lengths, axis, initial, out):
         return x.gather(axis, index)
 
     def add(s):
-        return T.zeros(g._shape, dtype=g.dtype, device=g.device).scatter_add(axis, index, s * inside)
+        return g.new_zeros(g._shape).scatter_add(axis, index, s * inside)
 
     if reduce == "sum":
         r = gather(g)
@@ -870,13 +841,10 @@ def _segment_grad(g, data, reduce, lengths, axis, initial, out):
     return r * inside
 
 
+_segment_meta = lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: ((*lengths._shape, *data._shape[axis + 1 :]), data.dtype)
+_SEGMENT_REDUCE = dict(prepare=_segment_prepare, meta=_segment_meta, derivative={"data": _segment_grad}, method=False, out=False)
 op(
-    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool "
-    "unsafe=False, "
-    "Scalar? initial=None) -> Tensor",
-    prepare=_segment_prepare,
-    method=False,
-    out=False,
-    meta=lambda data, reduce, lengths, indices, offsets, axis, unsafe, initial: ((*lengths._shape, *data._shape[axis + 1 :]), data.dtype),
-    derivative={"data": lambda g, data, reduce, lengths, axis, initial, out: _segment_grad(g, data, reduce, lengths, axis, initial, out)},
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
+    "bool unsafe=False, Scalar? initial=None) -> Tensor",
+    **_SEGMENT_REDUCE,
 )

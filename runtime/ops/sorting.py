@@ -4,7 +4,7 @@ from ..call.geometry import in_order
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import result_dtype
 from ..declare import composite, op
-from .common import T, Tensor, dt, numel, wrap_dim
+from .common import T, Tensor, changed, dt, numel, wrap_dim
 from .memory import storage_order
 from .reduction import _chosen, no_meta
 from .views import _inverse as inverse
@@ -48,7 +48,7 @@ def _topk_meta(self, k, dim, largest, sorted):
         raise RuntimeError(f"topk does not support {'complex' if self.dtype.is_complex else 'bool'} dtypes on CPU")
     if not 0 <= k <= (self._shape[dim] if self._shape else 1):
         raise RuntimeError("selected index k out of range")
-    shape = (*self._shape[:dim], k, *self._shape[dim + 1 :]) if self._shape else ()
+    shape = changed(self._shape, dim, k) if self._shape else ()
     return [(shape, self.dtype), (shape, dt.int64)]
 
 
@@ -126,9 +126,8 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if not isinstance(self, Tensor):
         if len(sorted_sequence._shape) != 1:
             raise RuntimeError(
-                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-                "boundaries tensor dim("
-                f"{len(sorted_sequence._shape)}) and input value's dim(0) numel(1)"
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor "
+                f"dim({len(sorted_sequence._shape)}) and input value's dim(0) numel(1)"
             )
         d = dt.promote_types(dt.scalar_dtype(self), sorted_sequence.dtype)
         self, sorted_sequence = T.full((), self, dtype=d, device=sorted_sequence.device), sorted_sequence.to(d)
@@ -137,9 +136,8 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
     if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
         raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
-            "and input value "
-            f"tensor must match, but we got boundaries tensor {list(a)} and input value tensor {list(b)}"
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, "
+            f"but we got boundaries tensor {list(a)} and input value tensor {list(b)}"
         )
     if sorter is not None:
         sorted_sequence = _in_order_of(sorter, sorted_sequence)

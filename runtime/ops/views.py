@@ -6,7 +6,7 @@ from ..autograd import MODE, as_strided_backward, check_inplace
 from ..call.autocast import FLOAT32
 from ..declare import composite, op, view
 from ..tensor import check_writable, strided_view
-from .common import M, T, Tensor, contiguous_strides, dt, numel, wrap_dim
+from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
 
 def _norm(shape, stride):
@@ -156,7 +156,7 @@ def unflatten(self, dim, sizes):
         sizes = infer_size(tuple(sizes), n)
     except RuntimeError:
         raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({n}) in the input tensor") from None
-    return self.view((*self._shape[:d], *sizes, *self._shape[d + 1 :]))
+    return self.view(changed(self._shape, d, *sizes))
 
 
 composite("ravel(Tensor self) -> Tensor", out=False)(lambda self: self.contiguous().view((-1,)))
@@ -241,10 +241,6 @@ def adjoint(self):
     return self.transpose(-2, -1).conj() if self.dtype.is_complex else self.transpose(-2, -1)
 
 
-def _prop(f, doc):
-    return property(f, doc=doc)
-
-
 def _mt(self):
     if not self._shape:  # deprecated in PyTorch, and the tensor itself
         return self
@@ -253,10 +249,10 @@ def _mt(self):
     return self.transpose(-2, -1)
 
 
-Tensor.T = _prop(lambda self: self.permute(list(range(len(self._shape)))[::-1]), "dimensions reversed")
-Tensor.mT = _prop(_mt, "last two dimensions swapped")
-Tensor.H = _prop(lambda self: self.adjoint() if len(self._shape) == 2 else _bad_h(self), "conjugate transpose of a matrix")
-Tensor.mH = _prop(lambda self: self.adjoint(), "conjugate transpose of the last two dimensions")
+Tensor.T = property(lambda self: self.permute(list(range(len(self._shape)))[::-1]), doc="dimensions reversed")
+Tensor.mT = property(_mt, doc="last two dimensions swapped")
+Tensor.H = property(lambda self: self.adjoint() if len(self._shape) == 2 else _bad_h(self), doc="conjugate transpose of a matrix")
+Tensor.mH = property(lambda self: self.adjoint(), doc="conjugate transpose of the last two dimensions")
 
 
 def _bad_h(self):
@@ -296,13 +292,9 @@ def _squeeze_dims(self, dims):
     return _drop(self, {d for d in ds if n and self._shape[d] == 1})
 
 
-def _unsqueeze_to(g, shape):
-    return T.reshape(g, shape)
-
-
-_squeeze_grad = lambda g, self_shape: _unsqueeze_to(g, self_shape)
+_squeeze_grad = lambda g, self_shape: T.reshape(g, self_shape)
 view("squeeze(Tensor(a) self) -> Tensor(a)", lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}), derivative=_squeeze_grad)
-view("squeeze.dim(Tensor(a) self, int[1] dim) -> Tensor(a)", _squeeze_dims, derivative=lambda g, self_shape: _unsqueeze_to(g, self_shape))
+view("squeeze.dim(Tensor(a) self, int[1] dim) -> Tensor(a)", _squeeze_dims, derivative=_squeeze_grad)
 
 
 # ------------------------------------------------------------------------------------------------ expand
@@ -360,11 +352,11 @@ def _select_geometry(self, dim, index):
     if not -size <= index < size:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(self._shape)} at dimension {d}")
     st = _strides(self)
-    shape = (*self._shape[:d], *self._shape[d + 1 :])
+    shape = changed(self._shape, d)
     return shape, _norm(shape, (*st[:d], *st[d + 1 :])), self._offset + (index + size if index < 0 else index) * st[d]
 
 
-_select_int_grad = lambda g, self_shape, dim, index: T.select_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, index)
+_select_int_grad = lambda g, self_shape, dim, index: T.select_scatter(g.new_zeros(self_shape), g, dim, index)
 view("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", _select_geometry, derivative=_select_int_grad)
 
 
@@ -386,14 +378,14 @@ def _slice_geometry(self, dim, start, end, step):
     if step == 1 and a == 0 and b == self._shape[d]:
         return self._shape, self._stride, self._offset
     st = _strides(self)
-    shape = (*self._shape[:d], (b - a + step - 1) // step, *self._shape[d + 1 :])
+    shape = changed(self._shape, d, (b - a + step - 1) // step)
     offset = self._offset + a * st[d]
     if step != 1:
         st = (*st[:d], st[d] * step, *st[d + 1 :])
     return shape, _norm(shape, st), offset
 
 
-_slice_grad = lambda g, self_shape, dim, start, end, step: T.slice_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, dim, start, end, step)
+_slice_grad = lambda g, self_shape, dim, start, end, step: T.slice_scatter(g.new_zeros(self_shape), g, dim, start, end, step)
 _SLICE = dict(derivative=_slice_grad, function=True, method=True)
 view("_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", _slice_geometry, **_SLICE)
 
@@ -428,7 +420,7 @@ def _unbind_geometry(self, dim):
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, len(self._shape))
     st = _strides(self)
-    shape = (*self._shape[:d], *self._shape[d + 1 :])
+    shape = changed(self._shape, d)
     rest = _norm(shape, (*st[:d], *st[d + 1 :]))
     return [(shape, rest, self._offset + i * st[d]) for i in range(self._shape[d])]
 
@@ -445,7 +437,7 @@ def _split_geometry(self, split_sizes, dim):
     d = wrap_dim(dim, len(self._shape))
     st, out, start = _strides(self), [], 0
     for n in split_sizes:
-        shape = (*self._shape[:d], n, *self._shape[d + 1 :])
+        shape = changed(self._shape, d, n)
         out.append((shape, _norm(shape, st), self._offset + start * st[d]))
         start += n
     return out
@@ -559,7 +551,7 @@ def _diagonal_geometry(self, offset, dim1, dim2):
     return shape, _norm(shape, (*[st[i] for i in keep], st[a] + st[b])), off
 
 
-_diagonal_grad = lambda g, self_shape, offset, dim1, dim2: T.diagonal_scatter(T.zeros(self_shape, dtype=g.dtype, device=g.device), g, offset, dim1, dim2)
+_diagonal_grad = lambda g, self_shape, offset, dim1, dim2: T.diagonal_scatter(g.new_zeros(self_shape), g, offset, dim1, dim2)
 view("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", _diagonal_geometry, derivative=_diagonal_grad, alias=("linalg._diagonal",))
 composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")(lambda A, offset, dim1, dim2: T.diagonal(A, offset, dim1, dim2))
 
@@ -593,7 +585,7 @@ def unfold_backward(g, shape, dimension, size, step):
     n = shape[d]
     index = (T.arange(0, g._shape[d], device=g.device).unsqueeze(1) * step + T.arange(0, size, device=g.device)).reshape((-1,))
     g = g.movedim(-1, d + 1).flatten(d, d + 1)
-    return T.zeros((*shape[:d], n, *shape[d + 1 :]), dtype=g.dtype, device=g.device).index_add(d, index, g)
+    return g.new_zeros(changed(shape, d, n)).index_add(d, index, g)
 
 
 # ------------------------------------------------------------------------------------------------ as_strided
