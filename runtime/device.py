@@ -107,7 +107,6 @@ def _type_and_index(type, index):
 
 HOST = device("cpu")  # the memory that Python and NumPy see; tensors are made here where nothing else is said
 META = device("meta")
-CPU = HOST
 
 
 class _Default(threading.local):
@@ -121,7 +120,12 @@ default = _Default()
 
 
 def get_default_device():
-    """The device of new tensors, or PyTorch's error where it cannot be used: set_default_device takes any."""
+    """The device that new tensors are asked for; set_default_device takes any."""
+    return default.device
+
+
+def new_tensor_device():
+    """The device of new tensors, or PyTorch's error where it cannot be used."""
     d = default.device
     return d if d is HOST else usable(d)
 

@@ -28,14 +28,11 @@ INPLACE = {
     "scatter_add": "InplaceScatterAdd",
 }
 
-# no kernel of its own is ever asked for: drawn on the host, whose stream is PyTorch's, then moved
-DRAWN = frozenset(("_draw", *("_C." + n for n in "_bernoulli multinomial poisson binomial _standard_gamma _sample_dirichlet".split())))
-
 
 def binding(op):
     """The kernel of an operator; one that has neither primitive nor function tells by `why` what is lacking."""
-    if op.full in DRAWN:
-        return Kernel("host", None, why="draws PyTorch's numbers, which are moved")
+    if op.options.role == "draw":
+        return Kernel("host", None, why="draws PyTorch's numbers, on the host, which are moved")
     if op.prim and exists(op.prim):
         return Kernel("pyboost", None, op.prim)
     fn = DECOMPOSITIONS.get(op.full)

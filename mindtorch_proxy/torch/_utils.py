@@ -8,7 +8,7 @@ import warnings
 from collections import defaultdict
 
 import torch
-from mindtorch_proxy.runtime import unpickler
+from mindtorch_proxy.runtime.serialization import unpickler
 from mindtorch_proxy.runtime.serialization import (  # noqa: F401
     _get_obj_state,
     _rebuild_device_tensor_from_cpu_tensor,

@@ -1,6 +1,6 @@
 """torch._weights_only_unpickler."""
 
-from mindtorch_proxy.runtime.unpickler import (  # noqa: F401
+from mindtorch_proxy.runtime.serialization.unpickler import (  # noqa: F401
     Unpickler,
     UnpicklingError,
     add_safe_globals as _add_safe_globals,

@@ -130,6 +130,7 @@ def dispatch_name(op, args, suffix=""):
     """PyTorch's name of a call below autograd: its operator and overload."""
     name, _, overload = (op.options.aten or op.key).partition(".")
     if not overload:
-        overload = "Tensor" if any(op.schema.args[i].base == "Tensor|Scalar" for i in op.operands[1:]) else "default"
+        two = op.namespace != "special" and any(op.schema.args[i].base == "Tensor|Scalar" for i in op.operands[1:])
+        overload = "Tensor" if two else "default"
     namespace = op.namespace.rpartition(".")[2] + "_" if op.options.aten is None and op.namespace in ("linalg", "fft", "special") else ""
     return f"aten.{namespace}{name}{suffix}.{overload}"

@@ -101,6 +101,9 @@ def _strides(rules, result, args):
 
 def resize(t, shape, stride=None):
     """New memory for t, with strides where those are given."""
+    st = t._storage
+    if st is not None and not st.resizable() and numel(shape) * t.dtype.itemsize > st.nbytes():
+        raise RuntimeError("Trying to resize storage that is not resizable")
     if stride is None or 0 in shape or 0 in stride:
         new = empty(tuple(shape), t.dtype, t.device)
     elif t.device is META:

@@ -259,11 +259,13 @@ def _settled(o, values, args, kwargs):
 
 
 def _call_part(o, p, values, out, kind):
-    pos, kw = [], {} if out is None else {"out": out}
+    pos, kw = [], {}
     starred = o.options.varargs
     for i, (a, v) in enumerate(zip(o.schema.args, values)):
         if a.kwonly or starred and a.name != starred and i or a.name == starred and kind in ("method", "inplace"):
             kw[a.keyword] = v
         else:
             pos.append(v)
+    if out is not None:  # last: some schemas name it themselves
+        kw["out"] = out
     return p(*pos, **kw)

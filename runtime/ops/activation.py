@@ -53,7 +53,14 @@ _relu_backward = _hidden(
     "ReluGrad",
     derivative={"grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero},
 )
-_relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=lambda g, out: _relu_backward.call(g, out), inplace_function=True)
+_relu = op(
+    "relu(Tensor self) -> Tensor",
+    "ReLU",
+    promote=_no_bool_relu,
+    derivative=lambda g, out: _relu_backward.call(g, out),
+    inplace_function=True,
+    sparse="coalesced",
+)
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
 
 
@@ -202,7 +209,16 @@ _softplus_grad = lambda g, self, beta, threshold: T.where(self * beta > threshol
 _SOFTPLUS = dict(promote=_reals("softplus"), derivative=_softplus_grad, inplace=False, out=FOUND_DTYPE, python=False, autocast=FLOAT32_ON_ACCELERATORS)
 op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", **_SOFTPLUS)
 _LOGSIGMOID = dict(promote=_reals("log_sigmoid"), derivative=lambda g, self: g * T.sigmoid(-self))
-op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", inplace=False, contiguous=True, out=SAME_SCALAR_TYPE, python=False, **_LOGSIGMOID)
+op(
+    "nn.functional.logsigmoid(Tensor self) -> Tensor",
+    "LogSigmoid",
+    inplace=False,
+    contiguous=True,
+    out=SAME_SCALAR_TYPE,
+    python=False,
+    **_LOGSIGMOID,
+    aten="log_sigmoid_forward.default",
+)
 _hardswish_backward = _hidden(
     "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
     "HSwishGrad",

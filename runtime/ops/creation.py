@@ -10,7 +10,7 @@ from ..backend import backend
 from ..call.geometry import preserved_strides, strides_in_order
 from ..call.out import Out
 from ..declare import composite, op
-from ..device import CPU, META, Size, channels_last, channels_last_3d, contiguous_format, get_default_device, preserve_format, strided, usable
+from ..device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, preserve_format, strided, usable
 from ..device import device as Device
 from ..storage import TypedStorage, UntypedStorage
 from ..tensor import alias, from_array, meta_tensor, strided_view, tensor_method
@@ -23,7 +23,7 @@ LIKE = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? 
 
 
 def place(device):
-    return get_default_device() if device is None else usable(device)
+    return new_tensor_device() if device is None else usable(device)
 
 
 def _options(dtype, layout, device, default=None):
@@ -82,7 +82,15 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
 _FULL = dict(
     meta=lambda size, value, dtype, device: check_number(value, dtype) or (size, dtype), call=lambda p, size, value, dtype, device: p(size, value, dtype)
 )
-fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor", "FillScalar", method=False, opmath=False, role="fill", **_FULL)
+fill_op = op(
+    "_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor",
+    "FillScalar",
+    method=False,
+    opmath=False,
+    role="fill",
+    **_FULL,
+    aten="full.default",
+)
 
 
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
@@ -249,7 +257,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         for v in (a.min().item(), a.max().item()):
             check_number(v, want, want.name)
     t = _cast_array(a, want)
-    return _flag(t if dev is CPU else t.to(dev), requires_grad)
+    return _flag(t if dev is HOST else t.to(dev), requires_grad)
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -366,7 +374,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 
 
 def from_dlpack(ext):
-    """A tensor over the memory of a DLPack producer (CPU)."""
+    """A tensor over the memory of a DLPack producer (HOST)."""
     if isinstance(ext, Tensor):
         return alias(ext)
     a = np.from_dlpack(ext)
@@ -403,7 +411,7 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layo
     return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def legacy_new(args, dtype=None, home=CPU, device=None):
+def legacy_new(args, dtype=None, home=HOST, device=None):
     """torch.Tensor(...), torch.FloatTensor(...), t.new(...): sizes, a sequence, a storage or a tensor. dtype None: any tensor, else the default."""
     if device is not None and Device(device).type != home.type:
         raise RuntimeError(f"legacy constructor expects device type: {home.type} but device type: {Device(device).type} was passed")
@@ -451,7 +459,14 @@ FUNCTIONS["scalar_tensor"] = scalar_tensor
 # ------------------------------------------------------------------------------------------------ ranges
 _arange_meta = lambda start, end, step, dtype, device: ((arange_size(start, end, step, dtype),), dtype)
 _ARANGE = dict(meta=_arange_meta, call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype))
-arange_op = op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor", "Arange", opmath=False, role="fill", **_ARANGE)
+arange_op = op(
+    "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor",
+    "Arange",
+    opmath=False,
+    role="fill",
+    **_ARANGE,
+    aten="arange.start_step",
+)
 
 
 def arange_size(start, end, step, dtype):
@@ -498,7 +513,12 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
 
 _LINSPACE = dict(meta=lambda start, end, steps, dtype, device: ((steps,), dtype), call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype))
 linspace_op = op(
-    "_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor", "LinSpaceExt", opmath=False, role="fill", **_LINSPACE
+    "_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor",
+    "LinSpaceExt",
+    opmath=False,
+    role="fill",
+    **_LINSPACE,
+    aten="linspace.default",
 )
 
 
@@ -557,7 +577,7 @@ def complex_(real, imag):
 
 _complex_grads = {"real": lambda g: T.real(g), "imag": lambda g: T.imag(g)}
 _COMPLEX = dict(promote=lambda common, *a: (common, dt.TO_COMPLEX[common]), derivative=_complex_grads, method=False, inplace=False, out=OBJECT_DTYPE)
-op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", **_COMPLEX)
+op("_complex(Tensor real, Tensor imag) -> Tensor", "Complex", **_COMPLEX, aten="complex.default")
 
 
-__all__ = ["contiguous_format", "channels_last", "channels_last_3d", "numel", "CPU"]
+__all__ = ["contiguous_format", "channels_last", "channels_last_3d", "numel", "HOST"]

@@ -267,7 +267,14 @@ composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")(lambda v, g, 
 # ------------------------------------------------------------------------------------------------ inverse, determinant, solve
 _linalg_inv_ex_meta = lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)]
 _linalg_inv_ex_grad = lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0)))
-inv_op = op("_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), meta=_linalg_inv_ex_meta, derivative=_linalg_inv_ex_grad)
+inv_op = op(
+    "_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1,),
+    meta=_linalg_inv_ex_meta,
+    derivative=_linalg_inv_ex_grad,
+    aten="linalg_inv_ex.default",
+)
 
 
 SINGULAR = "The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
@@ -467,7 +474,13 @@ def _cholesky_grad(g0, out0, upper):
 
 
 _LINALG_CHOLESKY_EX = dict(derivative=_cholesky_grad, meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)])
-cholesky_op = op("_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), **_LINALG_CHOLESKY_EX)
+cholesky_op = op(
+    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1,),
+    **_LINALG_CHOLESKY_EX,
+    aten="linalg_cholesky_ex.default",
+)
 
 
 def _cholesky(A, upper, fn, check):
@@ -559,7 +572,14 @@ def _lu_spec(A):
     return [column(s, A.dtype), ((*s[:-2], min(s[-2:])), dt.int32), (s[:-2], dt.int32)]
 
 
-lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", method=False, non_differentiable=(1, 2), meta=_lu_spec, derivative=_lu_grad)
+lu_op = op(
+    "_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)",
+    method=False,
+    non_differentiable=(1, 2),
+    meta=_lu_spec,
+    derivative=_lu_grad,
+    aten="linalg_lu_factor_ex.default",
+)
 
 
 def _lu(A, pivot, fn, check):
@@ -658,7 +678,12 @@ def lu_solve(self, LU_data, LU_pivots):
 
 
 _linalg_ldl_factor_ex_meta = lambda self, hermitian: [column(self._shape, self.dtype), (self._shape[:-1], dt.int32), (self._shape[:-2], dt.int32)]
-ldl_op = op("_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)", method=False, meta=_linalg_ldl_factor_ex_meta)
+ldl_op = op(
+    "_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)",
+    method=False,
+    meta=_linalg_ldl_factor_ex_meta,
+    aten="linalg_ldl_factor_ex.default",
+)
 
 
 @composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=SAME_DTYPE)
@@ -1027,7 +1052,13 @@ def _pinv_grad(g, A, out):
 
 
 _linalg_pinv_meta = lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype)
-pinv_op = op("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", method=False, derivative=_pinv_grad, meta=_linalg_pinv_meta)
+pinv_op = op(
+    "_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor",
+    method=False,
+    derivative=_pinv_grad,
+    meta=_linalg_pinv_meta,
+    aten="linalg_pinv.atol_rtol_tensor",
+)
 
 
 @composite("linalg.pinv(Tensor self, Any rcond=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")
@@ -1105,7 +1136,11 @@ def _lstsq_grads(gs, self, b, out0, vector, needs):
 
 
 _LINALG_LSTSQ = dict(meta=_lstsq_spec, derivative={("self", "b"): _lstsq_grads}, method=False, non_differentiable=(2, 3), empty_ok=True)
-lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)", **_LINALG_LSTSQ)
+lstsq_op = op(
+    "_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)",
+    **_LINALG_LSTSQ,
+    aten="linalg_lstsq.default",
+)
 
 
 @composite(

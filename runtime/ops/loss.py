@@ -4,6 +4,7 @@ import math
 import warnings
 
 from ..autograd import no_grad
+from ..backend import backend
 from ..call.autocast import FLOAT32
 from ..call.geometry import broadcast_shapes, result_strides
 from ..call.promotion import result_dtype
@@ -508,7 +509,7 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
         raise RuntimeError(f"expected scalar type Long but found {_spoken(t.dtype)}")
     only("multi_margin_loss_cpu_kernel", x, dt.FLOAT, half=False)
     t = t.reshape(n, 1)
-    if input.device.type == "cpu" and n and bool(((t < 0) | (t >= c)).any()):
+    if backend(input.device).host and n and bool(((t < 0) | (t >= c)).any()):
         raise RuntimeError("target out of range")
     z = (margin - x.gather(1, t) + x).clamp_min(0)
     z = z if p == 1 else z * z
@@ -527,7 +528,7 @@ def multilabel_margin_loss(input, target, reduction):
         raise RuntimeError(f"inconsistent target size: {list(target._shape)} for input of size: {list(input._shape)}")
     only("multilabel_margin_loss_forward_out_frame", x, dt.FLOAT, half=False)
     t = target.reshape(n, c)
-    if input.device.type == "cpu" and n and bool(((t < -1) | (t >= c)).any()):
+    if backend(input.device).host and n and bool(((t < -1) | (t >= c)).any()):
         raise RuntimeError("argument #2 'target' is out of range")
     valid = (t < 0).cumsum(1) == 0
     at = T.where(valid, t, c)

@@ -98,8 +98,8 @@ _BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, sel
 mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT, out=SAME_DTYPE, autocast=LOWER)
 bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_BATCHED, out=SAME_DTYPE, autocast=LOWER)
 # the same with leading dimensions: self of any rank times a matrix, and broadcasting stacks of matrices
-folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_PRODUCT, method=False, out=SAME_DTYPE)
-stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, method=False, out=SAME_DTYPE)
+folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_PRODUCT, method=False, out=SAME_DTYPE, aten="matmul.default")
+stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, method=False, out=SAME_DTYPE, aten="matmul.default")
 
 
 def _dot_meta(self, tensor):
@@ -290,7 +290,13 @@ _linear_grads = {
     "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
 }
 linear_op = op(
-    "_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", meta=_linear_meta, method=False, derivative=_linear_grads, out=SAME_DTYPE
+    "_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    "Dense",
+    meta=_linear_meta,
+    method=False,
+    derivative=_linear_grads,
+    out=SAME_DTYPE,
+    aten="linear.default",
 )
 
 
@@ -758,7 +764,15 @@ def _distance_slope(diff, dist, g, p):
 
 
 _cdist_call = lambda prim, x1, x2, p: prim.of(p)(x1, x2)
-op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, method=False, call=_cdist_call)
+op(
+    "_cdist(Tensor x1, Tensor x2, float p) -> Tensor",
+    "Cdist",
+    meta=_cdist_meta,
+    derivative={("x1", "x2"): _cdist_grads},
+    method=False,
+    call=_cdist_call,
+    aten="_cdist_forward.default",
+)
 
 
 @composite(
@@ -805,7 +819,7 @@ def _pdist_grad(g, self, p, out):
     return T.zeros_like(self).index_add(0, i, slope).index_add(0, j, -slope)
 
 
-op("_pdist(Tensor self, float p) -> Tensor", "Pdist", meta=_pdist_meta, derivative=_pdist_grad, method=False)
+op("_pdist(Tensor self, float p) -> Tensor", "Pdist", meta=_pdist_meta, derivative=_pdist_grad, method=False, aten="_pdist_forward.default")
 
 
 @composite("pdist(Tensor self, float p=2) -> Tensor", method=False, out=False, alias=("nn.functional.pdist",))

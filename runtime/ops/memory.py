@@ -7,7 +7,7 @@ from ..backend import backend
 from ..call.geometry import preserved_strides
 from ..call.out import write
 from ..declare import composite, op
-from ..device import CPU, META, channels_last, channels_last_3d, contiguous_format, preserve_format, usable
+from ..device import HOST, META, channels_last, channels_last_3d, contiguous_format, preserve_format, usable
 from ..device import device as Device
 from ..registry import provide
 from ..storage import TypedStorage, UntypedStorage
@@ -113,7 +113,7 @@ def _to_copy_call(self, dtype=None, device=None, memory_format=None):
     return out
 
 
-clone_op = op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", derivative=lambda g: g, memory=True, out=False)
+clone_op = op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", derivative=lambda g: g, memory=True, out=False, sparse="values")
 
 
 @clone_op.calls
@@ -124,7 +124,7 @@ def _clone_call(self, memory_format=None):
     return out
 
 
-@composite("Tensor.contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor")
+@composite("Tensor.contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor", sparse="values")
 def contiguous(self, memory_format):
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -213,7 +213,7 @@ def _overridable(f):
 
 
 Tensor.to = _overridable(_to)
-_NAMES = "float double half bfloat16 long int short char byte bool chalf cfloat cdouble".split()
+CONVERSIONS = "float double half bfloat16 long int short char byte bool chalf cfloat cdouble".split()
 _TYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool_ complex32 complex64 complex128".split()
 
 
@@ -227,12 +227,12 @@ def _conversion(name, d):
     setattr(Tensor, name, _overridable(f))
 
 
-for _name, _dtype in zip(_NAMES, _TYPES):
+for _name, _dtype in zip(CONVERSIONS, _TYPES):
     _conversion(_name, getattr(dt, _dtype))
 
 
 def _cpu(self, memory_format=preserve_format):
-    return _to(self, CPU, memory_format=memory_format)
+    return _to(self, HOST, memory_format=memory_format)
 
 
 def _npu(self, device=None, non_blocking=False, memory_format=preserve_format):
@@ -251,7 +251,7 @@ for _f in (_cpu, _npu, _cuda):
 def _type(self, dtype=None, non_blocking=False, **kw):
     """The name of the legacy tensor type, or a cast to a dtype or legacy type."""
     if dtype is None:
-        return "torch." + ("" if self.device is CPU or self.device is META else self.device.type + ".") + dt.LEGACY.get(self.dtype, self.dtype.name) + "Tensor"
+        return "torch." + ("" if self.device is HOST or self.device is META else self.device.type + ".") + dt.LEGACY.get(self.dtype, self.dtype.name) + "Tensor"
     if isinstance(dtype, str):
         dtype = {"torch." + n + "Tensor": d for d, n in dt.LEGACY.items()}[dtype]
     d = dtype if isinstance(dtype, dt.dtype) else getattr(dtype, "dtype", None)
@@ -267,7 +267,12 @@ composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")(lambda self, ot
 
 # ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
 _copy = op(
-    "_copy(Tensor self, Tensor src) -> Tensor", derivative={"self": lambda g: T.zeros_like(g), "src": lambda g: g}, function=False, method=False, memory=True
+    "_copy(Tensor self, Tensor src) -> Tensor",
+    derivative={"self": lambda g: T.zeros_like(g), "src": lambda g: g},
+    function=False,
+    method=False,
+    memory=True,
+    aten="copy.default",
 )
 
 
@@ -306,7 +311,7 @@ def copy_(self, src, non_blocking=False):
 
 Tensor.copy_ = _overridable(copy_)
 _fill_grads = {"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()}
-_fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative=_fill_grads, function=False, method=False, memory=True)
+_fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative=_fill_grads, function=False, method=False, memory=True, aten="fill.Scalar")
 
 
 def fill_(self, value):

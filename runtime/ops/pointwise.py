@@ -82,7 +82,12 @@ op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", 
 _SUB = dict(promote=_no_bool_sub, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
 op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, alpha=True, alias=("subtract",), **_SUB)
 _rsub = op(
-    "_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, **HIDDEN, derivative={"self": lambda g: g, "other": lambda g: -g}
+    "_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Sub",
+    promote=_no_bool_sub,
+    **HIDDEN,
+    derivative={"self": lambda g: g, "other": lambda g: -g},
+    aten="sub.Tensor",
 )
 
 
@@ -94,20 +99,32 @@ def rsub(self, other, alpha):
 _mul_grads = {"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)}
 op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",), derivative=_mul_grads, exact=1)
 _div_grads = {"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)}
-_div = op("_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT, derivative=_div_grads, exact=1)
+_div = op(
+    "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT, derivative=_div_grads, exact=1, aten="div.Tensor"
+)
 _floor_divide_grads = {k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")}
 _FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads)
-_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True, exact=1, **_FLOOR_DIVIDE)
+_floor_divide = op(
+    "floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "FloorDiv",
+    numbers=True,
+    exact=1,
+    **_FLOOR_DIVIDE,
+    sparse="coalesced",
+    aten="floor_divide.default",
+)
 _div_round_promote = lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common)
 _DIV_ROUND = dict(promote=_div_round_promote, derivative={"self": zero, "other": zero}, numbers=True, method=False, inplace=False, exact=1)
-_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", **_DIV_ROUND)
+_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", **_DIV_ROUND, aten="div.Tensor_mode")
 
 
 # PyTorch rounds a quotient of half types before it cuts off the fraction
 _trunc_quotient = op("_trunc_quotient(Tensor self, Tensor other) -> Tensor", promote=DEFAULT, opmath=False, **HIDDEN, derivative={"self": zero, "other": zero})
 
 
-@composite("div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div)
+@composite(
+    "div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div, sparse="values"
+)
 def div(self, other, rounding_mode=None):
     if rounding_mode is None:
         return _div.call(self, other)
@@ -118,7 +135,7 @@ def div(self, other, rounding_mode=None):
     return _div_round.call(self, other, rounding_mode)
 
 
-composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True)(lambda self, other: _div.call(self, other))
+composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, sparse="values")(lambda self, other: _div.call(self, other))
 _remainder_promote = cpu("remainder_cpu", "bool", "complex")
 _remainder_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")}
 op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=_remainder_promote, derivative=_remainder_grads)
@@ -131,10 +148,19 @@ _neg_promote = refuse(
     RuntimeError,
     bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
 )
-op("neg(Tensor self) -> Tensor", "Neg", derivative=lambda g: -g, alias=("negative",), promote=_neg_promote, out=FOUND_DTYPE, inplace_function=True)
+op(
+    "neg(Tensor self) -> Tensor",
+    "Neg",
+    derivative=lambda g: -g,
+    alias=("negative",),
+    promote=_neg_promote,
+    out=FOUND_DTYPE,
+    inplace_function=True,
+    sparse="values",
+)
 
 
-@composite("positive(Tensor self) -> Tensor", out=False)
+@composite("positive(Tensor self) -> Tensor", out=False, sparse="values")
 def positive(self):
     if self.dtype is dt.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -142,11 +168,20 @@ def positive(self):
 
 
 _abs_grad = lambda g, self: g * T.sgn(self)
-op("abs(Tensor self) -> Tensor", "Abs", promote=COMPLEX_TO_FLOAT, derivative=_abs_grad, alias=("absolute",), out=FOUND_DTYPE, inplace_function=("abs_",))
+op(
+    "abs(Tensor self) -> Tensor",
+    "Abs",
+    promote=COMPLEX_TO_FLOAT,
+    derivative=_abs_grad,
+    alias=("absolute",),
+    out=FOUND_DTYPE,
+    inplace_function=("abs_",),
+    sparse="coalesced",
+)
 _RECIPROCAL = dict(promote=INT_TO_FLOAT, derivative=lambda g, out: -g * conj(out * out))
 op("reciprocal(Tensor self) -> Tensor", "Reciprocal", inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS, **_RECIPROCAL)
-op("square(Tensor self) -> Tensor", "Square", promote=BOOL_TO_LONG, derivative=lambda g, self: g * conj(self * 2), inplace_function=True)
-op("sqrt(Tensor self) -> Tensor", "Sqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g / conj(out * 2), inplace_function=True)
+op("square(Tensor self) -> Tensor", "Square", promote=BOOL_TO_LONG, derivative=lambda g, self: g * conj(self * 2), inplace_function=True, sparse="coalesced")
+op("sqrt(Tensor self) -> Tensor", "Sqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g / conj(out * 2), inplace_function=True, sparse="coalesced")
 _rsqrt_grad = lambda g, out: g * conj(out * out * out * -0.5)
 op("rsqrt(Tensor self) -> Tensor", "Rsqrt", promote=INT_TO_FLOAT, derivative=_rsqrt_grad, inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS)
 
@@ -167,12 +202,21 @@ _POW_TENSOR_SCALAR = dict(
     promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
     derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent),
 )
-_pow_scalar = op("_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", **HIDDEN, constant_attributes=True, **_POW_TENSOR_SCALAR)
+_pow_scalar = op(
+    "_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "PowTensorScalar",
+    **HIDDEN,
+    constant_attributes=True,
+    **_POW_TENSOR_SCALAR,
+    aten="pow.Tensor_Scalar",
+)
 _pow_grads = {
     "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
     "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out),
 }
-_pow = op("_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, **HIDDEN, derivative=_pow_grads)
+_pow = op(
+    "_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, **HIDDEN, derivative=_pow_grads, aten="pow.Tensor_Tensor"
+)
 
 
 def _grad_exponent(g, self, exponent, out):
@@ -184,7 +228,7 @@ def _grad_exponent(g, self, exponent, out):
     return T.where(at_zero, 0, g * conj(out * (self.to(out.dtype) if out.dtype.is_complex else self).log()))
 
 
-@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True, autocast=FLOAT32_ON_ACCELERATORS)
+@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
 def pow_(self, exponent):
     if isinstance(self, Tensor) and exponent.__class__ in (int, float, bool):
         if exponent.__class__ is float and self.dtype in dt.OPMATH:
@@ -238,15 +282,15 @@ op("logical_not(Tensor self) -> Tensor", "LogicalNot", promote=ALWAYS_BOOL)
 op("bitwise_not(Tensor self) -> Tensor", "BitwiseNot", promote=cpu("bitwise_not_cpu", "float", "complex"))
 op("bitwise_left_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "LeftShift", promote=cpu("lshift_cpu", "bool", "float", "complex"))
 op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RightShift", promote=cpu("rshift_cpu", "bool", "float", "complex"))
-op("isnan(Tensor self) -> Tensor", "NotEqual", promote=ALWAYS_BOOL, call=lambda p, x: p(x, x), inplace=False, out=False)
-op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False)
+op("isnan(Tensor self) -> Tensor", "NotEqual", promote=ALWAYS_BOOL, call=lambda p, x: p(x, x), inplace=False, out=False, sparse="coalesced")
+op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False, sparse="coalesced")
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
 _isneginf_promote = refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs.")
-op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False, promote=_isneginf_promote, out=SAME_SCALAR_TYPE)
+op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False, promote=_isneginf_promote, out=SAME_SCALAR_TYPE, sparse="coalesced")
 _isposinf_promote = refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs.")
-op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False, promote=_isposinf_promote, out=SAME_SCALAR_TYPE)
+op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False, promote=_isposinf_promote, out=SAME_SCALAR_TYPE, sparse="coalesced")
 _signbit_promote = refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors.")
-op("signbit(Tensor self) -> Tensor", None, inplace=False, promote=_signbit_promote, out=SAME_SCALAR_TYPE)
+op("signbit(Tensor self) -> Tensor", None, inplace=False, promote=_signbit_promote, out=SAME_SCALAR_TYPE, sparse="coalesced")
 
 
 def _same_dtype(common, self, other, *rest):
@@ -293,21 +337,27 @@ composite("isreal(Tensor self) -> Tensor", out=False)(lambda self: T.imag(self) 
 for _name in ("floor", "ceil", "trunc"):
     _promote = refuse(DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE')
     _ROUNDING = dict(derivative=zero, alias=("fix",) if _name == "trunc" else (), out=FOUND_DTYPE, inplace_function=True)
-    op(f"{_name}(Tensor self) -> Tensor", _name.title(), promote=_promote, **_ROUNDING)
+    op(f"{_name}(Tensor self) -> Tensor", _name.title(), promote=_promote, sparse="coalesced", **_ROUNDING)
 op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("frac_cpu", "bool", "int", "complex"), out=FOUND_DTYPE, inplace_function=True)
-_round = op("_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"), out=FOUND_DTYPE)
+_round = op(
+    "_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"), out=FOUND_DTYPE, aten="round.default"
+)
 
 
-@composite("round(Tensor self, *, int? decimals=None) -> Tensor", alias=("special.round",), inplace=True, out=FOUND_DTYPE, inplace_function=True)
+@composite(
+    "round(Tensor self, *, int? decimals=None) -> Tensor", alias=("special.round",), inplace=True, out=FOUND_DTYPE, inplace_function=True, sparse="coalesced"
+)
 def round_(self, decimals):
     if decimals is not None:
         only("round_vml_cpu", self, dt.FLOAT, dt.COMPLEX)
     return _round_decimals.call(self, decimals) if decimals else _round.call(self)
 
 
-_round_decimals = op("_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN, out=FOUND_DTYPE)
+_round_decimals = op(
+    "_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN, out=FOUND_DTYPE, aten="round.decimals"
+)
 _sign_promote = refuse(DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
-op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=_sign_promote, out=FOUND_DTYPE)
+op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=_sign_promote, out=FOUND_DTYPE, sparse="coalesced")
 
 
 def _sgn_backward(g, self, out):
@@ -317,7 +367,7 @@ def _sgn_backward(g, self, out):
     return T.where(size == 0, 0, (g - out * T.real(T.conj(out) * g)) / size)
 
 
-op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward)
+op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward, sparse="coalesced")
 _copysign_grads = {"self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero}
 op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_copysign_grads)
 
@@ -370,15 +420,21 @@ def _clamp_promote(common, self, *limits):
 
 
 _clamp_min_grads = {"self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)}
-_clamp_min = op("_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_min_grads)
+_clamp_min = op(
+    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_min_grads, aten="clamp_min.Tensor"
+)
 _clamp_max_grads = {"self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)}
-_clamp_max = op("_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_max_grads)
+_clamp_max = op(
+    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_max_grads, aten="clamp_max.Tensor"
+)
 _clamp_grads = {
     "self": lambda g, self, min, max: T.where((self >= min) & (self <= max), g, 0),
     "min": lambda g, self, min, max: T.where((self < min) & (min < max), g, 0),
     "max": lambda g, self, min, max: T.where((self > max) | (max < min), g, 0),
 }
-_clamp = op("_clamp(Tensor self, Tensor min, Tensor max) -> Tensor", "ClampTensor", promote=_clamp_promote, **HIDDEN, derivative=_clamp_grads)
+_clamp = op(
+    "_clamp(Tensor self, Tensor min, Tensor max) -> Tensor", "ClampTensor", promote=_clamp_promote, **HIDDEN, derivative=_clamp_grads, aten="clamp.Tensor"
+)
 
 
 @composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True, inplace_function=True)
@@ -413,7 +469,7 @@ def _check_ints(values, common):
 
 _where_grads = {"self": lambda g, condition: T.where(condition, g, 0), "other": lambda g, condition: T.where(condition, 0, g)}
 _WHERE = dict(promote=lambda common, condition, *values: _check_ints(values, common), derivative=_where_grads)
-_where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", **HIDDEN, keep=(0,), **_WHERE)
+_where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", **HIDDEN, keep=(0,), **_WHERE, aten="where.self")
 
 
 @composite("where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor", method=False)
@@ -486,11 +542,22 @@ _addcdiv_grads = {
 _ADDCDIV = dict(promote=_addcdiv_promote, derivative=_addcdiv_grads)
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCDIV)
 _NAN_TO_NUM = dict(promote=DEFAULT, call=lambda p, x, *numbers: p.of(*numbers)(x), derivative=lambda g, self: g * T.isfinite(self))
-_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", **HIDDEN, out=SAME_SCALAR_TYPE, **_NAN_TO_NUM)
+_nan_to_num = op(
+    "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
+    "NanToNum",
+    **HIDDEN,
+    out=SAME_SCALAR_TYPE,
+    **_NAN_TO_NUM,
+    aten="nan_to_num.default",
+)
 
 
 @composite(
-    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", inplace=True, out=SAME_SCALAR_TYPE, inplace_function=True
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    inplace=True,
+    out=SAME_SCALAR_TYPE,
+    inplace_function=True,
+    sparse="coalesced",
 )
 def nan_to_num(self, nan, posinf, neginf):
     if self.dtype.category < dt.FLOAT:
@@ -520,23 +587,23 @@ def _one(name, prim, derivative, alias=(), promote=INT_TO_FLOAT, **options):
 
 _one("exp", "Exp", lambda g, out: g * conj(out), autocast=FLOAT32_ON_ACCELERATORS)
 _one("exp2", "Exp2", lambda g, out: g * conj(out) * LN2, ("special.exp2",))
-_one("expm1", "Expm1", lambda g, out: g * conj(out + 1), ("special.expm1",), autocast=FLOAT32_ON_ACCELERATORS)
+_one("expm1", "Expm1", lambda g, out: g * conj(out + 1), ("special.expm1",), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
 _one("log", "Log", lambda g, self: g / conj(self), autocast=FLOAT32_ON_ACCELERATORS)
 _one("log2", "Log2", lambda g, self: g / conj(self * LN2), autocast=FLOAT32_ON_ACCELERATORS)
 _one("log10", "Log10", lambda g, self: g / conj(self * LN10), autocast=FLOAT32_ON_ACCELERATORS)
-_one("log1p", "Log1p", lambda g, self: g / conj(self + 1), ("special.log1p",), autocast=FLOAT32_ON_ACCELERATORS)
-_one("sin", "Sin", lambda g, self: g * conj(self.cos()))
+_one("log1p", "Log1p", lambda g, self: g / conj(self + 1), ("special.log1p",), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
+_one("sin", "Sin", lambda g, self: g * conj(self.cos()), sparse="coalesced")
 _one("cos", "Cos", lambda g, self: -g * conj(self.sin()))
-_one("tan", "Tan", lambda g, out: g * conj(out * out + 1), autocast=FLOAT32_ON_ACCELERATORS)
-_one("sinh", "Sinh", lambda g, self: g * conj(self.cosh()), autocast=FLOAT32_ON_ACCELERATORS)
+_one("tan", "Tan", lambda g, out: g * conj(out * out + 1), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
+_one("sinh", "Sinh", lambda g, self: g * conj(self.cosh()), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
 _one("cosh", "Cosh", lambda g, self: g * conj(self.sinh()), autocast=FLOAT32_ON_ACCELERATORS)
-_one("tanh", "Tanh", lambda g, out: _tanh_backward.call(g, out))
-_one("asin", "AsinExt", lambda g, self: g * conj((1 - self * self).rsqrt()), ("arcsin",), autocast=FLOAT32_ON_ACCELERATORS)
+_one("tanh", "Tanh", lambda g, out: _tanh_backward.call(g, out), sparse="coalesced")
+_one("asin", "AsinExt", lambda g, self: g * conj((1 - self * self).rsqrt()), ("arcsin",), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
 _one("acos", "AcosExt", lambda g, self: -g * conj((1 - self * self).rsqrt()), ("arccos",), autocast=FLOAT32_ON_ACCELERATORS)
-_one("atan", "AtanExt", lambda g, self: g / conj(self * self + 1), ("arctan",))
-_one("asinh", "AsinhExt", lambda g, self: g * conj((self * self + 1).rsqrt()), ("arcsinh",))
+_one("atan", "AtanExt", lambda g, self: g / conj(self * self + 1), ("arctan",), sparse="coalesced")
+_one("asinh", "AsinhExt", lambda g, self: g * conj((self * self + 1).rsqrt()), ("arcsinh",), sparse="coalesced")
 _one("acosh", "AcoshExt", lambda g, self: g * conj((self * self - 1).rsqrt()), ("arccosh",))
-_one("atanh", "Atanh", lambda g, self: g / conj(1 - self * self), ("arctanh",))
+_one("atanh", "Atanh", lambda g, self: g / conj(1 - self * self), ("arctanh",), sparse="coalesced")
 _one("sigmoid", "Sigmoid", lambda g, out: _sigmoid_backward.call(g, out), ("special.expit",))
 
 
@@ -549,12 +616,12 @@ def _sinc_backward(g, self):
 _one("sinc", "Sinc", _sinc_backward, ("special.sinc",))
 
 
-@composite("deg2rad(Tensor self) -> Tensor", inplace=True, inplace_function=True)
+@composite("deg2rad(Tensor self) -> Tensor", inplace=True, inplace_function=True, sparse="coalesced")
 def deg2rad(self):
     return _scaled("deg2rad", self, math.pi / 180)
 
 
-@composite("rad2deg(Tensor self) -> Tensor", inplace=True, inplace_function=True)
+@composite("rad2deg(Tensor self) -> Tensor", inplace=True, inplace_function=True, sparse="coalesced")
 def rad2deg(self):
     return _scaled("rad2deg", self, 180 / math.pi)
 

@@ -7,7 +7,7 @@ from ..autograd import MODE, check_inplace
 from ..call.geometry import in_order, memory_order
 from ..call.out import Out, with_out
 from ..declare import composite, op
-from ..device import CPU, META
+from ..device import HOST, META
 from .common import T, Tensor, dt, like_self, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
 from .memory import copy_
@@ -27,9 +27,9 @@ def draw(kind, size, params, generator, dtype, device):
             params = (*params[:1], params[1] / math.sqrt(2), *params[2:])
         return T.view_as_complex(draw(kind, (*size, 2), params, generator, dtype.to_real(), device))
     _place(generator, device)
-    if device is CPU or device is META:
+    if device is HOST or device is META:
         return draw_op.call(kind, tuple(size), params, generator, dtype, device)
-    return draw_op.call(kind, tuple(size), params, generator, dtype, CPU).to(device)  # one stream for every device: the host's
+    return draw_op.call(kind, tuple(size), params, generator, dtype, HOST).to(device)  # one stream for every device: the host's
 
 
 def _place(generator, device):
@@ -157,12 +157,12 @@ def randperm(n, generator, dtype, layout, device, requires_grad, pin_memory):
 # ------------------------------------------------------------------------------------------------ from tensors of parameters
 def _sampler(schema, derivative=None, meta=None, out=None, **options):
     """An operator that draws with its arguments as parameters, on the host; `generator` is its last argument."""
-    inner = op("_C." + schema, opmath=False, meta=meta or like_self, derivative=derivative, method=False, **options)
+    inner = op("_C." + schema, role="draw", opmath=False, meta=meta or like_self, derivative=derivative, method=False, **options)
 
     def sample(*args):
         device = args[0].device
         _place(args[-1], device)
-        if device is CPU or device is META:
+        if device is HOST or device is META:
             return inner.call(*args)
         return inner.call(*[a.cpu() if isinstance(a, Tensor) else a for a in args]).to(device)
 
@@ -213,7 +213,9 @@ _sampler(
     out=Out("{name} expects {Want} tensor out, got: {Got}"),
 )
 _normal_grads = {"mean": lambda g: T.zeros_like(g), "std": lambda g: T.zeros_like(g)}
-_normal_op = op("_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor", method=False, function=False, memory=True, derivative=_normal_grads)
+_normal_op = op(
+    "_normal(Tensor|Scalar mean, Tensor|Scalar std) -> Tensor", method=False, function=False, memory=True, derivative=_normal_grads, aten="normal.Tensor_Tensor"
+)
 
 
 def _normal(mean, std, generator):

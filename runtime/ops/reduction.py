@@ -299,11 +299,23 @@ def _var_meta(self, dim, correction, keepdim):
 
 
 _var = op(
-    "_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", prepare=_var_prepare, meta=_var_meta, method=False, derivative=_var_grad
+    "_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor",
+    "Var",
+    prepare=_var_prepare,
+    meta=_var_meta,
+    method=False,
+    derivative=_var_grad,
+    aten="var.correction",
 )
 _std_grad = lambda g, self, out, dim, correction, keepdim: _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim)
 _std = op(
-    "_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", prepare=_var_prepare, meta=_var_meta, method=False, derivative=_std_grad
+    "_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor",
+    "Std",
+    prepare=_var_prepare,
+    meta=_var_meta,
+    method=False,
+    derivative=_std_grad,
+    aten="std.correction",
 )
 
 
@@ -429,7 +441,7 @@ def _medians(name, full, along):
         _nonempty(name, self, (dim,))
         return _pair(self, dim, keepdim)
 
-    inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False)
+    inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False, aten=f"{name}.default")
 
     @composite(f"{name}(Tensor self) -> Tensor", out=False)
     def median(self):

@@ -10,7 +10,7 @@ from ..call.out import CONTIGUOUS, JOINED, SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AN
 from ..call.overrides import overridable
 from ..call.promotion import result_dtype
 from ..declare import composite, op
-from ..device import channels_last, channels_last_3d, contiguous_format
+from ..device import HOST, channels_last, channels_last_3d, contiguous_format
 from ..tensor import strided_view
 from .common import M, T, Tensor, changed, dt, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
@@ -67,7 +67,7 @@ def _cat_grad(g, tensors_shape, dim):
 
 
 _CAT = dict(prepare=_cat_prepare, meta=_cat_meta, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": _cat_grad})
-cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=False, method=False, out=JOINED, **_CAT)
+cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=False, method=False, out=JOINED, **_CAT, aten="cat.default")
 
 
 @composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False, out=JOINED, autocast=WIDEST)
@@ -164,7 +164,16 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 _flip_meta = like_self
 _flip_call = lambda p, self, dims: p.of(dims)(self)
 _flip_grad = lambda g, dims: g.flip(dims)
-flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, meta=_flip_meta, call=_flip_call, derivative=_flip_grad)
+flip_op = op(
+    "_flip(Tensor self, int[] dims) -> Tensor",
+    "ReverseV2",
+    opmath=False,
+    method=False,
+    meta=_flip_meta,
+    call=_flip_call,
+    derivative=_flip_grad,
+    aten="flip.default",
+)
 
 
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
@@ -258,7 +267,7 @@ def tile(self, dims):
     return self.repeat((1,) * (len(self._shape) - len(dims)) + tuple(dims))
 
 
-op("_repeat_interleave(Tensor repeats) -> Tensor", opmath=False, method=False, meta=lambda repeats: (None, repeats.dtype))
+op("_repeat_interleave(Tensor repeats) -> Tensor", opmath=False, method=False, meta=lambda repeats: (None, repeats.dtype), aten="repeat_interleave.Tensor")
 
 
 @composite("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor", method=False, out=False)
@@ -327,7 +336,7 @@ def _triangle(name, prim, call=None):
             if n < 0:
                 raise RuntimeError(f"{what} must be non-negative, got{n}")
         d, dev = _options(dtype, layout, device)
-        ones = T.ones((row, col), dtype=dt.bool_, device="cpu")
+        ones = T.ones((row, col), dtype=dt.bool_, device=HOST)
         r = getattr(T, name)(ones, offset).nonzero().t().contiguous().to(device=dev, dtype=d)
         return _flag(r, requires_grad)
 
@@ -746,7 +755,11 @@ def _scatter_reduce_grads(g, self, dim, index, src, reduce, include_self, out):
 
 
 _SCATTER_REDUCE = dict(prepare=_scatter_reduce_prepare, meta=like_self, derivative={("self", "src"): _scatter_reduce_grads}, inplace=True, out=SAME_DTYPE)
-op("scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", **_SCATTER_REDUCE)
+op(
+    "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+    **_SCATTER_REDUCE,
+    aten="scatter_reduce.two",
+)
 
 
 def _index_reduce_prepare(self, dim, index, source, reduce, include_self):

@@ -22,7 +22,14 @@ def _sort_meta(self, dim, descending, stable):
 
 
 _SORT = dict(meta=_sort_meta, derivative=_picked)
-sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", method=False, out=SAME_DTYPE, **_SORT)
+sort_op = op(
+    "_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)",
+    "SortExt",
+    method=False,
+    out=SAME_DTYPE,
+    **_SORT,
+    aten="sort.stable",
+)
 
 
 @composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
@@ -98,7 +105,7 @@ def unique_consecutive(self, return_inverse, return_counts, dim):
 # ------------------------------------------------------------------------------------------------ searching
 _searchsorted_call = lambda p, sorted_sequence, values, right: p.of(right=right)(sorted_sequence, values)
 _SEARCHSORTED = dict(call=_searchsorted_call, meta=lambda sorted_sequence, values, right: (values._shape, dt.int64), method=False, out=SAME_SCALAR_TYPE)
-search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", **_SEARCHSORTED)
+search_op = op("_searchsorted(Tensor sorted_sequence, Tensor values, bool right) -> Tensor", "SearchSorted", **_SEARCHSORTED, aten="searchsorted.Tensor")
 
 
 def _in_order_of(sorter, boundaries):
@@ -175,4 +182,10 @@ def isin(elements, test_elements, assume_unique, invert):
     return r.logical_not() if invert else r
 
 
-op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=lambda elements, tests: (elements._shape, dt.bool_), method=False, out=SAME_DTYPE)
+op(
+    "_isin(Tensor elements, Tensor tests) -> Tensor",
+    meta=lambda elements, tests: (elements._shape, dt.bool_),
+    method=False,
+    out=SAME_DTYPE,
+    aten="isin.Tensor_Tensor",
+)

@@ -4,23 +4,32 @@ A sparse tensor has neither memory nor a place in the graph of its own: whatever
 Calls on it come by __torch_function__; what stands in no table here is not implemented for the layout, and says so.
 """
 
+import functools
+
 from ..declare import composite
 from ..device import LAYOUTS, strided
+from ..registry import operators
 from ..tensor import contiguous_strides, wrap
 from .common import T, Tensor, dt, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, place
+from .memory import CONVERSIONS
 
 COO = LAYOUTS["sparse_coo"]
 TABLE = {}  # name of a public function -> what it does with sparse arguments
-# what acts on each value as it is; and what does so only where an index occurs once
-ON_VALUES = frozenset(
-    "neg negative div true_divide divide clone to double float half bfloat16 int long short char byte bool cpu npu contiguous positive".split()
-)
-ON_COALESCED = frozenset(
-    "abs absolute sin sinh asin arcsin asinh arcsinh tan tanh atan arctan atanh arctanh sqrt square expm1 log1p sign "
-    "sgn ceil floor round trunc relu deg2rad rad2deg erf erfinv isnan isinf isposinf isneginf signbit pow nan_to_num "
-    "floor_divide".split()
-)
+# methods that are no operators and act on each value as it is
+_CONVERSIONS = frozenset(("to", "cpu", "npu", *CONVERSIONS))
+
+
+@functools.cache
+def _rules():
+    """name -> what the declaration of an operator says for sparse tensors: "values" or "coalesced"."""
+    return {name: o.options.sparse for o in operators() if o.options.sparse for name in (o.name, *o.options.alias)}
+
+
+def _rule(name):
+    """The rule of a function's name; of in-place ones only those on values are there."""
+    rule = _rules().get(name.rstrip("_"))
+    return rule if rule == "values" or name in _rules() else None
 
 
 def on_sparse(*names):
@@ -49,8 +58,9 @@ class SparseTensor(Tensor, raw=True):
         if "out" not in kwargs:
             if name in TABLE:
                 return TABLE[name](*args, **kwargs)
-            if args and isinstance(args[0], SparseTensor) and (name.rstrip("_") in ON_VALUES or name in ON_COALESCED):
-                self = args[0].coalesce() if name in ON_COALESCED else args[0]
+            rule = "values" if name in _CONVERSIONS else _rule(name)
+            if args and isinstance(args[0], SparseTensor) and rule is not None:
+                self = args[0].coalesce() if rule == "coalesced" else args[0]
                 for other in args[1:]:
                     if isinstance(other, Tensor) and other._shape:
                         raise RuntimeError(

@@ -17,9 +17,9 @@ def _one(name, prim, derivative, *alias, **options):
 
 
 # ------------------------------------------------------------------------------------------------ error function
-_one("erf", "Erf", lambda g, self: g * (T.exp(-(self * self)) * (2 / _ROOT_PI)), "special.erf", inplace_function=True)
+_one("erf", "Erf", lambda g, self: g * (T.exp(-(self * self)) * (2 / _ROOT_PI)), "special.erf", inplace_function=True, sparse="coalesced")
 _one("erfc", "Erfc", lambda g, self: g * (T.exp(-(self * self)) * (-2 / _ROOT_PI)), "special.erfc", inplace_function=True)
-_one("erfinv", "Erfinv", lambda g, out: g * (T.exp(out * out) * (_ROOT_PI / 2)), "special.erfinv", autocast=FLOAT32_ON_ACCELERATORS)
+_one("erfinv", "Erfinv", lambda g, out: g * (T.exp(out * out) * (_ROOT_PI / 2)), "special.erfinv", autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
 _one("special.erfcx", None, lambda g, self, out: g * (self * out * 2 - 2 / _ROOT_PI))
 _one("special.ndtri", None, lambda g, out: g * (T.exp(out * out * 0.5) * math.sqrt(2 * math.pi)))
 _one("special.log_ndtr", None, lambda g, self: g / SPECIAL.erfcx(self / -_ROOT2) * math.sqrt(2 / math.pi))
@@ -34,7 +34,9 @@ def ndtr(self):
 _one("lgamma", "Lgamma", lambda g, self: g * T.digamma(self), "special.gammaln")
 _one("digamma", "Digamma", lambda g, self: g * T.polygamma(1, self), "special.digamma", "special.psi")
 _polygamma_grad = lambda g, self, n: g * T.polygamma(n + 1, self)
-_polygamma = op("_polygamma(Tensor self, int n) -> Tensor", None, promote=INT_TO_FLOAT, method=False, inplace=False, derivative=_polygamma_grad)
+_polygamma = op(
+    "_polygamma(Tensor self, int n) -> Tensor", None, promote=INT_TO_FLOAT, method=False, inplace=False, derivative=_polygamma_grad, aten="polygamma.default"
+)
 
 
 @composite("polygamma(int n, Tensor self) -> Tensor", alias=("special.polygamma",), method=False)
@@ -69,13 +71,27 @@ _zeta_grads = {
     "self": no_derivative("the derivative for 'zeta' is not implemented."),
     "other": lambda g, self, other: g * -self * SPECIAL.zeta(self + 1, other),
 }
-op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False, derivative=_zeta_grads)
+op(
+    "special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    None,
+    promote=INT_TO_FLOAT,
+    inplace=False,
+    derivative=_zeta_grads,
+    aten="special_zeta.default",
+)
 _one("special.entr", None, lambda g, self: g * (-1 - T.log(self)))
 _xlog1py_grads = {
     "self": lambda g, self, other: T.where((self == 0) & (other <= -1), 0, SPECIAL.xlog1py(g, other)),
     "other": lambda g, self, other: g * (self / (other + 1)),
 }
-op("special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, inplace=False, derivative=_xlog1py_grads)
+op(
+    "special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    None,
+    promote=INT_TO_FLOAT,
+    inplace=False,
+    derivative=_xlog1py_grads,
+    aten="special_xlog1py.default",
+)
 
 
 # ------------------------------------------------------------------------------------------------ Bessel functions

@@ -387,7 +387,7 @@ def _slice_geometry(self, dim, start, end, step):
 
 _slice_grad = lambda g, self_shape, dim, start, end, step: T.slice_scatter(g.new_zeros(self_shape), g, dim, start, end, step)
 _SLICE = dict(derivative=_slice_grad, function=True, method=True)
-view("_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", _slice_geometry, **_SLICE)
+view("_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", _slice_geometry, **_SLICE, aten="slice.Tensor")
 
 
 @composite("narrow(Tensor self, int dim, int start, int length) -> Tensor", out=False)
@@ -444,7 +444,13 @@ def _split_geometry(self, split_sizes, dim):
 
 
 _split_with_sizes_grad = lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim)
-view("_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", _split_geometry, derivative=_split_with_sizes_grad, method=False)
+view(
+    "_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+    _split_geometry,
+    derivative=_split_with_sizes_grad,
+    method=False,
+    aten="split_with_sizes.default",
+)
 
 
 @composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
@@ -627,7 +633,7 @@ def _real_view(self, at):
     return self._shape, _norm(self._shape, st), self._offset * 2 + at, self.dtype.to_real()
 
 
-view("_real(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 0), derivative=lambda g: T.complex(g, T.zeros_like(g)))
+view("_real(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 0), derivative=lambda g: T.complex(g, T.zeros_like(g)), aten="real.default")
 view("imag(Tensor(a) self) -> Tensor(a)", lambda self: _real_view(self, 1), derivative=lambda g: T.complex(T.zeros_like(g), g), method=False)
 
 
@@ -669,7 +675,7 @@ def _view_as_complex(self):
 
 view("view_as_real(Tensor(a) self) -> Tensor(a)", _view_as_real, derivative=lambda g: T.view_as_complex(g.contiguous()), method=False)
 view("view_as_complex(Tensor(a) self) -> Tensor(a)", _view_as_complex, derivative=lambda g: T.view_as_real(g), method=False, autocast=FLOAT32)
-view("_alias(Tensor(a) self) -> Tensor(a)", lambda self: (self._shape, self._stride, self._offset), derivative=lambda g: g)
+view("_alias(Tensor(a) self) -> Tensor(a)", lambda self: (self._shape, self._stride, self._offset), derivative=lambda g: g, aten="alias.default")
 
 
 def inplace_view(self, out):

@@ -7,6 +7,7 @@ import pytest
 
 from mindtorch_proxy.backends import plan  # noqa: F401  (the decompositions)
 from mindtorch_proxy.runtime import ops
+from mindtorch_proxy.runtime.call.dispatch import dispatch_name
 from mindtorch_proxy.runtime.registry import operators
 
 ROOT = Path(ops.__file__).resolve().parents[2]
@@ -83,3 +84,34 @@ def test_no_list_of_operators_beside_the_declarations(folder):
     found = {(p.relative_to(ROOT).as_posix(), target): known for p in sorted((ROOT / folder).rglob("*.py")) for _, target, known in lists_of_names(p)}
     assert {k: v for k, v in found.items() if k not in ALLOWED} == {}
     assert not [k for k in ALLOWED if k[0].startswith(folder + "/") and k not in found], "these are gone: take them off the list"
+
+
+# kernels of our own, of which PyTorch has no operator: parts of others, and formulas that PyTorch computes within one kernel
+NO_COUNTERPART = set(
+    """_trunc_quotient _isclose _distinct _lu_permutation _draw relu_backward prelu_kernel _C._bernoulli _C.convolution_weight _C.norm_backward
+    _C.ctc_loss _C._nn.avg_pool1d_backward""".split()
+)
+
+
+def test_interceptors_see_pytorch_s_names(oracle_python, python):
+    program = "import torch; print(*{f'aten.{s.name[6:]}.{s.overload_name or \"default\"}' for s in torch._C._jit_get_all_schemas() if s.name[:6] == 'aten::'})"
+    known = set(python("-c", program, executable=oracle_python).split())
+    unknown = {o.full for o in operators() if o.fn is None and dispatch_name(o, ()) not in known}
+    assert unknown == NO_COUNTERPART
+
+
+def test_the_runtime_names_no_device_type():
+    found = {}
+    for path in sorted((ROOT / "runtime").rglob("*.py")):
+        words = {n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant) and n.value in ("cpu", "npu")}
+        if words:
+            found[path.relative_to(ROOT).as_posix()] = words
+    # the default, Tensor.npu() and is_npu, PyTorch's table of autocast's types, what files call the host
+    assert set(found) <= {
+        "runtime/device.py",
+        "runtime/call/autocast.py",
+        "runtime/serialization/places.py",
+        "runtime/ops/memory.py",
+        "runtime/tensor.py",
+        "runtime/ops/sparse.py",
+    }, found
