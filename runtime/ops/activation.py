@@ -53,14 +53,8 @@ _relu_backward = _hidden(
     "ReluGrad",
     derivative={"grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero},
 )
-_relu = op(
-    "relu(Tensor self) -> Tensor",
-    "ReLU",
-    promote=_no_bool_relu,
-    derivative=lambda g, out: _relu_backward.call(g, out),
-    inplace_function=True,
-    sparse="coalesced",
-)
+_relu_grad = lambda g, out: _relu_backward.call(g, out)
+_relu = op("relu(Tensor self) -> Tensor", "ReLU", promote=_no_bool_relu, derivative=_relu_grad, inplace_function=True, sparse="coalesced")
 _functional("relu(Tensor input, bool inplace=False) -> Tensor", _relu, inplace=True)
 
 
@@ -208,17 +202,8 @@ _functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
 _softplus_grad = lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta))
 _SOFTPLUS = dict(promote=_reals("softplus"), derivative=_softplus_grad, inplace=False, out=FOUND_DTYPE, python=False, autocast=FLOAT32_ON_ACCELERATORS)
 op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", **_SOFTPLUS)
-_LOGSIGMOID = dict(promote=_reals("log_sigmoid"), derivative=lambda g, self: g * T.sigmoid(-self))
-op(
-    "nn.functional.logsigmoid(Tensor self) -> Tensor",
-    "LogSigmoid",
-    inplace=False,
-    contiguous=True,
-    out=SAME_SCALAR_TYPE,
-    python=False,
-    **_LOGSIGMOID,
-    aten="log_sigmoid_forward.default",
-)
+_LOGSIGMOID = dict(promote=_reals("log_sigmoid"), derivative=lambda g, self: g * T.sigmoid(-self), aten="log_sigmoid_forward.default")
+op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", inplace=False, contiguous=True, out=SAME_SCALAR_TYPE, python=False, **_LOGSIGMOID)
 _hardswish_backward = _hidden(
     "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
     "HSwishGrad",

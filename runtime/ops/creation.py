@@ -80,17 +80,11 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
 
 
 _FULL = dict(
-    meta=lambda size, value, dtype, device: check_number(value, dtype) or (size, dtype), call=lambda p, size, value, dtype, device: p(size, value, dtype)
-)
-fill_op = op(
-    "_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor",
-    "FillScalar",
-    method=False,
-    opmath=False,
-    role="fill",
-    **_FULL,
+    meta=lambda size, value, dtype, device: check_number(value, dtype) or (size, dtype),
+    call=lambda p, size, value, dtype, device: p(size, value, dtype),
     aten="full.default",
 )
+fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -> Tensor", "FillScalar", method=False, opmath=False, role="fill", **_FULL)
 
 
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
@@ -458,15 +452,8 @@ FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges
 _arange_meta = lambda start, end, step, dtype, device: ((arange_size(start, end, step, dtype),), dtype)
-_ARANGE = dict(meta=_arange_meta, call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype))
-arange_op = op(
-    "_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor",
-    "Arange",
-    opmath=False,
-    role="fill",
-    **_ARANGE,
-    aten="arange.start_step",
-)
+_ARANGE = dict(meta=_arange_meta, call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype), aten="arange.start_step")
+arange_op = op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor", "Arange", opmath=False, role="fill", **_ARANGE)
 
 
 def arange_size(start, end, step, dtype):
@@ -511,15 +498,13 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     return T.arange(0, n, dtype=d, device=device) * step + start
 
 
-_LINSPACE = dict(meta=lambda start, end, steps, dtype, device: ((steps,), dtype), call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype))
-linspace_op = op(
-    "_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor",
-    "LinSpaceExt",
+_LINSPACE = dict(
+    meta=lambda start, end, steps, dtype, device: ((steps,), dtype),
+    call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype),
     opmath=False,
-    role="fill",
-    **_LINSPACE,
     aten="linspace.default",
 )
+linspace_op = op("_linspace(Scalar start, Scalar end, int steps, ScalarType dtype, Device device) -> Tensor", "LinSpaceExt", role="fill", **_LINSPACE)
 
 
 def _ends(name, start, end, steps):

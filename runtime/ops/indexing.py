@@ -71,7 +71,9 @@ def _basic_backward(g, self_shape, index):
     return z
 
 
-_basic_index = view("_basic_index(Tensor(a) self, Any index) -> Tensor(a)", _basic, derivative=_basic_backward, function=False, method=False)
+_basic_index = view(
+    "_basic_index(Tensor(a) self, Any index) -> Tensor(a)", _basic, derivative=_basic_backward, function=False, method=False, aten="slice.Tensor"
+)
 
 
 def _index_meta(self, indices):
@@ -102,7 +104,9 @@ def _index_shape(self, indices):
 
 
 _INDEX = dict(meta=_index_meta, derivative=lambda g, self_shape, indices: g.new_zeros(self_shape).index_put(indices, g, True))
-index_op = op("_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", function=True, method=False, opmath=False, empty_ok=False, **_INDEX)
+index_op = op(
+    "_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", function=True, method=False, opmath=False, empty_ok=False, aten="index.Tensor", **_INDEX
+)
 
 
 def _to_index(x, device):
@@ -540,7 +544,7 @@ def _fill_prepare(self, dim, index, value):
 _index_fill_meta = lambda self, *a: (self._shape, self.dtype, preserved_strides(self))
 _index_fill_grads = {"self": _unindexed, "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()}
 _INDEX_FILL = dict(prepare=_fill_prepare, meta=_index_fill_meta, derivative=_index_fill_grads, inplace=True, opmath=False, out=False)
-op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", **_INDEX_FILL)
+op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", aten="index_fill.int_Tensor", **_INDEX_FILL)
 
 
 def _nonzero_meta(self):
@@ -551,7 +555,9 @@ def _nonzero_meta(self):
     return None, dt.int64  # the kernel knows the shape
 
 
-_nonzero = op("_nonzero(Tensor self) -> Tensor", "NonZero", meta=_nonzero_meta, function=False, method=False, opmath=False, out=SAME_SCALAR_TYPE)
+_nonzero = op(
+    "_nonzero(Tensor self) -> Tensor", "NonZero", meta=_nonzero_meta, function=False, method=False, opmath=False, out=SAME_SCALAR_TYPE, aten="nonzero.default"
+)
 
 
 @composite("Tensor.nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", out=False)

@@ -265,16 +265,8 @@ composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")(lambda v, g, 
 
 
 # ------------------------------------------------------------------------------------------------ inverse, determinant, solve
-_linalg_inv_ex_meta = lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)]
-_linalg_inv_ex_grad = lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0)))
-inv_op = op(
-    "_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)",
-    method=False,
-    non_differentiable=(1,),
-    meta=_linalg_inv_ex_meta,
-    derivative=_linalg_inv_ex_grad,
-    aten="linalg_inv_ex.default",
-)
+_LINALG_INV_EX = dict(meta=lambda A: [column(A._shape, A.dtype), (A._shape[:-2], dt.int32)], derivative=lambda g0, out0: -(mH(out0) @ (g0 @ mH(out0))))
+inv_op = op("_linalg_inv_ex(Tensor A) -> (Tensor, Tensor)", method=False, non_differentiable=(1,), aten="linalg_inv_ex.default", **_LINALG_INV_EX)
 
 
 SINGULAR = "The diagonal element {v} is zero, the inversion could not be completed because the input matrix is singular."
@@ -473,13 +465,9 @@ def _cholesky_grad(g0, out0, upper):
     return r * 0.5
 
 
-_LINALG_CHOLESKY_EX = dict(derivative=_cholesky_grad, meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)])
+_LINALG_CHOLESKY_EX = dict(derivative=_cholesky_grad, meta=lambda self, upper: [column(self._shape, self.dtype), (self._shape[:-2], dt.int32)], method=False)
 cholesky_op = op(
-    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)",
-    method=False,
-    non_differentiable=(1,),
-    **_LINALG_CHOLESKY_EX,
-    aten="linalg_cholesky_ex.default",
+    "_linalg_cholesky_ex(Tensor self, bool upper) -> (Tensor, Tensor)", non_differentiable=(1,), aten="linalg_cholesky_ex.default", **_LINALG_CHOLESKY_EX
 )
 
 
@@ -572,14 +560,8 @@ def _lu_spec(A):
     return [column(s, A.dtype), ((*s[:-2], min(s[-2:])), dt.int32), (s[:-2], dt.int32)]
 
 
-lu_op = op(
-    "_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)",
-    method=False,
-    non_differentiable=(1, 2),
-    meta=_lu_spec,
-    derivative=_lu_grad,
-    aten="linalg_lu_factor_ex.default",
-)
+_LINALG_LU_FACTOR_EX = dict(meta=_lu_spec, derivative=_lu_grad, method=False, non_differentiable=(1, 2), aten="linalg_lu_factor_ex.default")
+lu_op = op("_linalg_lu_factor_ex(Tensor A) -> (Tensor, Tensor, Tensor)", **_LINALG_LU_FACTOR_EX)
 
 
 def _lu(A, pivot, fn, check):
@@ -678,12 +660,8 @@ def lu_solve(self, LU_data, LU_pivots):
 
 
 _linalg_ldl_factor_ex_meta = lambda self, hermitian: [column(self._shape, self.dtype), (self._shape[:-1], dt.int32), (self._shape[:-2], dt.int32)]
-ldl_op = op(
-    "_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)",
-    method=False,
-    meta=_linalg_ldl_factor_ex_meta,
-    aten="linalg_ldl_factor_ex.default",
-)
+_LINALG_LDL_FACTOR_EX = dict(meta=_linalg_ldl_factor_ex_meta, method=False, aten="linalg_ldl_factor_ex.default")
+ldl_op = op("_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)", **_LINALG_LDL_FACTOR_EX)
 
 
 @composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=SAME_DTYPE)
@@ -1051,14 +1029,8 @@ def _pinv_grad(g, A, out):
     return -mH(K @ P) + (gh - A @ K) @ P @ Ph + PhK - (PhK @ P) @ A
 
 
-_linalg_pinv_meta = lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype)
-pinv_op = op(
-    "_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor",
-    method=False,
-    derivative=_pinv_grad,
-    meta=_linalg_pinv_meta,
-    aten="linalg_pinv.atol_rtol_tensor",
-)
+_LINALG_PINV = dict(derivative=_pinv_grad, meta=lambda A, atol, rtol, hermitian: ((*A._shape[:-2], A._shape[-1], A._shape[-2]), A.dtype))
+pinv_op = op("_linalg_pinv(Tensor A, Any atol, Any rtol, bool hermitian) -> Tensor", method=False, aten="linalg_pinv.atol_rtol_tensor", **_LINALG_PINV)
 
 
 @composite("linalg.pinv(Tensor self, Any rcond=None, bool hermitian=False, *, Any atol=None, Any rtol=None) -> Tensor")
@@ -1135,12 +1107,10 @@ def _lstsq_grads(gs, self, b, out0, vector, needs):
     return gA, gB
 
 
-_LINALG_LSTSQ = dict(meta=_lstsq_spec, derivative={("self", "b"): _lstsq_grads}, method=False, non_differentiable=(2, 3), empty_ok=True)
-lstsq_op = op(
-    "_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)",
-    **_LINALG_LSTSQ,
-    aten="linalg_lstsq.default",
+_LINALG_LSTSQ = dict(
+    meta=_lstsq_spec, derivative={("self", "b"): _lstsq_grads}, method=False, non_differentiable=(2, 3), empty_ok=True, aten="linalg_lstsq.default"
 )
+lstsq_op = op("_linalg_lstsq(Tensor self, Tensor b, float rcond, str driver, bool vector) -> (Tensor, Tensor, Tensor, Tensor)", **_LINALG_LSTSQ)
 
 
 @composite(

@@ -289,15 +289,8 @@ _linear_grads = {
     "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
     "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
 }
-linear_op = op(
-    "_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-    "Dense",
-    meta=_linear_meta,
-    method=False,
-    derivative=_linear_grads,
-    out=SAME_DTYPE,
-    aten="linear.default",
-)
+_LINEAR = dict(meta=_linear_meta, derivative=_linear_grads)
+linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", method=False, out=SAME_DTYPE, aten="linear.default", **_LINEAR)
 
 
 @composite("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out=SAME_DTYPE, python=False, autocast=LOWER)
@@ -763,16 +756,8 @@ def _distance_slope(diff, dist, g, p):
     return T.where((dist == 0) | (size == 0) if p < 1 else dist == 0, 0.0, slope)
 
 
-_cdist_call = lambda prim, x1, x2, p: prim.of(p)(x1, x2)
-op(
-    "_cdist(Tensor x1, Tensor x2, float p) -> Tensor",
-    "Cdist",
-    meta=_cdist_meta,
-    derivative={("x1", "x2"): _cdist_grads},
-    method=False,
-    call=_cdist_call,
-    aten="_cdist_forward.default",
-)
+_CDIST = dict(meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, call=lambda prim, x1, x2, p: prim.of(p)(x1, x2))
+op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", method=False, aten="_cdist_forward.default", **_CDIST)
 
 
 @composite(

@@ -266,14 +266,8 @@ composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")(lambda self, ot
 
 
 # ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
-_copy = op(
-    "_copy(Tensor self, Tensor src) -> Tensor",
-    derivative={"self": lambda g: T.zeros_like(g), "src": lambda g: g},
-    function=False,
-    method=False,
-    memory=True,
-    aten="copy.default",
-)
+_copy_grads = {"self": lambda g: T.zeros_like(g), "src": lambda g: g}
+_copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative=_copy_grads, function=False, method=False, memory=True, aten="copy.default")
 
 
 def copy_(self, src, non_blocking=False):

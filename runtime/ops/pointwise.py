@@ -81,14 +81,8 @@ _ADD = dict(promote=DEFAULT, prepare=_fold_alpha, derivative={"self": lambda g: 
 op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, alpha=True, **_ADD)
 _SUB = dict(promote=_no_bool_sub, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
 op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, alpha=True, alias=("subtract",), **_SUB)
-_rsub = op(
-    "_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    "Sub",
-    promote=_no_bool_sub,
-    **HIDDEN,
-    derivative={"self": lambda g: g, "other": lambda g: -g},
-    aten="sub.Tensor",
-)
+_rsub_grads = {"self": lambda g: g, "other": lambda g: -g}
+_rsub = op("_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, **HIDDEN, derivative=_rsub_grads, aten="sub.Tensor")
 
 
 @composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", method=False, out=False)
@@ -103,16 +97,8 @@ _div = op(
     "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT, derivative=_div_grads, exact=1, aten="div.Tensor"
 )
 _floor_divide_grads = {k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")}
-_FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads)
-_floor_divide = op(
-    "floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    "FloorDiv",
-    numbers=True,
-    exact=1,
-    **_FLOOR_DIVIDE,
-    sparse="coalesced",
-    aten="floor_divide.default",
-)
+_FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads, aten="floor_divide.default")
+_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True, exact=1, sparse="coalesced", **_FLOOR_DIVIDE)
 _div_round_promote = lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common)
 _DIV_ROUND = dict(promote=_div_round_promote, derivative={"self": zero, "other": zero}, numbers=True, method=False, inplace=False, exact=1)
 _div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", **_DIV_ROUND, aten="div.Tensor_mode")
@@ -148,16 +134,8 @@ _neg_promote = refuse(
     RuntimeError,
     bool="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
 )
-op(
-    "neg(Tensor self) -> Tensor",
-    "Neg",
-    derivative=lambda g: -g,
-    alias=("negative",),
-    promote=_neg_promote,
-    out=FOUND_DTYPE,
-    inplace_function=True,
-    sparse="values",
-)
+_NEG = dict(derivative=lambda g: -g, promote=_neg_promote)
+op("neg(Tensor self) -> Tensor", "Neg", alias=("negative",), out=FOUND_DTYPE, inplace_function=True, sparse="values", **_NEG)
 
 
 @composite("positive(Tensor self) -> Tensor", out=False, sparse="values")
@@ -167,17 +145,8 @@ def positive(self):
     return self
 
 
-_abs_grad = lambda g, self: g * T.sgn(self)
-op(
-    "abs(Tensor self) -> Tensor",
-    "Abs",
-    promote=COMPLEX_TO_FLOAT,
-    derivative=_abs_grad,
-    alias=("absolute",),
-    out=FOUND_DTYPE,
-    inplace_function=("abs_",),
-    sparse="coalesced",
-)
+_ABS = dict(promote=COMPLEX_TO_FLOAT, derivative=lambda g, self: g * T.sgn(self))
+op("abs(Tensor self) -> Tensor", "Abs", alias=("absolute",), out=FOUND_DTYPE, inplace_function=("abs_",), sparse="coalesced", **_ABS)
 _RECIPROCAL = dict(promote=INT_TO_FLOAT, derivative=lambda g, out: -g * conj(out * out))
 op("reciprocal(Tensor self) -> Tensor", "Reciprocal", inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS, **_RECIPROCAL)
 op("square(Tensor self) -> Tensor", "Square", promote=BOOL_TO_LONG, derivative=lambda g, self: g * conj(self * 2), inplace_function=True, sparse="coalesced")
@@ -201,15 +170,9 @@ def _pow_promote(common, self, exponent):
 _POW_TENSOR_SCALAR = dict(
     promote=lambda common, self, e: _pow_promote(result_dtype((self, e)), self, e),
     derivative=lambda g, self, exponent: zero(g) if exponent == 0 else g * conj(self * exponent if exponent == 2 else T.pow(self, exponent - 1) * exponent),
-)
-_pow_scalar = op(
-    "_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-    "PowTensorScalar",
-    **HIDDEN,
     constant_attributes=True,
-    **_POW_TENSOR_SCALAR,
-    aten="pow.Tensor_Scalar",
 )
+_pow_scalar = op("_pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "PowTensorScalar", aten="pow.Tensor_Scalar", **HIDDEN, **_POW_TENSOR_SCALAR)
 _pow_grads = {
     "self": lambda g, self, exponent: T.where(exponent == 0, 0, g * conj(exponent * T.pow(self, exponent - 1))),
     "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out),
@@ -541,15 +504,8 @@ _addcdiv_grads = {
 }
 _ADDCDIV = dict(promote=_addcdiv_promote, derivative=_addcdiv_grads)
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCDIV)
-_NAN_TO_NUM = dict(promote=DEFAULT, call=lambda p, x, *numbers: p.of(*numbers)(x), derivative=lambda g, self: g * T.isfinite(self))
-_nan_to_num = op(
-    "_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor",
-    "NanToNum",
-    **HIDDEN,
-    out=SAME_SCALAR_TYPE,
-    **_NAN_TO_NUM,
-    aten="nan_to_num.default",
-)
+_NAN_TO_NUM = dict(promote=DEFAULT, call=lambda p, x, *numbers: p.of(*numbers)(x), derivative=lambda g, self: g * T.isfinite(self), out=SAME_SCALAR_TYPE)
+_nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", aten="nan_to_num.default", **HIDDEN, **_NAN_TO_NUM)
 
 
 @composite(

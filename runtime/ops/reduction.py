@@ -298,25 +298,11 @@ def _var_meta(self, dim, correction, keepdim):
     return reduced(self._shape, dim, keepdim), self.dtype.to_real()
 
 
-_var = op(
-    "_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor",
-    "Var",
-    prepare=_var_prepare,
-    meta=_var_meta,
-    method=False,
-    derivative=_var_grad,
-    aten="var.correction",
-)
+_VAR = dict(prepare=_var_prepare, meta=_var_meta, derivative=_var_grad)
+_var = op("_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", method=False, aten="var.correction", **_VAR)
 _std_grad = lambda g, self, out, dim, correction, keepdim: _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim)
-_std = op(
-    "_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor",
-    "Std",
-    prepare=_var_prepare,
-    meta=_var_meta,
-    method=False,
-    derivative=_std_grad,
-    aten="std.correction",
-)
+_STD = dict(prepare=_var_prepare, meta=_var_meta, derivative=_std_grad)
+_std = op("_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", method=False, aten="std.correction", **_STD)
 
 
 def _variances():

@@ -162,18 +162,8 @@ _stacker("column_stack", lambda t: t.reshape((numel(t._shape), 1)) if len(t._sha
 
 # ------------------------------------------------------------------------------------------------ flip, roll, rot90
 _flip_meta = like_self
-_flip_call = lambda p, self, dims: p.of(dims)(self)
-_flip_grad = lambda g, dims: g.flip(dims)
-flip_op = op(
-    "_flip(Tensor self, int[] dims) -> Tensor",
-    "ReverseV2",
-    opmath=False,
-    method=False,
-    meta=_flip_meta,
-    call=_flip_call,
-    derivative=_flip_grad,
-    aten="flip.default",
-)
+_FLIP = dict(meta=_flip_meta, call=lambda p, self, dims: p.of(dims)(self), derivative=lambda g, dims: g.flip(dims))
+flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=False, method=False, aten="flip.default", **_FLIP)
 
 
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)

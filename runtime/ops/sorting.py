@@ -21,15 +21,8 @@ def _sort_meta(self, dim, descending, stable):
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
-_SORT = dict(meta=_sort_meta, derivative=_picked)
-sort_op = op(
-    "_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)",
-    "SortExt",
-    method=False,
-    out=SAME_DTYPE,
-    **_SORT,
-    aten="sort.stable",
-)
+_SORT = dict(meta=_sort_meta, derivative=_picked, aten="sort.stable")
+sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", method=False, out=SAME_DTYPE, **_SORT)
 
 
 @composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
@@ -182,10 +175,5 @@ def isin(elements, test_elements, assume_unique, invert):
     return r.logical_not() if invert else r
 
 
-op(
-    "_isin(Tensor elements, Tensor tests) -> Tensor",
-    meta=lambda elements, tests: (elements._shape, dt.bool_),
-    method=False,
-    out=SAME_DTYPE,
-    aten="isin.Tensor_Tensor",
-)
+_isin_meta = lambda elements, tests: (elements._shape, dt.bool_)
+op("_isin(Tensor elements, Tensor tests) -> Tensor", meta=_isin_meta, method=False, out=SAME_DTYPE, aten="isin.Tensor_Tensor")

@@ -71,27 +71,15 @@ _zeta_grads = {
     "self": no_derivative("the derivative for 'zeta' is not implemented."),
     "other": lambda g, self, other: g * -self * SPECIAL.zeta(self + 1, other),
 }
-op(
-    "special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    None,
-    promote=INT_TO_FLOAT,
-    inplace=False,
-    derivative=_zeta_grads,
-    aten="special_zeta.default",
-)
+_ZETA = dict(promote=INT_TO_FLOAT, derivative=_zeta_grads)
+op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, inplace=False, aten="special_zeta.default", **_ZETA)
 _one("special.entr", None, lambda g, self: g * (-1 - T.log(self)))
 _xlog1py_grads = {
     "self": lambda g, self, other: T.where((self == 0) & (other <= -1), 0, SPECIAL.xlog1py(g, other)),
     "other": lambda g, self, other: g * (self / (other + 1)),
 }
-op(
-    "special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
-    None,
-    promote=INT_TO_FLOAT,
-    inplace=False,
-    derivative=_xlog1py_grads,
-    aten="special_xlog1py.default",
-)
+_XLOG1PY = dict(promote=INT_TO_FLOAT, derivative=_xlog1py_grads)
+op("special.xlog1py(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, inplace=False, aten="special_xlog1py.default", **_XLOG1PY)
 
 
 # ------------------------------------------------------------------------------------------------ Bessel functions

@@ -443,14 +443,8 @@ def _split_geometry(self, split_sizes, dim):
     return out
 
 
-_split_with_sizes_grad = lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim)
-view(
-    "_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
-    _split_geometry,
-    derivative=_split_with_sizes_grad,
-    method=False,
-    aten="split_with_sizes.default",
-)
+_SPLIT_WITH_SIZES = dict(derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False, aten="split_with_sizes.default")
+view("_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", _split_geometry, **_SPLIT_WITH_SIZES)
 
 
 @composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
