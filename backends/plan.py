@@ -73,7 +73,7 @@ class Plan:
         if self.limit is not None and largest(result, args) >= self.limit:
             return self.larger().run(result, args)
         several = result.__class__ is list
-        if not self.empty_ok and (all(_is_empty(r) for r in result) and result if several else _is_empty(result)):
+        if not self.empty_ok and _is_empty(result[0] if several and result else result) and (not several or all(map(_is_empty, result))):
             return tuple(self.backend.empty(*r[:2], self.device) for r in result) if several else self.backend.empty(*result[:2], self.device)
         self.calls += 1
         r = self.compute(args if self.work is None else self.converted(args))
@@ -110,18 +110,13 @@ class Plan:
         n = numel(shape)
         if n == 0:
             return self.backend.empty(shape, dtype, self.device)
-        if self.larger is not None and self._is_large(n, operands, shape):
+        if self.larger is not None and (n >= self.limit if self.limit is not None else n >= SPREAD_FROM and _spreads(operands, shape)):
             return self.larger().elementwise(operands, attributes, shape, dtype)
         if self.half:
             operands = self.rounded(operands)
         self.calls += 1
         work = self.work or self.dtype
         return self.broadcast([(t, t.dtype if i in self.keep else work) for i, t in enumerate(operands)], attributes, shape, dtype)
-
-    def _is_large(self, n, operands, shape):
-        if self.limit is not None:
-            return n >= self.limit
-        return n >= SPREAD_FROM and any(isinstance(t, Tensor) and t._shape and t._shape != shape for t in operands)
 
     def rounded(self, operands):
         """Operands of a half type, as PyTorch casts them before it computes in float32; one number to multiply or divide by may stay exact."""
@@ -140,8 +135,13 @@ class Plan:
         raise NotImplementedError
 
 
+def _spreads(operands, shape):
+    """Whether some operand is broadcast over the result."""
+    return any(isinstance(t, Tensor) and t._shape and t._shape != shape for t in operands)
+
+
 def _is_empty(result):
-    return result[0] is not None and 0 in result[0]
+    return bool(result) and result[0] is not None and 0 in result[0]
 
 
 def largest(result, args):

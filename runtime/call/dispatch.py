@@ -34,6 +34,11 @@ def requires_grad(op, args):
 
 def common_device(op, args):
     """The device of a call; numbers in tensors without dimensions, in the host's memory, may meet any device, others must agree."""
+    for i in op.tensor_args:
+        if getattr(args[i], "device", None) is not HOST:
+            break
+    else:
+        return HOST
     device = number = None
     for t in tensors_of([args[i] for i in op.tensor_args]):
         d = t.device
@@ -53,15 +58,18 @@ def common_device(op, args):
 def elementwise(op, args):
     """Promotion, devices, broadcasting, memory order, kernel. Returns a fresh tensor."""
     operands, attributes = [args[i] for i in op.operands], [args[i] for i in op.attributes]
-    device = common_device(op, args)
-    compute, dtype = promote(op, operands, args)
     tensors = [t for t in operands if isinstance(t, Tensor)]
+    device = tensors[0].device if len(tensors) == 1 else common_device(op, args)
+    compute, dtype = promote(op, operands, args)
     if not tensors and not op.options.numbers:
         got = ", ".join(type(t).__name__ for t in operands)
         raise TypeError(f"{op.name.lstrip('_')}() received an invalid combination of arguments - got ({got})")
     shape = tuple(tensors[0]._shape if len(tensors) == 1 else broadcast_shapes((), *[t._shape for t in tensors]))
-    strided = not op.options.contiguous and any(t._stride is not None for t in tensors)
-    order = memory_order(shape, tensors) if strided else None
+    order = None
+    for t in tensors:
+        if t._stride is not None and not op.options.contiguous:
+            order = memory_order(shape, tensors)
+            break
     if device is META:
         return meta_tensor(shape, dtype, strides_in_order(shape, order) if order else None)
     plan = backend(device).plan(op, compute, device, operands)
@@ -74,17 +82,14 @@ def elementwise(op, args):
     return out
 
 
-def general(op, args):
+def general(op, args, device=None):
     """Meta function and kernel of an operator that is not elementwise. Returns a fresh tensor or a tuple of them."""
-    if op.tensor_args:
-        device = common_device(op, args)
-    else:
-        device = args[next(i for i, a in enumerate(op.schema.args) if a.base == "Device")]
+    device = device or common_device(op, args)
     result = op.meta(*args)
-    dtype = next((t.dtype for t in tensors_of([args[i] for i in op.tensor_args])), None)
-    plan = backend(device).plan(op, dtype or (result[0] if result.__class__ is list else result)[1], device, args)
+    dtype = next((t.dtype for t in tensors_of([args[i] for i in op.tensor_args])), None) or (result[0] if result.__class__ is list else result)[1]
+    plan = backend(device).plan(op, dtype, device, args)
     out = plan.run(result, args)
-    if plan.direct and op.first is not None and args[op.first].__class__ not in NUMBERS_OR_NONE:
+    if plan.direct and (not op.tensor_args or op.first is not None and args[op.first].__class__ not in NUMBERS_OR_NONE):
         op.plans[dtype, device] = plan
     return out
 

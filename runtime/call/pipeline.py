@@ -127,6 +127,11 @@ def _view(op, source, given):
 
 
 def _general(op, source, given):
+    if not op.tensor_args:  # from nothing: the device is an argument
+        where = next(i for i, a in enumerate(op.schema.args) if a.base == "Device")
+        source.add(f"result = meta({given})", f"plan = plans.get((result[1], a{where}))")
+        source.add(f"out = general(op, ({given},), a{where}) if plan is None else plan.run(result, ({given},))")
+        return
     if op.first is None:
         source.add(f"out = general(op, ({given},))")
         return
