@@ -373,6 +373,7 @@ TEMPLATE = '''"""Which dtypes each MindSpore primitive takes on CPU and gets rig
 
 Written by `python tools/probe.py --table tools/probe-{0}.tsv tools/probe-{1}.tsv`.
 """
+
 from ...runtime import pyboost
 
 _MEASURED = """
