@@ -177,10 +177,7 @@ def _elementwise(op, source, given):
     source.add("plan.calls += 1", "x0 = a0._ms", "if x0 is None:", "    x0 = a0._mstensor()", *_WRAP, depth=2)
     kernel = ", ".join(f"x{i}" for i in operands) + "".join(f", a{i}" for i in op.attributes)
     # `raw` saves a frame where no other thread is to be locked out
-    source.pending = [
-        "if plan is not None:",
-        f"    out._ms = plan.fn({kernel}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{kernel}])",
-    ]
+    source.pending = ["if plan is not None:", f"    out._ms = plan.fn({kernel}) if plan.raw is None or other_threads() else plan.raw(plan.prim, [{kernel}])"]
 
 
 _FITS = "a0._stride is None and 0 not in shape and (plan.limit is None or numel(shape) < plan.limit)"

@@ -192,11 +192,7 @@ def case_state_dict(torch):
     linear.register_load_state_dict_post_hook(lambda m, keys: keys.missing_keys.clear())
     r += [str(linear.load_state_dict({})), linear.weight, linear.state_dict(keep_vars=True)["weight"] is linear.weight]
     empty = nn.Linear(2, 2, device="meta")
-    r += [
-        str(empty.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)}, assign=True)),
-        empty.weight,
-        type(empty.weight).__name__,
-    ]
+    r += [str(empty.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.ones(2)}, assign=True)), empty.weight, type(empty.weight).__name__]
     keys = {"module.a": 1, "module.b.c": 2, "x": 3}
     nn.modules.utils.consume_prefix_in_state_dict_if_present(keys, "module.")
     return r + [list(nn.Linear(2, 2).state_dict(prefix="q.")), keys]
@@ -340,21 +336,12 @@ def transformer(torch, **kw):
     tgt = src[:, :4] if first else src[:4]
     pad = torch.tensor([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1], [0, 1, 1, 1, 1]], dtype=torch.bool)
     torch.manual_seed(1)
-    r = [
-        m(src, tgt, tgt_mask=m.generate_square_subsequent_mask(4), src_key_padding_mask=pad, memory_key_padding_mask=pad),
-        list(m.state_dict()),
-        repr(m),
-    ]
+    r = [m(src, tgt, tgt_mask=m.generate_square_subsequent_mask(4), src_key_padding_mask=pad, memory_key_padding_mask=pad), list(m.state_dict()), repr(m)]
     m.eval()
     r.append(m(src, tgt))
     with torch.no_grad():
         layer = m.encoder.layers[0]
-        return r + [
-            m.encoder(src, src_key_padding_mask=pad),
-            m.encoder(src),
-            layer(src),
-            layer.self_attn(src, src, src, average_attn_weights=False),
-        ]
+        return r + [m.encoder(src, src_key_padding_mask=pad), m.encoder(src), layer(src), layer.self_attn(src, src, src, average_attn_weights=False)]
 
 
 def case_transformer(torch):
@@ -378,14 +365,7 @@ def case_parameters_and_lazy_modules(torch):
     nn = torch.nn
     p = nn.Parameter(torch.arange(2.0))
     lazy = nn.LazyLinear(3)
-    r = [
-        repr(p),
-        type(copy.deepcopy(p)).__name__,
-        copy.deepcopy(p),
-        repr(pickle.loads(pickle.dumps(nn.Linear(2, 2)))),
-        repr(lazy),
-        repr(lazy.weight),
-    ]
+    r = [repr(p), type(copy.deepcopy(p)).__name__, copy.deepcopy(p), repr(pickle.loads(pickle.dumps(nn.Linear(2, 2)))), repr(lazy), repr(lazy.weight)]
     other = copy.deepcopy(lazy)
     lazy(torch.ones(2, 5))
     r += [repr(lazy), type(lazy).__name__, list(other.state_dict())]
@@ -449,12 +429,7 @@ def case_weight_and_spectral_norm(torch):
     w = utils.weight_norm(nn.Linear(4, 3))
     r += [list(s.state_dict()), s.weight, list(w.state_dict()), w(torch.ones(4))]
     utils.remove_weight_norm(w)
-    return r + [
-        list(w.state_dict()),
-        w.weight,
-        outcome(lambda: utils.remove_weight_norm(w)),
-        outcome(lambda: utils.remove_spectral_norm(s)),
-    ]
+    return r + [list(w.state_dict()), w.weight, outcome(lambda: utils.remove_weight_norm(w)), outcome(lambda: utils.remove_spectral_norm(s))]
 
 
 def case_clipping_and_vectors(torch):
@@ -474,10 +449,7 @@ def case_clipping_and_vectors(torch):
     utils.vector_to_parameters(vector * 2, ps)
     r += [[p.grad for p in ps], vector, ps]
     ps[0].grad = torch.tensor([float("nan"), 1, 1])
-    return r + [
-        outcome(lambda: utils.clip_grad_norm_(ps, 1.0, error_if_nonfinite=True))[0],
-        utils.skip_init(torch.nn.Linear, 2, 2).weight.shape,
-    ]
+    return r + [outcome(lambda: utils.clip_grad_norm_(ps, 1.0, error_if_nonfinite=True))[0], utils.skip_init(torch.nn.Linear, 2, 2).weight.shape]
 
 
 def case_fusion(torch):

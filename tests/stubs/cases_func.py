@@ -33,20 +33,7 @@ def case_vmap_of_reductions_and_views(torch):
     vm, x, y = torch.vmap, torch.randn(4, 3, 5), torch.randn(4, 5, 2)
     M = torch.randn(7, 3, 5)
     return [
-        vm(
-            lambda a: (
-                a.sum(),
-                a.sum(0),
-                a.mean(-1),
-                a.sum((0, 1)),
-                a.max(),
-                a.max(0)[0],
-                a.argmax(1),
-                a.sum(0, keepdim=True),
-                a.std(),
-                a.var(1),
-            )
-        )(x),
+        vm(lambda a: (a.sum(), a.sum(0), a.mean(-1), a.sum((0, 1)), a.max(), a.max(0)[0], a.argmax(1), a.sum(0, keepdim=True), a.std(), a.var(1)))(x),
         vm(torch.sum)(x[:, 0, 0]),
         vm(lambda a: (torch.softmax(a, -1), a.softmax(0), a.log_softmax(1), a.logsumexp(1)))(x),
         vm(

@@ -159,12 +159,7 @@ def case_data_collate_and_checks(torch):
 
 def case_pytree(torch):
     P = __import__("importlib").import_module("torch.utils._pytree")
-    t = {
-        "b": [1, 2],
-        "a": (3, None, collections.OrderedDict(x=1)),
-        "c": collections.deque([1], maxlen=3),
-        "d": collections.defaultdict(list, a=(1,)),
-    }
+    t = {"b": [1, 2], "a": (3, None, collections.OrderedDict(x=1)), "c": collections.deque([1], maxlen=3), "d": collections.defaultdict(list, a=(1,))}
     leaves, spec = P.tree_flatten(t)
     return [
         leaves,
@@ -240,14 +235,7 @@ def case_assert_close(torch):
 def case_make_tensor(torch):
     out = []
     for dtype in (torch.float32, torch.int64, torch.bool, torch.uint8, torch.bfloat16):
-        for k in (
-            {},
-            dict(low=1, high=5),
-            dict(noncontiguous=True),
-            dict(exclude_zero=True),
-            dict(low=5, high=1),
-            dict(requires_grad=True),
-        ):
+        for k in ({}, dict(low=1, high=5), dict(noncontiguous=True), dict(exclude_zero=True), dict(low=5, high=1), dict(requires_grad=True)):
             torch.manual_seed(0)
             out.append(text(lambda: torch.testing.make_tensor(3, 4, dtype=dtype, device="cpu", **k)))
     return out
