@@ -21,7 +21,8 @@ COMPUTED = {"_flat_weights", "_flat_weights_names", "_flat_weight_refs"}  # PyTo
 
 @pytest.fixture(scope="module")
 def both(oracle_python, python):
-    return json.loads(json.dumps(classes.describe(torch))), json.loads(python(PROGRAM, executable=oracle_python))
+    # in processes of their own: libraries add methods to Module
+    return json.loads(python("-m", "mindtorch_proxy", PROGRAM)), json.loads(python(PROGRAM, executable=oracle_python))
 
 
 def test_the_same_classes(both):

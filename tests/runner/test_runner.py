@@ -89,7 +89,7 @@ def run(*arguments, code=0, cwd="/"):
 
 def test_each_failure_costs_itself_alone(checkout, tmp_path):
     reports = ("--json", tmp_path / "r.json", "--junitxml", tmp_path / "r.xml")
-    output = run(checkout / "tests", "--jobs", 2, "--test-timeout", 2, *reports, code=1)
+    output = run(checkout / "tests", "--jobs", 2, "--test-timeout", 8, *reports, code=1)
     report = json.loads((tmp_path / "r.json").read_text())
     results = {t["id"].partition("::")[2]: t for t in report["tests"] if "test_bad" in t["id"]}
     assert {name: t.get("category", t["outcome"]) for name, t in results.items()} == EXPECTED
