@@ -97,18 +97,17 @@ def _stages(op, source):
         source.add(*kernel, "return out")
         return
     source.names.update(op.compiled_derivative.names())
-    record = [f"if MODE.grad and ({_wants_gradient(op, args)}):", *("    " + line for line in op.compiled_derivative.record_lines())]
+    record = [f"if {_wants_gradient(op, args)}:", *("    " + line for line in op.compiled_derivative.record_lines())]
     source.add(*(kernel + record if op.compiled_derivative.saves_output else record + kernel), "return out")
 
 
 def _wants_gradient(op, args):
-    """The condition that some argument requires a gradient."""
+    """The condition that some argument requires a gradient, and gradients are recorded: MODE, which is the thread's own, is asked last."""
     if any(op.schema.args[i].list for i in op.tensor_args):
-        return f"requires_grad(op, ({', '.join(args)},))"
+        return f"MODE.grad and requires_grad(op, ({', '.join(args)},))"
     certain = lambda i: op.schema.args[i].type == "Tensor"  # noqa: E731
-    return " or ".join(
-        f"{args[i]}._requires_grad" if certain(i) else f"{args[i]}.__class__ not in NUMBERS and {args[i]}._requires_grad" for i in op.tensor_args
-    )
+    tests = [f"{args[i]}._requires_grad" if certain(i) else f"{args[i]}.__class__ not in NUMBERS and {args[i]}._requires_grad" for i in op.tensor_args]
+    return f"({' or '.join(tests)}) and MODE.grad"
 
 
 def _mutating_composite(op, source, given):
