@@ -5,6 +5,7 @@ call (they stand in the operator's own call as well, call/codegen.py), and backw
 """
 
 import inspect
+import os
 import traceback
 
 from ..call.codegen import Source
@@ -30,6 +31,16 @@ def _pack(node):
     node.versions = (None,) * len(node.saved)
 
 
+def _forward_trace():
+    """The program's stack up to its own call: without the runtime's frames and those of generated functions, however many there are."""
+    frames = traceback.extract_stack()
+    while frames and (frames[-1].filename.startswith(_RUNTIME) or "#" in frames[-1].filename and frames[-1].filename[0] == "<"):
+        frames.pop()
+    return "".join(traceback.format_list(frames))
+
+
+_RUNTIME = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
 # the globals of generated code that records
 RECORDING = {
     "MODE": MODE,
@@ -37,7 +48,7 @@ RECORDING = {
     "Saved": Saved,
     "accumulator": accumulator,
     "edge": edge,
-    "format_stack": traceback.format_stack,
+    "forward_trace": _forward_trace,
     "meta_of": meta_of,
     "new": object.__new__,
     "next_sequence": next_sequence,
@@ -125,7 +136,7 @@ class Derivative:
             "if MODE.saved_hooks:",
             "    pack(node)",
             "if MODE.anomaly:",
-            "    node.trace = ''.join(format_stack()[:-3])",
+            "    node.trace = forward_trace()",
         ]
         return lines + self._output_lines()
 
