@@ -6,6 +6,7 @@ node of autograd. What an operator does differently from the others stands in it
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, get_args
 
 from . import registry
@@ -85,15 +86,30 @@ class Op:
         self.name, self.namespace = schema.name, schema.namespace
         self.key = schema.name + ("." + schema.overload if schema.overload else "")
         self.full = self.key if schema.namespace in ("torch", "Tensor") else schema.namespace + "." + self.key
-        self.tensor_args = schema.tensor_args
-        self.is_tensor = tuple(a.is_tensor for a in schema.args)
-        self.operands = [i for i in self.tensor_args if not schema.args[i].list]
-        self.attributes = [] if options.alpha else [i for i in range(len(schema.args)) if i not in self.tensor_args]
-        # the tensor whose dtype and device choose the kernel, where one does
-        self.first = self.tensor_args[0] if self.tensor_args and not any(schema.args[i].list for i in self.tensor_args) else None
         self.python = options.python if options.python is not None else self.namespace == "nn.functional"
         self.plans: dict = {}  # (dtype, device) -> plan: the direct way of a call
         self._call = self._intercepted = self._derivative = None
+
+    @cached_property
+    def tensor_args(self):
+        return self.schema.tensor_args
+
+    @cached_property
+    def is_tensor(self):
+        return tuple(a.is_tensor for a in self.schema.args)
+
+    @cached_property
+    def operands(self):
+        return [i for i in self.tensor_args if not self.schema.args[i].list]
+
+    @cached_property
+    def attributes(self):
+        return [] if self.options.alpha else [i for i in range(len(self.schema.args)) if i not in self.tensor_args]
+
+    @cached_property
+    def first(self):
+        """The tensor whose dtype and device choose the kernel, where one does."""
+        return self.tensor_args[0] if self.tensor_args and self.operands == self.tensor_args else None
 
     def __repr__(self):
         return f"<op {self.full}>"

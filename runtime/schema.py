@@ -60,48 +60,46 @@ def _literal(text):
 
 
 _ALIAS = re.compile(r"\([a-z]!?\)")
-_SCHEMA = re.compile(r"^([\w.]+)\((.*)\)\s*->\s*(.*)$", re.S)
+_SCHEMA = re.compile(r"\s*([\w.]+)\((.*)\)\s*->\s*(.*\S)\s*$", re.S)
+_COMMA = re.compile(r",\s*(?![^\[(]*[\])])")  # outside brackets
 
 
 class Schema:
-    """name, overload, args and result names of one signature string."""
+    """name, overload, args and result names of one signature string; what a call alone needs is parsed at the first."""
 
     def __init__(self, text):
-        m = _SCHEMA.match(" ".join(text.split()))
+        m = _SCHEMA.match(text)
         if m is None:
             raise ValueError(f"not a schema: {text}")
-        self.text, full = text, m.group(1)
+        self.text, (full, self._args, returns) = text, m.groups()
         self.namespace, self.name, self.overload = _split_name(full)
-        self.args, kwonly = [], False
-        for part in _split_args(m.group(2)):
-            if part == "*":
-                kwonly = True
-            else:
-                self.args.append(_argument(part, kwonly))
-        self.returns = _ALIAS.sub("", m.group(3)).strip()
-        parts = [p.strip() for p in self.returns.strip("()").split(",")] if self.returns.startswith("(") else []
-        self.result_names = [p.split()[1] for p in parts if len(p.split()) > 1]
-        self.tensor_args = [i for i, a in enumerate(self.args) if a.is_tensor]
+        self.returns = _ALIAS.sub("", returns).strip() if "(" in returns else returns
         self.several = "[]" in self.returns or self.returns.startswith("(")
+
+    @functools.cached_property
+    def args(self):
+        parts = [part for part in _COMMA.split(" ".join(self._args.split())) if part]
+        star = parts.index("*") if "*" in parts else len(parts)
+        return [_argument(part, i > star) for i, part in enumerate(parts) if i != star]
+
+    @functools.cached_property
+    def result_names(self):
+        parts = [p.split() for p in self.returns.strip("()").split(",")] if self.returns.startswith("(") else []
+        return [p[1] for p in parts if len(p) > 1]
+
+    @functools.cached_property
+    def tensor_args(self):
+        return [i for i, a in enumerate(self.args) if a.is_tensor]
 
 
 _NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "nested", "masked", "Tensor", "_C._nn", "_C")
 
 
 def _split_name(full):
-    for ns in _NAMESPACES:
-        if full.startswith(ns + "."):
-            name, _, overload = full[len(ns) + 1 :].partition(".")
-            return ns, name, overload
-    name, _, overload = full.partition(".")
-    return "torch", name, overload
-
-
-_COMMA = re.compile(r",\s*(?![^\[(]*[\])])")  # outside brackets
-
-
-def _split_args(text):
-    return [part for part in _COMMA.split(text) if part]
+    """Namespace, name and overload."""
+    ns = next((ns for ns in _NAMESPACES if full.startswith(ns + ".")), None) if "." in full else None
+    name, _, overload = (full if ns is None else full[len(ns) + 1 :]).partition(".")
+    return ns or "torch", name, overload
 
 
 def _is_int(v):

@@ -1,5 +1,6 @@
 """The Tensor class: memory, metadata and what is not an operator. Operators are found in the registry when they are first asked for."""
 
+import math
 import operator
 import warnings
 
@@ -21,11 +22,7 @@ def contiguous_strides(shape):
     return tuple(reversed(out))
 
 
-def numel(shape):
-    n = 1
-    for s in shape:
-        n *= s
-    return n
+numel = math.prod  # of a shape
 
 
 def canonical(shape, stride):

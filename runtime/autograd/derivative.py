@@ -117,16 +117,17 @@ class Derivative:
         """The globals that record_lines() needs."""
         return {**RECORDING, "node_class": self.node_class}
 
-    def record_lines(self):
-        """Lines that make the node of a call and hang it on `out`; afterwards `node` is the node."""
+    def record_lines(self, tensors=None):
+        """Lines that make the node of a call and hang it on `out`; afterwards `node` is the node. tensors: see pipeline._stages."""
+        tensors = {i for i, a in enumerate(self.op.schema.args) if a.type == "Tensor"} if tensors is None else tensors
         lines = ["node = new(node_class)", "node._seq = next_sequence()"]
         edges, metas = [], []
         for k, i in enumerate(self.diff):
             star = "*" if k == self.list_at else ""
             edges.append(f"{star}e{k}, ")
             metas.append(f"{star}m{k}, ")
-            lines += self._edge_lines(k, i)
-        saved, versions = zip(*map(self._saved, range(len(self.op.schema.args))))
+            lines += self._edge_lines(k, i, i in tensors)
+        saved, versions = zip(*[self._saved(i, i in tensors) for i in range(len(self.op.schema.args))])
         lines += [
             f"node._edges = ({''.join(edges)})",
             f"node._in_meta = ({''.join(metas)})",
@@ -140,7 +141,7 @@ class Derivative:
         ]
         return lines + self._output_lines()
 
-    def _edge_lines(self, k, i):
+    def _edge_lines(self, k, i, tensor):
         """Lines that set e (edge), m (shape, dtype, device) and n (whether a gradient is needed) of a differentiable argument."""
         if k == self.list_at:
             return [
@@ -149,7 +150,7 @@ class Derivative:
                 f"n{k} = any(e is not None for e in e{k})",
             ]
         meta = f"m{k} = (a{i}._shape, a{i}.dtype, a{i}.device)"
-        number = [f"if a{i}.__class__ in NUMBERS:", f"    e{k} = m{k} = None", f"    n{k} = False"] if self.op.schema.args[i].type != "Tensor" else []
+        number = [] if tensor else [f"if a{i}.__class__ in NUMBERS:", f"    e{k} = m{k} = None", f"    n{k} = False"]
         return [
             *number,
             f"{'el' * bool(number)}if a{i}._requires_grad:",
@@ -163,7 +164,7 @@ class Derivative:
             f"    n{k} = False",
         ]
 
-    def _saved(self, i):
+    def _saved(self, i, tensor):
         """Expressions for what is kept of an argument, and for its version."""
         a, when = self.op.schema.args[i], self._when(lambda arguments, outputs: i in arguments)
         if not a.is_tensor:
@@ -172,7 +173,7 @@ class Derivative:
             return "None", "None"
         if a.list:
             return f"save_list(a{i}) if {when} else None", "None"
-        number = f" or a{i}.__class__ in NUMBERS" if a.type != "Tensor" else ""
+        number = "" if tensor else f" or a{i}.__class__ in NUMBERS"
         return f"a{i} if {when} else None", f"None if not ({when}){number} else 0 if a{i}._vc is None else a{i}._vc[0]"
 
     def _output_lines(self):

@@ -69,7 +69,7 @@ def make_operator(op, name, otherwise, takes):
     if op.fn is not None:
         return source.add("return function(a0, a1)").function(f"Tensor.{name}")
     source.add(*(f"a{i} = defaults[{i}]" for i in range(2, len(op.schema.args))))
-    _stages(op, source)
+    _stages(op, source, tensors={0})
     return source.function(f"Tensor.{name}")
 
 
@@ -78,8 +78,9 @@ def _names(op):
     return {**_NAMES, "op": op, "plans": op.plans, "prepare": op.prepare, "meta": op.meta, "geometry": op.geometry, "function": op.fn, "defaults": defaults}
 
 
-def _stages(op, source):
-    """Normalise, find the result, record it."""
+def _stages(op, source, tensors=frozenset()):
+    """Normalise, find the result, record it. tensors: positions that hold tensors, whatever the schema allows there."""
+    tensors = {i for i, a in enumerate(op.schema.args) if a.type == "Tensor"} | tensors
     args = [f"a{i}" for i in range(len(op.schema.args))]
     given = ", ".join(args)
     if op.prepare is not None and not op.options.alpha:
@@ -89,24 +90,23 @@ def _stages(op, source):
     elif op.geometry is not None:
         _view(op, source, given)
     elif op.promote is not None:
-        _elementwise(op, source, given)
+        _elementwise(op, source, given, tensors)
     else:
-        _general(op, source, given)
+        _general(op, source, given, tensors)
     kernel = source.pending
     if op.derivative is None:
         source.add(*kernel, "return out")
         return
     source.names.update(op.compiled_derivative.names())
-    record = [f"if {_wants_gradient(op, args)}:", *("    " + line for line in op.compiled_derivative.record_lines())]
+    record = [f"if {_wants_gradient(op, args, tensors)}:", *("    " + line for line in op.compiled_derivative.record_lines(tensors))]
     source.add(*(kernel + record if op.compiled_derivative.saves_output else record + kernel), "return out")
 
 
-def _wants_gradient(op, args):
+def _wants_gradient(op, args, tensors):
     """The condition that some argument requires a gradient, and gradients are recorded: MODE, which is the thread's own, is asked last."""
     if any(op.schema.args[i].list for i in op.tensor_args):
         return f"MODE.grad and requires_grad(op, ({', '.join(args)},))"
-    certain = lambda i: op.schema.args[i].type == "Tensor"  # noqa: E731
-    tests = [f"{args[i]}._requires_grad" if certain(i) else f"{args[i]}.__class__ not in NUMBERS and {args[i]}._requires_grad" for i in op.tensor_args]
+    tests = [f"{args[i]}._requires_grad" if i in tensors else f"{args[i]}.__class__ not in NUMBERS and {args[i]}._requires_grad" for i in op.tensor_args]
     return f"({' or '.join(tests)}) and MODE.grad"
 
 
@@ -125,7 +125,7 @@ def _view(op, source, given):
         source.add(f"out = strided_view(a0, *geometry({given}))", "v = a0._view", "note_view(out, a0) if v is None else note_view(out, a0, v.multi)")
 
 
-def _general(op, source, given):
+def _general(op, source, given, tensors):
     if not op.tensor_args:  # from nothing: the device is an argument
         where = next(i for i, a in enumerate(op.schema.args) if a.base == "Device")
         source.add(f"result = meta({given})", f"plan = plans.get((result[1], a{where}))")
@@ -135,29 +135,37 @@ def _general(op, source, given):
         source.add(f"out = general(op, ({given},))")
         return
     first, others = f"a{op.first}", [i for i in op.tensor_args if i != op.first]
-    number = "" if op.schema.args[op.first].type == "Tensor" else f"None if {first}.__class__ in NUMBERS else "
+    number = "" if op.first in tensors else f"None if {first}.__class__ in NUMBERS else "
     same = "".join(
-        f" and {f'a{i}.device is {first}.device' if op.schema.args[i].type == 'Tensor' else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}"
-        for i in others
+        f" and {f'a{i}.device is {first}.device' if i in tensors else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}" for i in others
     )
-    source.add(
-        f"plan = {number}plans.get(({first}.dtype, {first}.device))",
-        f"if plan is not None{same}:",
-        f"    out = plan.run(meta({given}), ({given},))",
-        "else:",
-        f"    out = general(op, ({given},))",
-    )
+    source.add(f"plan = {number}plans.get(({first}.dtype, {first}.device))", f"if plan is not None{same}:", f"    result = meta({given})")
+    depth = 2
+    if not op.schema.several:  # what plan.run does with one result of the promised dtype and of known shape, written out
+        alone = op.tensor_args == [op.first]
+        size = f" or numel({first}._shape) < plan.limit" if alone and op.first in tensors else ""
+        fits = f"plan.out is result[1] and shape is not None and 0 not in shape and len(result) == 2 and (plan.limit is None{size})"
+        source.add("shape = result[0]", f"if {fits}:", depth=2)
+        source.add("plan.calls += 1", *(line.replace("a0", first) for line in _WRAP), depth=3)
+        entered = f"plan.fn({given.replace(first, f'plan.enter({first})', 1)})" if alone and op.first in tensors else f"plan.compute(({given},))"
+        source.add(f"r = plan.fn({given}) if plan.enter is None else {entered}", depth=3)
+        source.add('if getattr(r, "_shape", None) == shape and r.__class__ is not Tensor:', "    out._ms = r", depth=3)
+        source.add("else:", "    out = plan.leave(r, result)", depth=3)
+        source.add("else:", depth=2)
+        depth = 3
+    source.add(f"out = plan.run(result, ({given},))", depth=depth)
+    source.add("else:", f"    out = general(op, ({given},))")
 
 
-def _elementwise(op, source, given):
+def _elementwise(op, source, given, tensors):
     """The direct way where no operand needs a conversion; what can be is done before the kernel, which empties the processor's caches."""
-    args, operands = op.schema.args, op.operands
+    operands = op.operands
     if operands[0] != 0 or op.prepare is not None and not op.options.alpha:
         source.add(f"out = elementwise(op, ({given},))")
         return
-    numbers, keyword, depth = [i for i in operands if args[i].type != "Tensor"], "if", 1
+    numbers, keyword, depth = [i for i in operands if i not in tensors], "if", 1
     if operands == [0, 1] and 1 in numbers and not op.attributes:
-        _with_number(op, source)
+        _with_number(op, source, tensors)
         numbers, keyword = [i for i in numbers if i != 1], "elif"
     if numbers:
         source.add(f"{keyword} {' or '.join(f'a{i}.__class__ in NUMBERS' for i in numbers)}:", "    plan = None")
@@ -182,10 +190,10 @@ def _elementwise(op, source, given):
 _FITS = "a0._stride is None and 0 not in shape and (plan.limit is None or numel(shape) < plan.limit)"
 
 
-def _with_number(op, source):
+def _with_number(op, source, tensors):
     """A second operand that is a number of a category that the tensor's dtype takes: the backend keeps it as a tensor."""
     least = 1 if callable(op.promote) else 0  # a promotion of its own may refuse True and False
-    number = "None if a0.__class__ in NUMBERS else " if op.schema.args[0].type != "Tensor" else ""
+    number = "" if 0 in tensors else "None if a0.__class__ in NUMBERS else "
     source.add("if a1.__class__ in NUMBERS:", f"    plan = {number}plans.get((a0.dtype, a0.device))")
     source.add("if plan is not None:", "    shape = a0._shape", depth=2)
     source.add(f"    if {_FITS} and {least} <= CATEGORY.get(a1.__class__, 9) <= a0.dtype.category > 0:", depth=2)

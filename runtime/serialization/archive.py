@@ -6,7 +6,6 @@ none after empty records) and lets checksums be left out; zipfile's writer can d
 
 import io
 import struct
-import zipfile
 import zlib
 
 M32 = 0xFFFFFFFF
@@ -78,6 +77,8 @@ class Reader:
     """Records by name, without the archive's own; every fault of the file is a RuntimeError."""
 
     def __init__(self, file):
+        import zipfile  # with its compressors; `import torch` does not wait for them
+
         self.file = file
         try:
             self.zip = zipfile.ZipFile(file)
@@ -111,7 +112,7 @@ class Reader:
         return self._entry(name).file_size
 
     def stored(self, name):
-        return self._entry(name).compress_type == zipfile.ZIP_STORED
+        return self._entry(name).compress_type == 0  # ZIP_STORED
 
     def read(self, name):
         """A record as bytes."""

@@ -1,7 +1,6 @@
 """The unpickler of weights_only loads: the standard library's, with every opcode that could run code refused or restricted."""
 
 import pickle
-import pickletools
 import struct
 import warnings
 from _codecs import encode
@@ -218,6 +217,8 @@ class Unpickler(_base):
 
 def globals_in(data):
     """The full paths that a pickle names; an UnpicklingError where it does more than Unpickler can."""
+    import pickletools  # large, and rarely asked for
+
     found = set()
     try:
         for op, arg, _ in pickletools.genops(data):

@@ -1,5 +1,7 @@
 """Matrix products: MatMul and BatchMatMul read a transposed operand by a flag, so a transposed view is never copied."""
 
+from functools import cache
+
 import numpy as np
 
 from ....runtime import pyboost
@@ -15,15 +17,12 @@ BIASED = FLAGGED + "; NumPy adds the row in place: Add's broadcasting loop takes
 LACKING = "the primitives lack complex128"
 # BatchMatMul conjugates a complex operand that it transposes: _operand never asks for that
 STACKS = "efdaBsilF"
-_made = {}
 
 
-def _call(prim, a, b, ta, tb):
+@cache
+def _flagged(prim, ta, tb):
     """The primitive with these transpose flags, which are constructor arguments."""
-    f = _made.get((prim, ta, tb))
-    if f is None:
-        f = _made[prim, ta, tb] = prim.of(ta, tb)
-    return f(a, b)
+    return prim.of(ta, tb)
 
 
 def _operand(t):
@@ -49,9 +48,9 @@ def _mm(prim, a, b):
     if not b._shape[0]:
         return np.zeros((*a._shape[:-1], b._shape[1]), a.dtype.np)
     if a._stride is None and b._stride is None and len(a._shape) == 2:  # nothing to look at
-        return _call(prim, a._mstensor(), b._mstensor(), False, False)
+        return _flagged(prim, False, False)(a._mstensor(), b._mstensor())
     (a, ta), (b, tb) = _rows(a), _operand(b)
-    return _call(prim, a, b, ta, tb)
+    return _flagged(prim, ta, tb)(a, b)
 
 
 def _bmm(prim, a, b):
@@ -61,7 +60,7 @@ def _bmm(prim, a, b):
         batch = np.broadcast_shapes(a._shape[:-2], b._shape[:-2])
         a, b = _expanded(a, batch), _expanded(b, batch)
     (a, ta), (b, tb) = _operand(a), _operand(b)
-    return _call(prim, a, b, ta, tb)
+    return _flagged(prim, ta, tb)(a, b)
 
 
 def _expanded(t, batch):
@@ -88,7 +87,7 @@ def _linear(prim, x, weight, bias):
     a, ta = _rows(x)
     w, tw = (weight, False) if x.dtype.category != dt.COMPLEX else (weight.detach().transpose(0, 1), True)
     w, swapped = _operand(w)
-    r = _call(prim, a, w, ta, tw == swapped)
+    r = _flagged(prim, ta, tw == swapped)(a, w)
     if bias is None:
         return r
     if bias._shape == (shape[-1],):
