@@ -144,6 +144,31 @@ def scalar_name(d):
     return LEGACY.get(d) or "".join(p[:1].upper() + p[1:] for p in d.name.split("_", 1)[:1]) + ("_" + d.name.split("_", 1)[1] if "_" in d.name else "")
 
 
+C_NAMES = {
+    bool_: "bool",
+    uint8: "unsigned char",
+    int8: "signed char",
+    int16: "short int",
+    int32: "int",
+    int64: "long int",
+    uint16: "short unsigned int",
+    uint32: "unsigned int",
+    uint64: "long unsigned int",
+    float16: "c10::Half",
+    bfloat16: "c10::BFloat16",
+    float32: "float",
+    float64: "double",
+    complex32: "c10::complex<c10::Half>",
+    complex64: "c10::complex<float>",
+    complex128: "c10::complex<double>",
+}
+
+
+def c_name(d):
+    """The C type behind a dtype, as in PyTorch's messages"""
+    return C_NAMES.get(d, d.name)
+
+
 _ALIKE = {frozenset((float16, bfloat16)): float32, frozenset((uint8, int8)): int16}  # of one size, and neither holds the other
 _promoted = {}
 

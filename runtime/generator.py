@@ -23,21 +23,7 @@ CHUNK = 1 << 16
 M64 = (1 << 64) - 1
 I64 = np.iinfo(np.int64)
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-C_NAMES = {
-    "bool": "bool",
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "int32": "int",
-    "int64": "long int",
-    "uint16": "short unsigned int",
-    "uint32": "unsigned int",
-    "uint64": "long unsigned int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-}
+C_NAMES = {d.name: n for d, n in dt.C_NAMES.items()}
 FLOATING = frozenset(DIGITS)
 NUMERIC = FLOATING | {"uint8", "int8", "int16", "int32", "int64"}
 NAMES = {n: d.name for n, d in dt.FROM_NP.items()}  # NumPy's own dtype.name takes 2 µs

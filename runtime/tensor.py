@@ -283,7 +283,8 @@ class Tensor(metaclass=TensorMeta):
     # ------------------------------------------------------------ autograd metadata
     @property
     def requires_grad(self):
-        return self._requires_grad
+        v = self._view
+        return self._requires_grad or v is not None and v.base._requires_grad and self.dtype.category >= dt.FLOAT
 
     @requires_grad.setter
     def requires_grad(self, value):
@@ -341,11 +342,20 @@ class Tensor(metaclass=TensorMeta):
             if g is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if g._shape != self._shape:
-                raise RuntimeError(f"assigned grad has data of a different size: expected {list(self._shape)} but got {list(g._shape)}")
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(g._shape)}' to a tensor of size '{list(self._shape)}'. "
+                    "Please ensure that the gradient and the tensor are the same size"
+                )
             if g.device is not self.device:
-                raise RuntimeError(f"assigned grad has data located on a different device: expected {self.device}, got {g.device}")
+                raise RuntimeError(
+                    f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device type '{self.device.type}'. "
+                    "Please ensure that the gradient and the tensor are on the same device"
+                )
             if g.dtype is not self.dtype:
-                raise RuntimeError(f"assigned grad has data of a different type: expected {self.dtype}, got {g.dtype}")
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{dt.c_name(g.dtype)}' to a tensor with grad_dtype '{dt.scalar_name(self.dtype)}'. "
+                    "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+                )
         self._grad = g
 
     @grad.deleter

@@ -57,11 +57,26 @@ def _current_graph_task_id():
     """A number for the backward pass that is running, -1 outside."""
     from mindtorch_proxy.runtime.autograd import TASK
 
-    return id(TASK.callbacks) if TASK.depth else -1
+    return TASK.run.id if TASK.depth else -1
+
+
+def _will_engine_execute_node(node):
+    """Whether the backward that is running in this thread runs a node."""
+    from mindtorch_proxy.runtime.autograd import TASK, will_execute
+
+    if not TASK.depth:
+        raise RuntimeError("_will_engine_execute_node should only be called during the backward pass")
+    return will_execute(node)
 
 
 def is_anomaly_enabled():
     from mindtorch_proxy.runtime.autograd import is_anomaly_enabled as f
+
+    return f()
+
+
+def is_anomaly_check_nan_enabled():
+    from mindtorch_proxy.runtime.autograd import is_anomaly_check_nan_enabled as f
 
     return f()
 

@@ -84,7 +84,7 @@ _LAZY = {
     for module, names in {
         "serialization": "save load PyTorchFileReader",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
-        "_C": "Generator set_flush_denormal is_anomaly_enabled",
+        "_C": "Generator set_flush_denormal is_anomaly_enabled is_anomaly_check_nan_enabled",
         "_tensor_str": "set_printoptions",
         "_ops": "ops",
         "functional": "align_tensors",

@@ -2,9 +2,9 @@
 
 from . import methods  # noqa: F401  (tensors get backward, detach and their hooks)
 from .derivative import Derivative, zeros
-from .engine import TASK, backward, grad, queue_callback, run_backward
-from .function import Function, FunctionCtx, FunctionMeta, once_differentiable
-from .graph import FREED, AccumulateGrad, FunctionNode, Node, OpNode, Saved, accumulator, add, edge, fitted, meta_of, view_as_edge
+from .engine import TASK, backward, grad, queue_callback, run_backward, will_execute
+from .function import BackwardCFunction, Function, FunctionCtx, FunctionMeta, once_differentiable
+from .graph import FREED, AccumulateGrad, FunctionNode, Node, OpNode, Saved, accumulator, add, edge, fitted, meta_of, set_history, view_as_edge
 from .hooks import RemovableHandle, run_hooks
 from .modes import (
     MODE,
@@ -13,6 +13,7 @@ from .modes import (
     disable_saved_tensors_hooks,
     enable_grad,
     inference_mode,
+    is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,

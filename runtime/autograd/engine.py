@@ -1,6 +1,7 @@
 """The engine: runs the nodes of a graph in order and hands gradients on."""
 
 import heapq
+import itertools
 import threading
 import warnings
 
@@ -16,10 +17,12 @@ class _Task(threading.local):
     callbacks = None
     depth = 0
     current = None
+    run = None  # the innermost backward of this thread
     restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints cannot know
 
 
 TASK = _Task()
+_numbers = itertools.count()
 
 
 def queue_callback(fn):
@@ -31,26 +34,22 @@ def queue_callback(fn):
 class _Run:
     """One run over a graph: what is wanted, and the gradients on their way."""
 
-    __slots__ = ("captures", "captured", "needed", "keep_graph", "buffers")
+    __slots__ = ("id", "nodes", "captures", "captured", "needed", "keep_graph", "buffers")
 
-    def __init__(self, inputs, keep_graph):
-        self.captures, self.needed, self.keep_graph, self.buffers = {}, None, keep_graph, {}
+    def __init__(self, nodes, roots, inputs, accumulate, keep_graph):
+        self.id, self.nodes, self.captures, self.keep_graph, self.buffers = next(_numbers), nodes, {}, keep_graph, {}
         self.captured = [None] * len(inputs or ())
-        for i, (node, nr) in enumerate(inputs or ()):
-            self.captures.setdefault(node, []).append((nr, i))
-
-    def capture(self, n, gs):
-        """Note the gradients that arrive at a node for whoever asked for them."""
-        for nr, i in self.captures[n]:
-            g = gs[nr]
-            if n.__class__ is AccumulateGrad and g is not None and n.variable._hooks:
-                g = run_hooks(n.variable._hooks, g)
-            self.captured[i] = g
+        if not accumulate:
+            for i, (node, nr) in enumerate(inputs or ()):
+                self.captures.setdefault(node, []).append((nr, i))
+        self.needed = None if inputs is None else _reaching(nodes, roots, {e[0] for e in inputs})
 
     def wanted(self, n):
         """Whether a node must run: only some gradients may be asked for."""
         needed = self.needed
-        return needed is None or n in needed and (n.__class__ is AccumulateGrad or any(e is not None and e[0] in needed for e in n._edges))
+        if needed is None:
+            return True
+        return n in needed and (n.__class__ is AccumulateGrad and n not in self.captures or any(e is not None and e[0] in needed for e in n._edges))
 
 
 def _count_dependencies(roots):
@@ -68,12 +67,10 @@ def _count_dependencies(roots):
     return deps, seen
 
 
-def run_backward(roots, grads, keep_graph, create_graph, inputs=None):
-    """roots: list of (node, nr) edges. inputs: edges whose gradients are returned, instead of accumulated in the leaves."""
+def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=False):
+    """roots: list of (node, nr) edges. inputs: edges whose gradients are returned; with `accumulate` their leaves get them, and no others."""
     deps, seen = _count_dependencies(roots)
-    run = _Run(inputs, keep_graph)
-    if inputs is not None:
-        run.needed = _reaching(seen, roots, set(run.captures))
+    run = _Run(seen, roots, inputs, accumulate, keep_graph)
     buffers, ready, queued = run.buffers, [], set()
     for (n, nr), g in zip(roots, grads):
         b = buffers.setdefault(n, {})
@@ -81,8 +78,8 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None):
         if n not in queued and deps.get(n, 0) == 0:
             queued.add(n)
             heapq.heappush(ready, (-n._seq, id(n), n))
-    prev, prev_callbacks, prev_restricted = MODE.grad, TASK.callbacks, TASK.restricted
-    MODE.grad, TASK.restricted = create_graph, inputs is not None
+    prev, prev_callbacks, prev_restricted, prev_run = MODE.grad, TASK.callbacks, TASK.restricted, TASK.run
+    MODE.grad, TASK.restricted, TASK.run = create_graph, inputs is not None, run
     if prev_callbacks is None:
         TASK.callbacks = []
     TASK.depth += 1
@@ -95,7 +92,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None):
                 i += 1
     finally:
         MODE.grad = prev
-        TASK.callbacks, TASK.restricted = prev_callbacks, prev_restricted
+        TASK.callbacks, TASK.restricted, TASK.run = prev_callbacks, prev_restricted, prev_run
         TASK.depth -= 1
     return run.captured
 
@@ -145,46 +142,59 @@ def _reaching(seen, roots, targets):
 
 
 def _run_node(n, gs, run):
-    if n._tensor_hooks or n._pre_hooks:
-        gs = _hooked(n, gs)
-    if n in run.captures:
-        run.capture(n, gs)
-        if n.__class__ is AccumulateGrad:
+    wanted = run.needed is None or run.wanted(n)
+    if not wanted:
+        if n not in run.needed:
             return
-    if run.needed is not None and not run.wanted(n):
+        gs = _after_tensor_hooks(n, gs)
+    for nr, i in run.captures.get(n, ()):  # before the hooks of a node that goes on: PyTorch's order
+        run.captured[i] = gs[nr]
+    if not wanted:
         return
-    if n.__class__ is AccumulateGrad:
-        n.run(gs)
-        return
+    if n._tensor_hooks or n._retains:
+        gs = _after_tensor_hooks(n, gs)
+    if n._pre_hooks:
+        gs = _after_pre_hooks(n, gs)
     inputs_for_hooks = tuple(gs) if n._post_hooks else None
     TASK.current = n
     res = _run_anomaly(n, gs) if MODE.anomaly else n.run(gs)
     gs.clear()
     if res.__class__ is not tuple:
         res = (res,) if isinstance(res, Tensor) or res is None else tuple(res)
-    if inputs_for_hooks is not None:
-        for h in list(n._post_hooks.values()):
-            r = h(res, inputs_for_hooks)
-            if r is not None:
-                res = r if isinstance(r, tuple) else (r,)
+    for h in list(n._post_hooks.values()) if inputs_for_hooks is not None else ():
+        r = h(res, inputs_for_hooks)
+        if r is not None:
+            res = r if isinstance(r, tuple) else (r,)
     if not run.keep_graph:
         n.release()
     _send(n, res, run.buffers)
 
 
-def _hooked(n, gs):
-    """The gradients after the hooks of the node's tensors and its own."""
-    for nr, hooks in (n._tensor_hooks or {}).items():
+def _after_tensor_hooks(n, gs):
+    """The gradients after the hooks of the node's tensors; tensors that keep theirs come last. A leaf that runs asks its hooks itself."""
+    hooks = n._tensor_hooks if n.__class__ is not AccumulateGrad else ((0, n.variable._hooks or {}),)
+    for nr, of_tensor in hooks:
         if gs[nr] is not None:
-            for h in list(hooks.values()):
-                r = h(gs[nr])
-                if r is not None:
-                    gs[nr] = r
-    for h in list((n._pre_hooks or {}).values()):
+            gs[nr] = run_hooks(of_tensor, gs[nr])
+    for nr, ref in n._retains.items():
+        t, g = ref(), gs[nr] if nr < len(gs) else None
+        if t is not None and g is not None:
+            t._grad = g.clone() if t._grad is None else t._grad + g
+    return gs
+
+
+def _after_pre_hooks(n, gs):
+    for h in list(n._pre_hooks.values()):
         r = h(tuple(gs))
         if r is not None:
             gs = list(r) if isinstance(r, (tuple, list)) else [r]
     return gs
+
+
+def will_execute(node):
+    """Whether the running backward of this thread runs a node."""
+    run = TASK.run
+    return run is not None and node in run.nodes and (run.needed is None or node in run.needed)
 
 
 def _send(n, res, buffers):
@@ -223,13 +233,18 @@ def _run_anomaly(n, gs):
 
 
 def _tensors(x):
-    return (x,) if isinstance(x, Tensor) else tuple(x)
+    """Tensors, or gradient edges, as a tuple."""
+    return (x,) if isinstance(x, Tensor) or hasattr(x, "output_nr") else tuple(x)
 
 
 def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
     roots, grads = [], []
     for i, t in enumerate(outputs):
         g = grad_outputs[i] if grad_outputs is not None and i < len(grad_outputs) else None
+        if not isinstance(t, Tensor):
+            roots.append(t[:2])
+            grads.append(_root_gradient(t[:2], g))
+            continue
         e = edge(t)
         if g is None:
             if t._requires_grad:
@@ -255,6 +270,17 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
     return roots, grads
 
 
+def _root_gradient(e, g):
+    """The gradient of a gradient edge: ones, for one element, unless it is given."""
+    node, nr = e
+    shape, dtype, device = node._out_meta[nr]
+    if g is not None:
+        return g
+    if numel(shape) != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    return T.ones(shape, dtype=dtype, device=device)
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulate gradients of tensors into the leaves of the graph."""
     tensors = _tensors(tensors)
@@ -273,15 +299,14 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         run_backward(roots, grads, keep, create_graph)
         return
     edges = [_input_edge(t) for t in inputs]
-    got = run_backward(roots, grads, keep, create_graph, edges)
-    for t, g in zip(inputs, got):
-        if g is not None:
-            g = g if create_graph else g.detach()
-            t._grad = g if t._grad is None else (t._grad + g if create_graph else t._grad.detach() + g)
+    for t in inputs:
+        if isinstance(t, Tensor) and t._get_grad_fn() is not None:
+            t.retain_grad()
+    run_backward(roots, grads, keep, create_graph, edges, accumulate=True)
 
 
 def _input_edge(t):
-    e = edge(t)
+    e = edge(t) if isinstance(t, Tensor) else t[:2]
     if e is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return e
@@ -319,6 +344,6 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
             )
         if g is None and materialize_grads:
-            g = t.new_zeros(t._shape)
+            g = t.new_zeros(t._shape) if isinstance(t, Tensor) else T.zeros(t[0]._out_meta[t[1]][0], dtype=t[0]._out_meta[t[1]][1])
         result.append(g)
     return tuple(result)

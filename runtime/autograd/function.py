@@ -32,7 +32,7 @@ class FunctionCtx:
         self.materialize_grads = value
 
 
-class _Ctx(Node, FunctionCtx):
+class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom function; it is also the ctx that the user sees."""
 
     _forward_cls = None
@@ -78,25 +78,25 @@ class _Ctx(Node, FunctionCtx):
         if not isinstance(res, (tuple, list)):
             res = (res,)
         n = len(self._positions)
-        if len(res) > n:
-            if any(r is not None for r in res[n:]):
-                raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(res)})")
-        elif len(res) < n:
+        if len(res) < n or any(r is not None for r in res[n:]):
             raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(res)})")
         out = []
-        for r, is_tensor in zip(res, self._positions):
+        for i, (r, is_tensor) in enumerate(zip(res, self._positions)):
+            if not is_tensor and r is not None:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position {i + 1}, but the corresponding forward input was not "
+                    "a Variable"
+                )
+            if r is not None and not isinstance(r, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(r).__name__})")
             if is_tensor:
-                if r is not None and not isinstance(r, Tensor):
-                    raise TypeError(f"function {self.name()} returned an invalid gradient: expected Tensor or None, got {type(r).__name__}")
                 out.append(r)
-            elif r is not None and not isinstance(r, Tensor):
-                out = out
         return tuple(out)
 
 
 class FunctionMeta(type):
     def __init__(cls, name, bases, attrs):
-        cls._backward_cls = type(name + "Backward", (_Ctx,), {"_forward_cls": cls, "__module__": cls.__module__})
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__})
         super().__init__(name, bases, attrs)
 
 
@@ -172,6 +172,8 @@ def _finish(node, args, out, recording, edges, metas):
     outs = [out] if single else list(out)
     inputs = {id(a): a for a in args if isinstance(a, Tensor)}
     dirty, fixed = {id(t) for t in node.dirty_tensors}, {id(t) for t in node.non_differentiable}
+    for t in node.dirty_tensors:
+        t._bump()
     if dirty - {id(o) for o in outs}:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
@@ -202,8 +204,8 @@ def _output(o, inputs, dirty, fixed, recording):
     new = alias(o)
     if id(o) in fixed:
         fixed.add(id(new))
-    if MODE.grad:
-        note_view(new, o)
+    if recording:
+        note_view(new, o, "custom")
     return new
 
 
@@ -217,7 +219,7 @@ def _hang(node, k, o, dirty, fixed):
             return
         o._requires_grad, o._grad_fn, o._output_nr = True, node, k
         if o._view is not None:
-            o._view.attr_version = o._vc[0] if o._vc is not None else 0
+            o._view.attr_version, o._view.creation = o._vc[0] if o._vc is not None else 0, "custom"
 
 
 def _save(node, i, t, k, result):

@@ -1,10 +1,12 @@
 """The graph: nodes, their edges, and the tensors that they keep for backward."""
 
 import sys
+import threading
 import weakref
 
 from .. import dtypes as dt
-from ..tensor import Tensor, alias, wrap
+from ..registry import T
+from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
 from .hooks import RemovableHandle, run_hooks
 from .modes import MODE, next_sequence, no_grad
 
@@ -12,8 +14,10 @@ from .modes import MODE, next_sequence, no_grad
 class Node:
     """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
 
-    __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "metadata", "__weakref__", "__dict__")
-    _pre_hooks = _post_hooks = _tensor_hooks = None
+    __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "__weakref__", "__dict__")
+    _pre_hooks = _post_hooks = None
+    _tensor_hooks: tuple = ()  # (output number, hooks of the tensor that was this output when they were registered)
+    _retains: dict = {}  # output number -> the tensor (weakly) that keeps its gradient
     __module__ = "torch.autograd.graph"
 
     def __init__(self):
@@ -43,10 +47,14 @@ class Node:
     def __call__(self, *grads):
         return self.run(list(grads))
 
-    def add_tensor_hook(self, nr, hooks):
-        if self._tensor_hooks is None:
-            self._tensor_hooks = {}
-        self._tensor_hooks[nr] = hooks
+    @property
+    def metadata(self):
+        """A dictionary for whatever a program notes of this node."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def retain(self, t):
+        """Let t, an output of this node, keep its gradient."""
+        self._retains = {**self._retains, t._output_nr: weakref.ref(t)}
 
     def release(self):
         pass
@@ -68,8 +76,15 @@ class Saved:
             pack, self.unpack = hooks[-1]
             # what comes back is another tensor: it takes this one's place in the graph
             self.edge = edge(t) if node is None else None
+            before = t._version if vc is not INFERENCE else None
             with no_grad():
                 self.packed = pack(t)
+            if before is not None and t._version != before:
+                raise RuntimeError(
+                    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
+                    "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the "
+                    "input to a pack hook."
+                )
             self.tensor = None
         else:
             self.tensor = t
@@ -143,12 +158,12 @@ def add(a, b):
 
 
 class AccumulateGrad(Node):
-    __slots__ = ("variable",)
+    __slots__ = ("variable", "lock")
     __module__ = "torch.autograd.graph"
 
     def __init__(self, variable):
         super().__init__()
-        self.variable = variable
+        self.variable, self.lock = variable, threading.RLock()
         self._seq = 1 << 62
         self._out_meta = ((variable._shape, variable.dtype, variable.device),)
 
@@ -163,35 +178,58 @@ class AccumulateGrad(Node):
         hooks = v._hooks
         if hooks:
             g = run_hooks(hooks, g)
-        old = v._grad
-        if old is None:
-            if not MODE.grad:
-                # a gradient nobody else holds is taken as it is: three references are this frame's and the call's
-                fresh = sys.getrefcount(g) <= 2 and g._storage is None and g._stride is None and g.__class__ is Tensor and g._grad_fn is None
-                if not fresh:
-                    g = g.detach()
-                    g = g.contiguous() if v._stride is None and g._stride is not None else g.clone()
-            v._grad = g
-        elif MODE.grad:
-            v._grad = add(old, g)
-        elif old.is_sparse and not g.is_sparse:
-            v._grad = g + old
-        else:
-            old.add_(g)
-        hooks = v.__dict__.get("_post_accumulate_grad_hooks")
-        if hooks:
-            for h in list(hooks.values()):
+        with self.lock:  # other threads' gradients of this leaf wait
+            old = v._grad
+            if old is None:
+                # a gradient nobody else holds is taken as it is: two references are this frame's and the call's
+                if not MODE.grad and not (
+                    sys.getrefcount(g) <= 2 and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
+                ):
+                    g = _laid_out(g.detach(), v)
+                v._grad = g
+            elif MODE.grad:
+                v._grad = add(old, g)
+            elif old.is_sparse and not g.is_sparse:
+                v._grad = g + old
+            else:
+                old.add_(g)
+            for h in list(v.__dict__.get("_post_accumulate_grad_hooks", {}).values()):
                 h(v)
         return ()
 
 
+def _laid_out(g, v):
+    """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else contiguous."""
+    if v._stride is None or v.is_sparse or g.is_sparse or not is_dense(v._shape, v._stride):
+        return g.contiguous() if g._stride is not None else g.clone()
+    return T.empty_strided(v._shape, v._stride, dtype=g.dtype, device=g.device).copy_(g)
+
+
+_accumulators = threading.Lock()
+
+
 def accumulator(t):
+    """The node that accumulates the gradient of a leaf: one, whatever thread asks first."""
     acc = t._acc
     node = acc() if acc is not None else None
     if node is None:
-        node = AccumulateGrad(t)
-        t._acc = weakref.ref(node)
+        with _accumulators:
+            node = t._acc() if t._acc is not None else None
+            if node is None:
+                node = AccumulateGrad(t)
+                t._acc = weakref.ref(node)
     return node
+
+
+def set_history(t, node, nr=0):
+    """t is now an output of node: its hooks stay with the node that it was an output of, and its gradient is that of the new value."""
+    if t._retains:
+        old = t._grad_fn
+        if old is not None:
+            old._retains = {k: ref for k, ref in old._retains.items() if ref() is not t}
+    t._grad_fn, t._output_nr, t._requires_grad, t._hooks = node, nr, True, None
+    if t._retains:
+        node.retain(t)
 
 
 def edge(t):

@@ -2,6 +2,10 @@
 
 import weakref
 
+from .. import dtypes as dt
+from ..device import HOST
+from ..tensor import Tensor
+
 
 class RemovableHandle:
     """Removes a hook again; also a context manager. Keeps the dictionary of hooks alive weakly where it can."""
@@ -48,10 +52,26 @@ def _ref(d):
 
 
 def run_hooks(hooks, g):
+    """A gradient after the hooks of a tensor."""
     for h in list(hooks.values()):
         r = h(g)
         if r is not None:
-            if r._shape != g._shape:
-                raise RuntimeError("hook '{}' has changed the size of value".format(getattr(h, "__name__", "hook")))
+            _check(h, g, r)
             g = r
     return g
+
+
+def _check(hook, g, r):
+    """PyTorch's errors for what a hook returned in place of a gradient."""
+    name = getattr(hook, "__name__", "<unknown>")
+    if not isinstance(r, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(r).__name__}'")
+    if r.dtype is not g.dtype or r.device.type != g.device.type:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(r)})")
+    if r._shape != g._shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+
+
+def _type(t):
+    prefix = "" if t.device is HOST else t.device.type + "."
+    return f"torch.{prefix}{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor"

@@ -1,7 +1,5 @@
 """The methods of tensors that belong to autograd."""
 
-import weakref
-
 from ..call.state import disabled
 from ..tensor import Tensor, alias, tensor_method
 from . import engine
@@ -30,7 +28,7 @@ def detach_(self):
             "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/"
             "optimizer.py as a solution."
         )
-    self._grad_fn, self._requires_grad, self._output_nr = None, False, 0
+    self._grad_fn, self._requires_grad, self._output_nr, self._hooks = None, False, 0, None
     return self
 
 
@@ -38,11 +36,11 @@ def detach_(self):
 def register_hook(self, hook):
     if not self._requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    fn = self._get_grad_fn()
     if self._hooks is None:
         self._hooks = {}
-    fn = self._get_grad_fn()
-    if fn is not None:
-        fn.add_tensor_hook(self._output_nr, self._hooks)
+        if fn is not None:
+            fn._tensor_hooks = (*fn._tensor_hooks, (self._output_nr, self._hooks))
     return RemovableHandle(self._hooks, hook)
 
 
@@ -60,17 +58,10 @@ def register_post_accumulate_grad_hook(self, hook):
 def retain_grad(self):
     if not self._requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if self._get_grad_fn() is None or self._retains:
-        return
-    ref = weakref.ref(self)
-
-    def keep(g):
-        t = ref()
-        if t is not None:
-            t._grad = g.clone() if t._grad is None else t._grad + g
-
-    self._retains = True
-    self.register_hook(keep)
+    fn = self._get_grad_fn()
+    if fn is not None and not self._retains:
+        self._retains = True
+        fn.retain(self)
 
 
 @tensor_method

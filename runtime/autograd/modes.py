@@ -244,3 +244,7 @@ class set_detect_anomaly(detect_anomaly):
 
 def is_anomaly_enabled():
     return MODE.anomaly
+
+
+def is_anomaly_check_nan_enabled():
+    return MODE.anomaly_nan

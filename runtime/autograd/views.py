@@ -2,18 +2,21 @@
 
 from .. import dtypes as dt
 from ..registry import T
-from ..tensor import INFERENCE, is_contiguous, numel
-from .graph import FunctionNode, edge, fitted, meta_of
+from ..tensor import INFERENCE, Tensor, is_contiguous, is_dense, numel
+from .graph import FunctionNode, edge, fitted, meta_of, set_history
 from .modes import MODE
 
 
 class ViewInfo:
-    """A differentiable view: its base and the version of the base's history that its grad_fn belongs to."""
+    """A differentiable view: its base, the version of the base's history that its grad_fn belongs to, and how it was made.
 
-    __slots__ = ("base", "attr_version", "multi", "no_grad")
+    creation: None where writing into it can be recorded, else one of _FORBIDDEN.
+    """
 
-    def __init__(self, base, version, multi=None, no_grad=False):
-        self.base, self.attr_version, self.multi, self.no_grad = base, version, multi, no_grad
+    __slots__ = ("base", "attr_version", "creation")
+
+    def __init__(self, base, version, creation=None):
+        self.base, self.attr_version, self.creation = base, version, creation
 
     def refresh(self, t):
         """Rebuild the view's grad_fn from its base if an in-place operation has rewritten the history since."""
@@ -22,8 +25,7 @@ class ViewInfo:
             return
         base = self.base
         if base._requires_grad and base._grad_fn is not None:
-            t._grad_fn = as_strided_node(base, t)
-            t._output_nr = 0
+            set_history(t, as_strided_node(base, t))
         self.attr_version = version
 
 
@@ -37,45 +39,67 @@ def as_strided_node(base, t):
     return FunctionNode("AsStridedBackward0", backward, (edge(base),), (meta_of(base),), (meta_of(t),))
 
 
-def note_view(t, src, multi=None):
+def note_view(t, src, creation=None):
     """Make t a view of src (or of src's base) for autograd and in-place."""
     if t._vc is INFERENCE:
         return t
     v = src._view
+    if not MODE.grad and creation != "custom":
+        creation = "inference" if MODE.inference else "no_grad"
+    elif creation is None and v is not None:
+        creation = v.creation
     base = src if v is None else v.base
-    t._view = ViewInfo(base, t._vc[0] if t._vc is not None else 0, multi, not MODE.grad and ("inference" if MODE.inference else "no_grad"))
+    t._view = ViewInfo(base, t._vc[0] if t._vc is not None else 0, creation)
+    if base._requires_grad and t.dtype.category >= dt.FLOAT:  # whatever mode it is made in
+        t._requires_grad = True
     return t
 
 
-def check_inplace(self):
-    """Errors of in-place operations that autograd cannot record."""
-    if not MODE.grad:
+_BOTH = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+    "either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
+# why a view may not be written to while gradients are recorded, by how it was made
+_FORBIDDEN = {
+    "no_grad": _BOTH.format("no_grad"),
+    "inference": _BOTH.format("inference_mode"),
+    "multi": "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+    "You should replace the inplace operation by an out-of-place one.",
+    "custom": "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace "
+    "would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
+    "fix this by cloning the output of the custom Function.",
+}
+
+
+def check_inplace(self, *others):
+    """Errors of in-place operations that autograd cannot record. others: what else the operation reads."""
+    if not MODE.grad or not (self.requires_grad or any(isinstance(t, Tensor) and t._requires_grad for t in others)):
         return
     v = self._view
-    if v is not None and (self._requires_grad or v.base._requires_grad):
-        if v.multi:
-            raise RuntimeError(
-                f"Output 0 of {v.multi} is a view and is being modified inplace. This view is the output of a function that "
-                "returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
-                "replace the inplace operation by an out-of-place one."
-            )
-        if v.no_grad and v.base._requires_grad:
-            how = "normal mode" if v.no_grad == "inference" else "with grad mode enabled"
-            raise RuntimeError(
-                f"A view was created in {v.no_grad} mode and is being modified inplace {'in ' if how[0] == 'n' else ''}{how}. Given that this "
-                "use case is ambiguous and error-prone, it is forbidden."
-            )
-        if v.base._requires_grad and v.base._grad_fn is None and v.base._get_grad_fn() is None:
+    if v is not None:
+        if v.creation is not None:
+            raise RuntimeError(f"{_origin(self, v.creation)} {_FORBIDDEN[v.creation]}")
+        if v.base._requires_grad and v.base._get_grad_fn() is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if self._requires_grad and self._get_grad_fn() is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def _origin(self, creation):
+    fn = self._get_grad_fn()
+    if fn is not None:
+        name = fn.name() if creation != "custom" else fn.name().removesuffix("Backward")
+        return f"Output {self._output_nr} of {name} is a view and is being modified inplace."
+    if creation == "inference":
+        return "A view was created in inference mode and is being modified inplace in normal mode."
+    return "A view was created in no_grad mode and is being modified inplace with grad mode enabled."
 
 
 def rebase(self, node, nr=0):
     """self was modified in place by `node`: make node its history, and its base's through CopySlices."""
     v = self._view
     if v is None or v.base is self:
-        self._grad_fn, self._output_nr, self._requires_grad = node, nr, True
+        set_history(self, node, nr)
         return
     base = v.base
     shape, stride, offset = self._shape, self.stride(), self._offset
@@ -95,7 +119,7 @@ def rebase(self, node, nr=0):
 
     copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges), (base_meta, *node._in_meta), (base_meta,))
     copy.inner = node
-    base._grad_fn, base._output_nr, base._requires_grad = copy, 0, True
+    set_history(base, copy)
     self._requires_grad = True
     v.attr_version = -1
     v.refresh(self)
@@ -121,6 +145,9 @@ def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
     flat = T.zeros((max(n, 0),), dtype=g.dtype, device=g.device)
     if numel(shape):
         flat = flat.index_add(0, _positions(shape, stride, offset - low, g.device).reshape((-1,)), g.reshape((-1,)))
+    if numel(bshape) and not is_dense(bshape, bstride):  # elements that occur several times in the base share a gradient
+        places = _positions(bshape, bstride, boffset - low, g.device).reshape((-1,))
+        flat = flat / T.zeros_like(flat).index_add(0, places, T.ones(places._shape, dtype=g.dtype, device=g.device)).clamp(min=1)
     if is_contiguous(bshape, bstride):
         return flat._slice(0, boffset - low, boffset - low + numel(bshape), 1).reshape(bshape)
     return T.take(flat, _positions(bshape, bstride, boffset - low, g.device))

@@ -18,7 +18,7 @@ def inplace(op, self, args):
     if self._storage is not None:
         check_overlap(op, self, args[1:])
     if MODE.grad and (self._requires_grad or self._view is not None):
-        check_inplace(self)
+        check_inplace(self, *args[1:])
     instead = op.options.operator
     if instead is not None and all(a is None for a in args[2:]):
         op, args = instead, args[:2]

@@ -35,21 +35,6 @@ MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for
 SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
 CONTIGUOUS, JOINED = Out(contiguous=True), Out(apart=True, refusal=TypeError)
 _ANY = Out()
-_CPP = {
-    dt.float32: "float",
-    dt.float64: "double",
-    dt.int64: "long int",
-    dt.int32: "int",
-    dt.int16: "short int",
-    dt.int8: "signed char",
-    dt.uint8: "unsigned char",
-    dt.bool_: "bool",
-    dt.float16: "c10::Half",
-    dt.bfloat16: "c10::BFloat16",
-    dt.complex64: "c10::complex<float>",
-    dt.complex128: "c10::complex<double>",
-    dt.complex32: "c10::complex<c10::Half>",
-}
 
 
 def with_out(op, result, out, args=()):
@@ -125,7 +110,7 @@ def out_dtype(dtype, out):
 def check_dtype(name, rules, want, got):
     """PyTorch's error where a result of dtype `want` may not be written to an out= of dtype `got`."""
     if rules.dtype is not None:
-        spoken = {"want": _CPP.get(want, want), "got": _CPP.get(got, got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got)}
+        spoken = {"want": dt.c_name(want), "got": dt.c_name(got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got)}
         raise RuntimeError(rules.dtype.format(name=name, **spoken))
     if not dt.can_cast(want, got):
         result = "torch.cat(): input types" if rules.refusal is TypeError else f"result type {dt.scalar_name(want)}"

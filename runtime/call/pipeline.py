@@ -118,11 +118,10 @@ def _mutating_composite(op, source, given):
 
 def _view(op, source, given):
     if op.schema.several:
-        source.names["node_name"] = op.compiled_derivative.node_class.__name__
         source.add(f"out = tuple([strided_view(a0, *g) for g in geometry({given})])")
-        source.add("if a0._requires_grad or MODE.grad:", "    for t in out:", "        note_view(t, a0, node_name)")
+        source.add("if a0._requires_grad or MODE.grad:", "    for t in out:", "        note_view(t, a0, 'multi')")
     else:
-        source.add(f"out = strided_view(a0, *geometry({given}))", "v = a0._view", "note_view(out, a0) if v is None else note_view(out, a0, v.multi)")
+        source.add(f"out = strided_view(a0, *geometry({given}))", "note_view(out, a0)")
 
 
 def _general(op, source, given, tensors):
@@ -216,7 +215,7 @@ def make_intercepted(op):
         out = handle(op, args, direct)
         if op.geometry is not None:
             for t in out if schema.several else (out,):
-                note_view(t, args[0], op.compiled_derivative.node_class.__name__ if schema.several else None)
+                note_view(t, args[0], "multi" if schema.several else None)
         if recording:
             op.record(out, args if op.prepare is None else op.prepare(*args))
         return out

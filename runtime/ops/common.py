@@ -59,10 +59,11 @@ def check_number(value, dtype, spoken=None):
     elif dtype.category == dt.FLOAT:
         bad = bad or math.isfinite(value) and abs(value) > dt.finfo(dtype).max
     if bad:
-        raise RuntimeError(f"value cannot be converted to type {spoken or _CPP.get(dtype, dtype.name + '_t')} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {spoken or _c_type(dtype)} without overflow")
 
 
-_CPP = {dt.float16: "c10::Half", dt.bfloat16: "c10::BFloat16", dt.float32: "float", dt.float64: "double", dt.int32: "int"}
+def _c_type(dtype):
+    return dt.c_name(dtype) if dtype.category == dt.FLOAT or dtype is dt.int32 else dtype.name + "_t"
 
 
 def like_self(self, *args):

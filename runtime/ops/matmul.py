@@ -17,15 +17,6 @@ def _name(t):
     return dt.scalar_name(t.dtype)
 
 
-_C_NAMES = {"Byte": "unsigned char", "Char": "signed char", "Short": "short", "Int": "int", "Long": "long int", "Bool": "bool"}
-_C_NAMES |= {"Half": "c10::Half", "Float": "float", "Double": "double", "BFloat16": "c10::BFloat16"}
-_C_NAMES |= {"ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>"}
-
-
-def _c_name(t):
-    return _C_NAMES.get(_name(t), _name(t))
-
-
 def no_bool(kernel, t):
     if t.dtype is dt.bool_:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
@@ -66,7 +57,7 @@ def _mm_meta(a, b):
     if s[-1] != r[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(s[:-1])}x{s[-1]} and {r[0]}x{r[1]})")
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_c_name(a)} != {_c_name(b)}")
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(a.dtype)} != {dt.c_name(b.dtype)}")
     no_bool("addmm_impl_cpu_", a)
     return (*s[:-1], r[1]), a.dtype
 
@@ -213,7 +204,9 @@ def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
     shape = (*batch1._shape[:2], batch2._shape[2])
     _expands(self, shape)
     if not self.dtype is batch1.dtype is batch2.dtype:
-        raise RuntimeError(f"Input dtypes must be the same, got: input {_c_name(self)}, batch1: {_c_name(batch1)}, batch2: {_c_name(batch2)}")
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {dt.c_name(self.dtype)}, batch1: {dt.c_name(batch1.dtype)}, batch2: {dt.c_name(batch2.dtype)}"
+        )
     no_bool("baddbmm", self)
     return shape, self.dtype
 
@@ -279,7 +272,7 @@ def _linear_meta(input, weight, bias):
         if bias.dtype is not weight.dtype:
             raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(bias)} and {_name(weight)}")
     if input.dtype is not weight.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_c_name(input)} != {_c_name(weight)}")
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(input.dtype)} != {dt.c_name(weight.dtype)}")
     no_bool("addmm_impl_cpu_", input)
     return (*s[:-1], n), input.dtype
 
@@ -313,7 +306,9 @@ def linear(input, weight, bias):
 )
 def bilinear(input1, input2, weight, bias):
     if not input1.dtype is input2.dtype is weight.dtype:
-        raise RuntimeError(f"All tensors must have the same dtype, got input1: {_c_name(input1)}, input2: {_c_name(input2)}, weight: {_c_name(weight)}")
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {dt.c_name(input1.dtype)}, input2: {dt.c_name(input2.dtype)}, weight: {dt.c_name(weight.dtype)}"
+        )
     s, r, (o, k1, k2) = input1._shape, input2._shape, weight._shape
     if len(s) != len(r):
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(s)} and {len(r)}")
@@ -348,7 +343,9 @@ def _multi_dot(tensors):
         if len(t._shape) != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {len(t._shape)}D")
         if t.dtype is not ms[0].dtype:
-            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {_c_name(ms[0])} and tensor {i} {_c_name(t)}")
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {dt.c_name(ms[0].dtype)} and tensor {i} {dt.c_name(t.dtype)}"
+            )
         if i and ms[i - 1]._shape[1] != t._shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._shape)} and {list(tensors[i]._shape)} cannot be multiplied"
@@ -643,8 +640,8 @@ op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", meta
 def _check_attention(q, k, v, mask, is_causal):
     if not q.dtype is k.dtype is v.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(q)} key.dtype: "
-            f"{_c_name(k)} and value.dtype: {_c_name(v)} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {dt.c_name(q.dtype)} key.dtype: "
+            f"{dt.c_name(k.dtype)} and value.dtype: {dt.c_name(v.dtype)} instead."
         )
     if len(q._shape) < 2 or len(k._shape) < 2 or len(v._shape) < 2:
         raise RuntimeError(
@@ -654,7 +651,7 @@ def _check_attention(q, k, v, mask, is_causal):
     if mask is not None and mask.dtype not in (dt.bool_, dt.float32, q.dtype):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{_c_name(mask)} and  query.dtype: {_c_name(q)} instead."
+            f"{dt.c_name(mask.dtype)} and  query.dtype: {dt.c_name(q.dtype)} instead."
         )
     if is_causal and mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")

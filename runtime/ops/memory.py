@@ -277,7 +277,7 @@ def copy_(self, src, non_blocking=False):
     if src is self:
         return self
     if MODE.grad and (self._requires_grad or self._view is not None):
-        check_inplace(self)
+        check_inplace(self, src)
     if src._shape != self._shape:
         try:
             src_view = src.expand(self._shape)
@@ -316,7 +316,7 @@ def fill_(self, value):
     elif not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
         raise TypeError(f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
     if MODE.grad and (self._requires_grad or self._view is not None):
-        check_inplace(self)
+        check_inplace(self, value)
     source = value if isinstance(value, Tensor) else _scalar_source(value, self)
     if MODE.grad and (self._requires_grad or isinstance(value, Tensor) and value._requires_grad):
         shadow = alias(self)

@@ -2,7 +2,7 @@
 
 import operator
 
-from ..autograd import MODE, as_strided_backward, check_inplace
+from ..autograd import MODE, as_strided_backward, check_inplace, set_history
 from ..call.autocast import FLOAT32
 from ..declare import composite, op, view
 from ..tensor import check_writable, strided_view
@@ -679,8 +679,8 @@ def inplace_view(self, out):
     self._shape, self._stride, self._offset = out._shape, out._stride, out._offset
     self._storage = out._storage
     self._ms = self._np = None
-    if MODE.grad:
-        self._grad_fn, self._output_nr, self._requires_grad = out._grad_fn, out._output_nr, out._requires_grad
+    if MODE.grad and out._grad_fn is not None:
+        set_history(self, out._grad_fn, out._output_nr)
     self._bump()
     return self
 

@@ -1,6 +1,7 @@
 """torch.autograd."""
 
 from mindtorch_proxy.runtime.autograd import TASK as _TASK, backward, grad  # noqa: F401
+from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, variable  # noqa: F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401
@@ -8,6 +9,21 @@ from .function import Function  # noqa: F401
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: F401
 from .variable import Variable  # noqa: F401
+
+
+class _unsafe_preserve_version_counter:
+    """Inside, in-place operations leave the version counters of these tensors where they are: gradients may be silently wrong afterwards."""
+
+    def __init__(self, tensors):
+        self.tensors = (tensors,) if isinstance(tensors, _Tensor) else tuple(tensors)
+
+    def __enter__(self):
+        self.versions = [t._version for t in self.tensors]
+
+    def __exit__(self, *error):
+        for t, version in zip(self.tensors, self.versions):
+            if t._vc is not None:
+                t._vc[0] = version
 
 
 def _is_checkpoint_valid():

@@ -1,8 +1,11 @@
 """torch.autograd.graph."""
 
 import contextlib
+import threading
+from functools import partial
+from typing import NamedTuple
 
-from mindtorch_proxy.runtime.autograd import MODE, Node, disable_saved_tensors_hooks, edge, saved_tensors_hooks
+from mindtorch_proxy.runtime.autograd import MODE, TASK, Node, disable_saved_tensors_hooks, edge, saved_tensors_hooks, will_execute
 from mindtorch_proxy.runtime.autograd import RemovableHandle
 
 
@@ -13,18 +16,16 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
-class GradientEdge(tuple):
-    """(node, output_nr)."""
+class GradientEdge(NamedTuple):
+    """Where a gradient goes: the `output_nr`-th output of `node`."""
 
-    def __new__(cls, node, output_nr, ownership_token=None):
-        return super().__new__(cls, (node, output_nr))
-
-    node = property(lambda self: self[0])
-    output_nr = property(lambda self: self[1])
+    node: Node
+    output_nr: int
+    ownership_token: object = None
 
 
 def get_gradient_edge(tensor):
-    """Where the gradient of tensor goes."""
+    """Where the gradient of a tensor goes: a GradientEdge, which autograd.grad and backward take in a tensor's place."""
     e = edge(tensor)
     if e is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -37,37 +38,52 @@ def increment_version(tensor):
         t._bump()
 
 
+class _MultiHandle(RemovableHandle):
+    """Removes the hooks of several tensors."""
+
+    def __init__(self, handles):
+        self.handles = tuple(handles)
+
+    def remove(self):
+        for h in self.handles:
+            h.remove()
+
+    def __getstate__(self):
+        return self.handles
+
+    def __setstate__(self, state):
+        self.handles = state
+
+
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Call fn with the gradients of all (or any) of the tensors."""
-    grads, seen = [None] * len(tensors), [0]
+    """A hook of several tensors, once for each backward.
 
-    def make(i):
-        def hook(g):
-            if mode == "any":
-                if seen[0] == 0:
-                    seen[0] = 1
-                    fn(g)
-                return
-            grads[i] = g
-            seen[0] += 1
-            if seen[0] == len([t for t in tensors if t.requires_grad]):
-                fn(list(grads))
-                seen[0] = 0
-                grads[:] = [None] * len(tensors)
+    mode "all": fn(gradients) when those of all tensors that this backward reaches are there, None for the others; "any": fn(gradient) with the first.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    nodes, lock, arrived = [edge(t)[0] for t in tensors], threading.Lock(), {}
 
-        return hook
+    def all_of(i, g):
+        run = TASK.run.id
+        with lock:
+            if run not in arrived:
+                arrived[run] = [sum(map(will_execute, nodes)), [None] * len(nodes)]
+            arrived[run][0] -= 1
+            arrived[run][1][i] = g
+            gradients = arrived.pop(run)[1] if arrived[run][0] == 0 else None
+        if gradients is not None:
+            fn(gradients)
 
-    handles = [t.register_hook(make(i)) for i, t in enumerate(tensors) if t.requires_grad]
+    def any_of(i, g):
+        run = TASK.run.id
+        with lock:
+            first = arrived.get("run") != run
+            arrived["run"] = run
+        if first:
+            fn(g)
 
-    class Handle(RemovableHandle):
-        def __init__(self):
-            pass
-
-        def remove(self):
-            for h in handles:
-                h.remove()
-
-    return Handle()
+    return _MultiHandle(t.register_hook(partial(all_of if mode == "all" else any_of, i)) for i, t in enumerate(tensors))
 
 
 @contextlib.contextmanager

@@ -1,6 +1,14 @@
 """torch.autograd.variable: Variable is Tensor."""
 
+from mindtorch_proxy.runtime.autograd import queue_callback, run_backward
 from mindtorch_proxy.runtime.tensor import Tensor
+
+
+class ImperativeEngine:
+    """What programs reach of the engine: callbacks at the end of the backward that is running."""
+
+    queue_callback = staticmethod(queue_callback)
+    run_backward = staticmethod(run_backward)
 
 
 class _VariableMeta(type):
@@ -10,6 +18,8 @@ class _VariableMeta(type):
 
 class Variable(metaclass=_VariableMeta):
     """Variable(t, requires_grad=False) gives t itself as a leaf, as PyTorch does since 0.4."""
+
+    _execution_engine = ImperativeEngine()
 
     def __new__(cls, data, requires_grad=False, volatile=None):
         return data.detach().requires_grad_(requires_grad)

@@ -1,0 +1,210 @@
+"""Hooks, views under the grad modes, custom functions, gradient edges, threads: what surrounds the derivatives."""
+
+import threading
+
+
+def error(f, *args):
+    try:
+        f(*args)
+    except Exception as e:
+        return [type(e).__name__, str(e)[:100]]
+    return "no error"
+
+
+def case_hooks_stay_with_the_value_they_were_registered_on(torch):
+    seen, x = [], torch.ones(2, requires_grad=True)
+    y = x * 2
+    for i in range(3):
+        y.register_hook(lambda g, i=i: seen.append([i, g.clone()]))
+        y.mul_(i + 2)
+    v = y[:1]
+    v.register_hook(lambda g: seen.append(["view", g.clone()]))
+    y.add_(1)
+    y.t_()
+    y.register_hook(lambda g: seen.append(["last", g.clone()]))
+    (y.sum() + v.sum()).backward()
+    return [seen, x.grad]
+
+
+def case_retained_gradient_is_that_of_the_last_value_after_all_hooks(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.register_hook(lambda g: g * 7)
+    y.mul_(3)
+    y.register_hook(lambda g: g * 5)
+    y.sum().backward(retain_graph=True)
+    first = y.grad.clone()
+    y.sum().backward()
+    z = x * 1
+    z.retain_grad()
+    z[:1].mul_(4)
+    z.sum().backward()
+    return [first, y.grad, z.grad, x.grad]
+
+
+def case_what_hooks_may_return(torch):
+    x = torch.ones(2, requires_grad=True)
+    found = []
+    for result in ("text", torch.ones(3), torch.ones(2, dtype=torch.float64), torch.ones(2, dtype=torch.int64)):
+        handle = x.register_hook(lambda g, r=result: r)
+        found.append(error((x * 2).sum().backward))
+        handle.remove()
+    return found
+
+
+def case_gradients_that_are_asked_for_meet_pre_hooks_last(torch):
+    seen, x = [], torch.ones(2, requires_grad=True)
+    y = x * 2
+    z = y * 3
+    y.register_hook(lambda g: g * 10)
+    x.register_hook(lambda g: g * 100)
+    y.grad_fn.register_prehook(lambda gs: seen.append("pre") or (gs[0] + 1,))
+    s = z.sum()
+    both = torch.autograd.grad(s, [y, x], retain_graph=True)
+    alone = torch.autograd.grad(s, [y], retain_graph=True)
+    edges = [torch.autograd.graph.get_gradient_edge(t) for t in (y, x, z)]
+    by_edges = torch.autograd.grad(s, edges[:2], retain_graph=True)
+    from_edge = torch.autograd.grad(edges[2], x, torch.ones(2), retain_graph=True)
+    s.backward(inputs=[y, x])
+    return [both, alone, by_edges, from_edge, y.grad, x.grad, seen, type(edges[0])._fields]
+
+
+def case_hooks_of_accumulators(torch):
+    seen, x = [], torch.ones(2, requires_grad=True)
+    node = (x * 1).grad_fn.next_functions[0][0]
+    node.register_prehook(lambda gs: seen.append(["pre", gs[0].clone()]))
+    node.register_hook(lambda gi, go: seen.append(["post", len(gi), go[0].clone(), x.grad.clone()]))
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(["accumulated", p.grad.clone()]))
+    for _ in range(2):
+        (x * 2).sum().backward()
+    node.metadata["note"] = 3
+    return [seen, node.metadata]
+
+
+def case_hooks_of_several_tensors(torch):
+    seen, ts = [], [torch.ones(2, requires_grad=True) for _ in range(3)]
+    register = torch.autograd.graph.register_multi_grad_hook
+    handle = register(ts, lambda gs: seen.append([None if g is None else g.clone() for g in gs]))
+    register(ts, lambda g: seen.append("any"), mode="any")
+    (ts[0] * 2 + ts[2]).sum().backward()
+    (ts[0] + ts[1] * ts[2]).sum().backward()
+    handle.remove()
+    ts[1].sum().backward()
+    return [seen, error(lambda: register(ts, print, mode="one"))]
+
+
+def case_views_made_in_other_modes(torch):
+    x = torch.ones(4, requires_grad=True)
+    y = x * 1
+    p = torch.ones(2, requires_grad=True)
+    plain = torch.ones(4)
+    a, b = plain.split(2)
+    with torch.no_grad():
+        of_leaf, of_result, of_plain = x[:2], y[:2], plain[:2]
+        one, two = y.split(2)
+    with torch.inference_mode():
+        inferred = y[:2]
+    late = torch.ones(4)
+    before = late[:2]
+    late.requires_grad_()
+    views = of_leaf, of_result, of_plain, one, inferred, before, a
+    flags = [[v.requires_grad, v.is_leaf, v._is_view()] for v in views]
+    return [flags, [error(v.mul_, 2) for v in views], [error(v.mul_, p) for v in views], (of_leaf * 2).requires_grad]
+
+
+def case_results_of_custom_functions_that_are_views(torch):
+    class Same(torch.autograd.Function):
+        forward = staticmethod(lambda ctx, x: x)
+        backward = staticmethod(lambda ctx, g: g * 5)
+
+    class View(torch.autograd.Function):
+        forward = staticmethod(lambda ctx, x: x.view(2))
+        backward = staticmethod(lambda ctx, g: g.view(2, 1))
+
+    class Dirty(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x.mul_(2))
+            return x
+
+        backward = staticmethod(lambda ctx, g: g * 2)
+
+    x = torch.ones(2, 1, requires_grad=True)
+    y = x * 1
+    Dirty.apply(y).sum().backward()
+    return [error(Same.apply(x).add_, 1), error(Same.apply(x * 1).add_, 1), error(View.apply(x * 1).mul_, 2), y._version, x.grad]
+
+
+def case_wrong_gradients_of_custom_functions(torch):
+    def gives(*gradients):
+        class F(torch.autograd.Function):
+            forward = staticmethod(lambda ctx, x, k: x * k)
+            backward = staticmethod(lambda ctx, g: gradients)
+
+        return error(F.apply(torch.ones(2, requires_grad=True), 3.0).sum().backward)
+
+    one = torch.ones(2)
+    return [gives(one, one), gives(1.0, None), gives(one), gives(one, None, None), gives(one, None, one), gives(torch.ones(3), None)]
+
+
+def case_gradients_in_the_layout_of_their_leaf(torch):
+    leaves = [
+        torch.ones(2, 3).t(),
+        torch.ones(2, 3, 4).permute(2, 0, 1),
+        torch.ones(1, 2, 3, 3).to(memory_format=torch.channels_last),
+        torch.ones(3).expand(2, 3),
+    ]
+    found = []
+    for leaf in leaves:
+        leaf = leaf.detach().requires_grad_()
+        (leaf * torch.arange(float(leaf.numel())).view(leaf.shape)).sum().backward()
+        found.append(leaf.grad)
+    return found
+
+
+def case_gradients_of_overlapping_views(torch):
+    x = torch.arange(3.0, requires_grad=True)
+    w = torch.arange(1.0, 7.0)
+    out = [torch.autograd.grad((x.expand(2, 3).as_strided((3, 2), (1, 0)) * w.view(3, 2)).sum(), x)]
+    out.append(torch.autograd.grad((x.unfold(0, 2, 1).as_strided((2, 2), (1, 1)) * w[:4].view(2, 2)).sum(), x))
+    return out
+
+
+def case_versions_kept_on_purpose(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 1
+    z = y * y
+    with torch.autograd._unsafe_preserve_version_counter(y):
+        y.add_(1)
+    z.sum().backward()
+    return [x.grad, y._version, torch.is_anomaly_check_nan_enabled()]
+
+
+def case_packing_may_not_write(torch):
+    def f():
+        with torch.autograd.graph.saved_tensors_hooks(lambda s: s.mul_(2), lambda s: s):
+            return torch.ones(1, requires_grad=True).exp()
+
+    return error(f)
+
+
+def case_threads_lose_no_gradient(torch):
+    leaf = torch.zeros(500, requires_grad=True)
+    other = torch.zeros(500, requires_grad=True)
+
+    def run():
+        for _ in range(50):
+            (leaf * 1.0 + other * 2.0).sum().backward()
+
+    threads = [threading.Thread(target=run) for _ in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return [leaf.grad.min(), leaf.grad.max(), other.grad.min(), other.grad.max()]
+
+
+def case_gradients_that_may_not_be_assigned(torch):
+    x = torch.ones(2, requires_grad=True)
+    return [error(setattr, x, "grad", g) for g in (torch.ones(3), torch.ones(2, dtype=torch.float64), torch.ones(2, device="meta"), 1, x)]
