@@ -177,10 +177,24 @@ def type_error(fn_name, args, values, offset=1):
             if arg.list and arg.is_tensor and isinstance(v, (tuple, list)):
                 wrong = next(k for k, e in enumerate(v) if not _is_tensor(e))
                 return TypeError(f"expected Tensor as element {wrong} in argument {i + offset - 1}, but got {type_name(v[wrong])}")
+            if arg.list and arg.base == "int" and isinstance(v, (tuple, list)):
+                return ints_error(fn_name, arg.name, v, i + offset)
             name = "input" if i == 0 and arg.name == "self" else arg.name
             where = "" if arg.kwonly else f" (position {i + offset})"
             return TypeError(f"{fn_name}(): argument '{name}'{where} must be {spoken(arg)}, not {type_name(v)}")
     return None
+
+
+def ints_error(function, name, v, position=1):
+    """PyTorch's TypeError for what is no tuple of ints."""
+    if not isinstance(v, (tuple, list)):
+        return TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(v)}")
+    k = next((k for k, e in enumerate(v) if not _is_int(e)), 0)
+    if k == 0:
+        return TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of type {type_name(v[0])} at pos 0")
+    return TypeError(
+        f"{function}(): argument '{name}' failed to unpack the object at pos {k + 1} with error \"type must be tuple of ints,but got {type_name(v[k])}\""
+    )
 
 
 def type_name(v):
@@ -203,7 +217,7 @@ def bind(schema, args, kwargs):
             if a.name in kwargs:
                 return None
         else:
-            names = (a.name, "input") if i == 0 and a.name == "self" else (a.name, *NUMPY_NAMES.get(a.name, ()))
+            names = (a.name, *(("input",) if i == 0 and a.name == "self" else ()), *NUMPY_NAMES.get(a.name, ()))
             key = next((n for n in names if n in kwargs), None)
             if key is None:
                 if a.required:
@@ -217,4 +231,4 @@ def bind(schema, args, kwargs):
     return out if used == len(kwargs) else None
 
 
-NUMPY_NAMES = {"dim": ("axis",), "dims": ("axes", "axis"), "keepdim": ("keepdims",), "other": ("x2",), "self": ("x1", "x")}
+NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "other": ("x2",), "self": ("x", "a", "x1")}

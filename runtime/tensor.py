@@ -446,14 +446,29 @@ class Tensor(metaclass=TensorMeta):
         """Whether the single element is not zero."""
         return self.__bool__()
 
+    def _number(self):
+        """The value behind int(), float() and complex()."""
+        if numel(self._shape) != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
     def __int__(self):
-        return int(self.item())
+        v = self._number()
+        if v.__class__ is complex:
+            raise RuntimeError("value cannot be converted to type int64_t without overflow")
+        return int(v)
 
     def __float__(self):
-        return float(self.item())
+        v = self._number()
+        if v.__class__ is complex and v.imag:
+            raise RuntimeError("value cannot be converted to type double without overflow")
+        return float(v.real)
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(self._number())
+
+    def __delitem__(self, index):
+        raise TypeError("Tensor does not support deleting items")
 
     def __index__(self):
         if numel(self._shape) != 1 or self.dtype.category > dt.INT:

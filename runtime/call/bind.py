@@ -1,9 +1,11 @@
 """Arguments of a call: conversions to what the schema says, and PyTorch's errors for what does not fit."""
 
+import math
+
 import numpy as np
 
 from .. import dtypes as dt
-from ..schema import NUMPY_NAMES, accepts, spoken, type_error, type_name
+from ..schema import NUMPY_NAMES, accepts, ints_error, spoken, type_error, type_name
 from ..tensor import Tensor, numel
 from .state import NUMBERS_OR_NONE, direct
 
@@ -17,33 +19,64 @@ REQUIRED = _Required()
 
 
 def fail(e, o, values, name, is_method_):
-    """After a TypeError or AttributeError: was it an argument of the wrong type? Then PyTorch's message, else the error as it is."""
-    from_torch = isinstance(e, TypeError) and "(): argument '" in str(e)
-    if from_torch:
+    """After an error: PyTorch's message, where it was for want of memory, or an argument was missing or of the wrong type; else the error as it is."""
+    if isinstance(e, MemoryError) or isinstance(e, RuntimeError) and str(e).startswith("Allocate memory failed"):
+        raise out_of_memory(e, o, values) from None
+    if isinstance(e, ValueError) and str(e).startswith(("array is too big", "Maximum allowed dimension")):
+        sizes = next((list(v) for a, v in zip(o.schema.args, values) if a.list and a.base == "int"), "")
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}") from None
+    if not isinstance(e, (TypeError, AttributeError)) or isinstance(e, TypeError) and "(): argument '" in str(e):
         return
+    missing(o, values, name)
     args = o.schema.args
     err = type_error(name, args[1:] if is_method_ else args, values[1:] if is_method_ else values)
     if err is not None:
         raise err from None
 
 
+def out_of_memory(e, o, values):
+    """PyTorch's error for memory that is not there."""
+    if isinstance(e, MemoryError):
+        n = math.prod(getattr(e, "shape", ())) * getattr(getattr(e, "dtype", None), "itemsize", 1)
+    else:
+        result = o.meta(*values) if o.meta is not None else None
+        n = 0 if result is None else sum(math.prod(r[0]) * r[1].itemsize for r in (result if result.__class__ is list else [result]))
+    return RuntimeError(
+        f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate {n} bytes. "
+        "Error code 12 (Cannot allocate memory)"
+    )
+
+
+def missing(o, values, name):
+    """PyTorch's TypeError for arguments that were not given."""
+    absent = [a.keyword if i or a.name != "self" else "input" for i, (a, v) in enumerate(zip(o.schema.args, values)) if v is REQUIRED]
+    if absent:
+        absent_names = ", ".join(f'"{n}"' for n in absent)
+        raise TypeError(f"{name}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: {absent_names}") from None
+
+
 def check_tensors(op, values, name, is_method_):
-    """PyTorch's TypeError for what is not a tensor where one must be."""
+    """PyTorch's TypeError for what is not a tensor where one must be, or is not there."""
+    missing(op, values, name)
     for i in op.tensor_args:
         a = op.schema.args[i]
         if not accepts(a, values[i]):
             raise type_error(name, (a,), (values[i],), i + 1 - is_method_)
 
 
-def varargs(star, given, name, o):
-    """The ints of f(2, 3), f((2, 3)) and f(size=(2, 3))."""
+def varargs(star, given, name, o, function):
+    """The ints of f(2, 3), f((2, 3)) and f(size=(2, 3)); function: the name that the caller knows it by."""
     if o.schema.tensor_args and name == o.schema.args[o.schema.tensor_args[0]].name:  # or the tensors of f(x, y) and f([x, y])
         return given if given is not REQUIRED else star[0] if len(star) == 1 and isinstance(star[0], (tuple, list)) else star
-    if given is not REQUIRED:
+    if given is REQUIRED:
+        if not star:
+            raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
+        one = len(star) == 1 and (star[0].__class__ in (tuple, list) or isinstance(star[0], (tuple, list)) or isinstance(star[0], Tensor) and star[0]._shape)
+        given = star[0] if one or len(star) == 1 else star
+    try:
         return as_ints(given)
-    if len(star) == 1 and (star[0].__class__ in (tuple, list) or isinstance(star[0], (tuple, list)) or isinstance(star[0], Tensor) and star[0]._shape):
-        return as_ints(star[0])
-    return as_ints(star)
+    except TypeError:
+        raise ints_error(function, name, given) from None
 
 
 def direct_list(ts):
@@ -55,23 +88,21 @@ def direct_list(ts):
     return True
 
 
-def with_numpy_names(public, o, values, given, out=None):
-    """Call again with NumPy's names (axis, keepdims) as PyTorch's."""
-    kw = {}
-    for a in o.schema.args:
+def with_numpy_names(public, o, names, values, given, out=None):
+    """Call again with NumPy's names (axis, keepdims, x1, x2) as PyTorch's. names: PyTorch's for the values."""
+    kw = {} if out is None else {"out": out}
+    for name, a in zip(names, o.schema.args):
         for alt in NUMPY_NAMES.get(a.name, ()):
             if alt in given:
-                kw[a.name] = given.pop(alt)
+                kw[name] = given.pop(alt)
     if given:
         raise TypeError(f"{o.name}() got an unexpected keyword argument '{next(iter(given))}'")
-    if out is not None:
-        kw["out"] = out
     pos = []
-    for a, v in zip(o.schema.args, values):
-        if a.name in kw:
+    for i, (name, a, v) in enumerate(zip(names, o.schema.args, values)):
+        if name in kw or v is REQUIRED:
             continue
-        if a.kwonly or len(pos) < [x.name for x in o.schema.args].index(a.name):
-            kw[a.name] = v
+        if a.kwonly or len(pos) < i:
+            kw[name] = v
         else:
             pos.append(v)
     return public(*pos, **kw)

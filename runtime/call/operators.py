@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .. import dtypes as dt
 from ..registry import T, method
 from ..tensor import Tensor, from_array
 from .pipeline import make_operator
@@ -31,7 +32,7 @@ _BINARY = {
 }
 _REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 _INPLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")
-_UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+_UNARY = {"neg": "neg", "abs": "abs"}
 
 
 def _swapped(name):
@@ -119,9 +120,18 @@ for _n in _REFLECTED:
     setattr(Tensor, f"__r{_n}__", _make(f"__r{_n}__", _n, True))
 for _n in _INPLACE:
     setattr(Tensor, f"__i{_n}__", _make_inplace(f"__i{_n}__", _n))
+
+
+def _invert(self):
+    if self.dtype.category > dt.INT:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return T.bitwise_not(self)
+
+
 for _n, _op in _UNARY.items():
     setattr(Tensor, f"__{_n}__", _make_unary(f"__{_n}__", _op))
 Tensor.__div__, Tensor.__rdiv__, Tensor.__idiv__ = Tensor.__truediv__, Tensor.__rtruediv__, Tensor.__itruediv__
+Tensor.__invert__ = _named("__invert__", _invert)
 Tensor.__pos__ = lambda self: T.positive(self)
 Tensor.__reversed__ = lambda self: self.flip(tuple(range(len(self._shape)))) if self._shape else self
 

@@ -8,7 +8,7 @@ import inspect
 
 from .. import dtypes as dt
 from .. import registry
-from ..schema import bind
+from ..schema import NUMPY_NAMES, bind
 from ..tensor import Tensor
 from .bind import REQUIRED, as_float, as_int, as_ints, as_scalar, check_tensors, direct_list, fail, no_overload, python_number, varargs, with_numpy_names
 from .codegen import Source
@@ -107,7 +107,7 @@ class _Signature:
         self.names = [a.keyword if self.method or i or a.name != "self" else "input" for i, a in enumerate(self.args)]
         self.starred = next((i for i, a in enumerate(self.args) if a.name == starred), None)
         self.out = kind == "function" and op.takes_out
-        self.numpy_names = any(a.name in ("dim", "dims", "keepdim") for a in self.args)
+        self.numpy_names = not op.python and any(a.name in NUMPY_NAMES for a in self.args[self.method :])
 
     def parameters(self, defaults):
         """The parameter list; notes the defaults' values, as d0, d1, ..."""
@@ -122,7 +122,9 @@ class _Signature:
                 keywords = True
             if not a.required:
                 defaults[f"d{i}"] = a.default
-            found.append(name + (f"=d{i}" if not a.required else "=REQUIRED" if keywords and self.starred is not None else ""))
+            # what may come under NumPy's name is missed later, by fail()
+            late = self.numpy_names and not (self.method and i == 0) or keywords and self.starred is not None
+            found.append(name + (f"=d{i}" if not a.required else "=REQUIRED" if late else ""))
         found += ([] if keywords else ["*"]) + ["out=None"] if self.out else []
         return ", ".join(found + ["**numpy_names"] * self.numpy_names)
 
@@ -170,11 +172,12 @@ def _write(op, name, kind):
     given, star = f"({', '.join(names)},)" if names else "()", ""
     out = ", out" if signature.out else ""
     if signature.numpy_names:
-        source.add("if numpy_names:", f"    return with_numpy_names(public, op, {given}, numpy_names{out})")
+        source.names["python_names"] = tuple(names)
+        source.add("if numpy_names:", f"    return with_numpy_names(public, op, python_names, {given}, numpy_names{out})")
     if signature.starred is not None:
         n = names[signature.starred]
         star = f", star={n}_"
-        source.add(f"{n} = varargs({n}_, {n}, {op.options.varargs!r}, op)")
+        source.add(f"{n} = varargs({n}_, {n}, {op.options.varargs!r}, op, {name!r})")
     source.add(*(["run = call"] if not is_inplace else []))
     source.add(f"if {' or '.join(['STATE.active', *(_indirect(n, a) for n, a in zip(names, op.schema.args) if a.is_tensor)])}:")
     source.add(
@@ -201,7 +204,7 @@ def _write(op, name, kind):
         if signature.out:
             source.add("if out is not None:", f"    return with_out(op, r, out, {given})", depth=2)
         source.add("return r", depth=2)
-    source.add("except (TypeError, AttributeError) as error:", f"    fail(error, op, {given}, {name!r}, {method})", "    raise")
+    source.add("except Exception as error:", f"    fail(error, op, {given}, {name!r}, {method})", "    raise")
     if not is_inplace:
         source.names["call"] = op.make_call()
     f = source.function(f"torch.{name}")

@@ -89,6 +89,7 @@ fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -
 
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
 def full(size, fill_value, dtype, layout, device, requires_grad, pin_memory):
+    """A tensor of a size, filled with a number."""
     d, dev = _options(dtype, layout, device, dt.scalar_dtype(fill_value))
     return _flag(fill_op.call(_size(size), fill_value, d, dev), requires_grad)
 
@@ -165,7 +166,7 @@ def _infer(data, want=None):
     if isinstance(data, (bool, int, float, complex)):
         d = _precise(dt.scalar_dtype(data), want)
         return _from_numbers(data, d), d
-    if isinstance(data, str):
+    if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return _infer(np.asarray(data), want)
@@ -186,15 +187,22 @@ def _infer(data, want=None):
     return _from_numbers(flat, d).reshape(shape), d
 
 
+_ONE = "only one element tensors can be converted to Python scalars"
+_SCALARS = (bool, int, float, complex, np.generic)
+
+
 def _flatten(data, depth, shape, flat):
-    if isinstance(data, Tensor) and data._shape or isinstance(data, np.ndarray) and data.ndim:
-        data = data.tolist() if isinstance(data, np.ndarray) and data.dtype.kind not in "fc" else list(data)
-    if isinstance(data, (list, tuple)) or (
-        hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (str, Tensor, np.generic, np.ndarray))
-    ):
+    """Collect the numbers of nested sequences, and the shape that these have."""
+    if isinstance(data, Tensor):  # one number, whatever its shape
+        if numel(data._shape) != 1:
+            raise ValueError(_ONE)
+        data = data.detach().reshape(())
+    elif isinstance(data, np.ndarray) and data.ndim:
+        data = data.tolist() if data.dtype.kind not in "fc" else list(data)
+    if isinstance(data, (list, tuple)) or hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, _NO_SEQUENCE):
         if len(shape) == depth:
             if flat:
-                raise ValueError("expected sequence of equal nesting")
+                raise TypeError(f"'{type(data).__name__}' object cannot be interpreted as an integer")
             shape.append(len(data))
         elif shape[depth] != len(data):
             raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
@@ -202,16 +210,19 @@ def _flatten(data, depth, shape, flat):
             _flatten(x, depth + 1, shape, flat)
         return
     if depth != len(shape):
-        raise (
-            TypeError("not a sequence")
-            if not isinstance(data, (int, float, complex, Tensor))
-            else ValueError("only one element tensors can be converted to Python scalars")
-        )
-    if not isinstance(data, (bool, int, float, complex, Tensor, np.generic, np.ndarray)):
-        if data is None or not hasattr(data, "__float__"):
-            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
-        data = float(data)
-    flat.append(data)
+        raise TypeError("not a sequence")
+    flat.append(data if isinstance(data, (*_SCALARS, Tensor, np.ndarray)) else _as_number(data, not flat))
+
+
+def _as_number(x, first):
+    if isinstance(x, (str, bytes)):
+        raise ValueError("too many dimensions 'str'") if first else TypeError(f"new(): invalid data type '{type(x).__name__}'")
+    if not hasattr(x, "__float__"):
+        raise RuntimeError(f"Could not infer dtype of {type(x).__name__}")
+    return float(x)
+
+
+_NO_SEQUENCE = (str, bytes, dict, Tensor, np.generic, np.ndarray)
 
 
 def _precise(d, want):

@@ -1,6 +1,7 @@
 """Indexing and index assignment in every form, and the operators that take index tensors."""
 
 import operator
+import warnings
 
 import numpy as np
 
@@ -112,9 +113,13 @@ index_op = op(
 def _to_index(x, device):
     """An index that is not basic as a tensor."""
     if isinstance(x, Tensor):
-        if x.dtype.category > dt.INT:
+        if x.dtype not in _INDICES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if x.dtype is dt.uint8:
+            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=5)
         return x
+    if isinstance(x, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
     if isinstance(x, np.ndarray):
         x = from_array(x)
     elif isinstance(x, (list, tuple, range)):
@@ -125,7 +130,10 @@ def _to_index(x, device):
         x = from_array(np.array(x))
     else:
         raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type_name(x)})")
-    return x if x.dtype.category <= dt.INT else x.long()  # what is no tensor holds integers, whatever their type
+    return x if x.dtype in _INDICES else x.long()  # what is no tensor holds integers, whatever their type
+
+
+_INDICES = frozenset((dt.int64, dt.int32, dt.uint8, dt.bool_))
 
 
 def _empty(x):
@@ -149,6 +157,26 @@ def _is_basic(index):
         elif c not in _BASIC:
             return False
     return True
+
+
+def _is_several(index):
+    """Whether a sequence that is no tuple stands for one: it holds sequences, tensors, slices, None or Ellipsis, and few of them."""
+    if isinstance(index, (Tensor, np.ndarray, str, bytes)) or not _is_sequence(index) or len(index) >= 32:
+        return False
+    several = any(i is None or i is Ellipsis or isinstance(i, (Tensor, slice)) or _is_sequence(i) for i in index)
+    if several:
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead of "
+            "x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error or a "
+            "different result",
+            UserWarning,
+            stacklevel=4,
+        )
+    return several
+
+
+def _is_sequence(x):
+    return hasattr(x, "__getitem__") and hasattr(x, "__len__") and not isinstance(x, (dict, Tensor, np.generic))
 
 
 def _is_mask(i):
@@ -187,8 +215,7 @@ def _mask_indices(self, mask, d):
 def normalise(self, index):
     """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view."""
     if index.__class__ is not tuple:
-        several = isinstance(index, list) and any(isinstance(i, (slice, type(None), type(Ellipsis))) for i in index)
-        index = tuple(index) if several else (index,)
+        index = tuple(index) if index.__class__ not in _BASIC and _is_several(index) else (index,)
     if _is_basic(index):
         if index.count(Ellipsis) > 1:
             raise IndexError("an index can only have a single ellipsis ('...')")
@@ -280,10 +307,21 @@ def _set_view(dst, value):
     copy_(dst, value if value._shape == dst._shape else value.expand(dst._shape))
 
 
+def _is_byte(index):
+    index = index[0] if index.__class__ is tuple and len(index) == 1 else index
+    return isinstance(index, Tensor) and index.dtype is dt.uint8
+
+
 def _set_elements(x, advanced, index, value):
+    if isinstance(value, Tensor):
+        rank = len(_index_shape(x, advanced))
+        while len(value._shape) > rank and value._shape[0] == 1:
+            value = value[0]
     if not isinstance(value, Tensor):
         from .creation import tensor
 
+        if len(advanced) == 1 and _is_byte(index):
+            raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
         value = tensor(value, dtype=x.dtype, device=x.device)
     elif value.dtype is not x.dtype and numel(value._shape) == 1:
         tensors = [i for i in (index if index.__class__ is tuple else (index,)) if i.__class__ not in _BASIC]

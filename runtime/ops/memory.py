@@ -253,7 +253,9 @@ def _type(self, dtype=None, non_blocking=False, **kw):
     if dtype is None:
         return "torch." + ("" if self.device is HOST or self.device is META else self.device.type + ".") + dt.LEGACY.get(self.dtype, self.dtype.name) + "Tensor"
     if isinstance(dtype, str):
-        dtype = {"torch." + n + "Tensor": d for d, n in dt.LEGACY.items()}[dtype]
+        name, dtype = dtype, {"torch." + n + "Tensor": d for d, n in dt.LEGACY.items()}.get(dtype)
+        if dtype is None:
+            raise ValueError(f"invalid type: '{name}'")
     d = dtype if isinstance(dtype, dt.dtype) else getattr(dtype, "dtype", None)
     if d is None:
         raise ValueError(f"invalid type: {getattr(dtype, '__name__', dtype)!r}")
@@ -273,6 +275,8 @@ _copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative=_copy_grads, f
 def copy_(self, src, non_blocking=False):
     """Copy src's values here, broadcast and converted."""
     if not isinstance(src, Tensor):
+        if isinstance(src, (int, float, complex)):
+            return fill_(self, src)
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if src is self:
         return self
@@ -286,8 +290,7 @@ def copy_(self, src, non_blocking=False):
                 f"The size of tensor a ({self._shape[-1] if self._shape else 1}) must match the size of tensor b "
                 f"({src._shape[-1] if src._shape else 1}) at non-singleton dimension {max(len(self._shape) - 1, 0)}"
                 if len(src._shape) <= len(self._shape)
-                else f"expand: the number of sizes provided ({len(self._shape)}) must be greater or equal to the number of dimensions in "
-                f"the tensor ({len(src._shape)})"
+                else f"output with shape {list(self._shape)} doesn't match the broadcast shape {list(src._shape)}"
             ) from None
     else:
         src_view = src
