@@ -9,6 +9,12 @@ if TYPE_CHECKING:
     from .dtypes import dtype as Dtype
 
 
+class OutOfMemoryError(RuntimeError):
+    """A device has not the memory that was asked for."""
+
+    __module__ = "torch"
+
+
 class Plan(Protocol):
     """A kernel bound to an operator, a device and a dtype (backends/plan.py is the one that ours share)."""
 
@@ -62,6 +68,9 @@ class Backend(Protocol):
 
     def storage(self, tensor: Any) -> Any:
         """The storage of a fresh tensor, over the same memory."""
+
+    def new_storage(self, data: Any, device: "Device") -> Any:
+        """A storage on the device with a copy of the bytes of a 1-d uint8 array."""
 
     def write(self, dst: Any, src: Any) -> None:
         """Copy src, on this device or in the host's memory, into dst's; the same shape after broadcasting, any dtype."""

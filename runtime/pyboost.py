@@ -78,6 +78,8 @@ def _load():
     from mindspore.ops.auto_generate import gen_ops_prim  # noqa: F401  (checked here, used by primitive())
 
     ms.runtime.launch_blocking()
+    if ms.get_context("device_target") != "CPU":  # with CANN on the machine: legacy primitives would be checked by Ascend's rules on the CPU too
+        ms.set_device("CPU")
     n = _threads_wanted or _count(os.environ.get("OMP_NUM_THREADS")) or (1 if len(os.sched_getaffinity(0)) <= FEW_CORES else None)
     if n:
         ms.device_context.cpu.op_tuning.threads_num(n)
@@ -269,17 +271,3 @@ def set_threads(n):
 
 def _count(text):
     return int(text) if text and text.isdecimal() else None
-
-
-def npu_available():
-    """Whether an Ascend device answers. Never by trying an operator: a failed one poisons its neighbours."""
-    if not any(n.startswith("davinci") for n in _listdir("/dev")):
-        return False
-    return bool(mindspore().hal.is_available("Ascend"))
-
-
-def _listdir(path):
-    try:
-        return os.listdir(path)
-    except OSError:
-        return []

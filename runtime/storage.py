@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 from . import dtypes as dt
+from .backend import backend
 from .device import HOST, META, usable
 from .device import device as _device
 
@@ -29,6 +30,8 @@ class UntypedStorage:
             data = np.array([int(b) & 255 for b in args[0]], dtype=np.uint8)
         else:
             data = None if d is META else np.zeros(args[0] if args else 0, dtype=np.uint8)
+        if d is not HOST and d is not META:
+            return backend(d).new_storage(data, d)
         self._init(data, args[0] if data is None else data.size, d)
         return self
 
@@ -208,9 +211,12 @@ class UntypedStorage:
         return "torch.storage.UntypedStorage" if dtype is None else NotImplemented
 
     def to(self, *, device, non_blocking=False):
-        if _device(device).type != self.device.type:
-            raise NotImplementedError(f"UntypedStorage.to: copying from {self.device} to {device} is not supported")
-        return self
+        d = usable(_device(device))
+        if d is self.device:
+            return self
+        if d is META or self.device is META:
+            return UntypedStorage._meta(self._nbytes)
+        return backend(d).new_storage(self._array(), d)
 
 
 class TypedStorage:

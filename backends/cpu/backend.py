@@ -9,9 +9,10 @@ from ...runtime import pyboost
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
+from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, Plan, PrimitivePlan
 from . import table
-from .quiet import quiet
+from ..quiet import quiet
 from .refusals import depends_on_shape, refuse
 
 KEPT = 256  # numbers of each dtype that are kept as tensors
@@ -264,6 +265,9 @@ class Cpu:
     def storage(self, t):
         return UntypedStorage._from_array(t._array().reshape(-1).view(np.uint8))
 
+    def new_storage(self, data, device):
+        return UntypedStorage._from_array(np.array(data))
+
     def write(self, dst, src):
         src = src._host()
         d, s = dst._array(), src._array()
@@ -286,12 +290,6 @@ class Cpu:
         return self.compact(tensor)
 
 
-def number_array(value, dtype):
-    if dtype.category == dt.INT and isinstance(value, int):
-        return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
-    return astype(np.array(value), dtype)
-
-
 def _converted(a, have, want):
     return a if have is want else astype(a, want)
 
@@ -300,38 +298,9 @@ def _astype_unless(a, dtype):
     return a if a.dtype == dtype.np else astype(a, dtype)
 
 
-def astype(a, dtype):
-    """NumPy's cast with PyTorch's meaning: complex drops its imaginary part, floats that do not fit wrap as C does."""
-    if dtype is dt.complex32 or a.dtype == dt.complex32.np:
-        if a.dtype == dt.complex32.np:
-            return a if dtype is dt.complex32 else astype(dt.complex_array(a), dtype)
-        with quiet():
-            return dt.complex_pairs(a)
-    if a.dtype.kind == "c" and dtype.category != dt.COMPLEX:
-        a = a.real if dtype.category != dt.BOOL else a != 0
-    with quiet():
-        if dtype.category == dt.INT and dtype.itemsize < 8 and a.dtype.kind not in "biu":
-            return a.astype(np.float32 if a.dtype.kind == "V" else a.dtype).astype(np.int64 if dtype is dt.uint32 else np.int32).astype(dtype.np)
-        if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
-            return a.astype(np.float32) != 0
-        return a.astype(dtype.np)
-
-
 def host(r):
     """The NumPy alias of a kernel's result."""
     return pyboost.array_of(r, r._shape, ms_dtype_of(r).np)
-
-
-_MS_DTYPES = {}
-
-
-def ms_dtype_of(r):
-    """The dtype of a MindSpore tensor."""
-    d = r.dtype
-    k = _MS_DTYPES.get(d)
-    if k is None:
-        k = _MS_DTYPES[d] = dt.ALL[{"Bool": "bool", "BFloat16": "bfloat16"}.get(str(d), str(d).lower())]
-    return k
 
 
 BACKEND = Cpu()

@@ -4,7 +4,7 @@ A line: the name in the message ("*" stands for the operator's own), codes of dt
 """
 
 from ...runtime import dtypes as dt
-from .table import CODES
+from ..host import CODES
 
 _REFUSED = """
 abs_cpu b abs

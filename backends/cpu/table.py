@@ -4,44 +4,11 @@ from collections import Counter
 
 from ...runtime import dtypes as dt
 from ...runtime.registry import DECOMPOSITIONS
+from ..host import CODES, WIDER
 from ..plan import KINDS, SPREAD, Kernel  # noqa: F401  (SPREAD is for the entries)
 from .primitives import DTYPES
 
-CODES = {
-    "b": dt.bool_,
-    "B": dt.uint8,
-    "a": dt.int8,
-    "s": dt.int16,
-    "i": dt.int32,
-    "l": dt.int64,
-    "e": dt.float16,
-    "z": dt.bfloat16,
-    "f": dt.float32,
-    "d": dt.float64,
-    "F": dt.complex64,
-    "D": dt.complex128,
-    "t": dt.uint16,
-    "u": dt.uint32,
-    "v": dt.uint64,
-    "x": dt.float8_e4m3fn,
-    "y": dt.float8_e5m2,
-    "w": dt.float8_e4m3fnuz,
-    "q": dt.float8_e5m2fnuz,
-    "E": dt.complex32,
-}
 ALL, INTS, FLOATS, COMPLEXES, REALS = "".join(CODES), "Basil", "fd", "FD", "Basilfd"
-# where a kernel lacks a dtype: the wider ones in which the result is the same
-WIDER = {
-    dt.float16: (dt.float32, dt.float64),
-    dt.bfloat16: (dt.float32, dt.float64),
-    dt.float32: (dt.float64,),
-    dt.complex64: (dt.complex128,),
-    dt.bool_: (dt.uint8, dt.int32, dt.int64, dt.float32),
-    dt.uint8: (dt.int16, dt.int32, dt.int64),
-    dt.int8: (dt.int16, dt.int32, dt.int64),
-    dt.int16: (dt.int32, dt.int64),
-    dt.int32: (dt.int64,),
-}
 MOVES = Counter()
 _entries = {}
 _resolved = {}

@@ -56,6 +56,9 @@ class Meta:
     def storage(self, t):
         return UntypedStorage._meta(numel(t._shape) * t.dtype.itemsize)
 
+    def new_storage(self, data, device):
+        return UntypedStorage._meta(data.size)
+
     def write(self, dst, src):
         pass
 

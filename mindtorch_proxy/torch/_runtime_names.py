@@ -7,15 +7,10 @@ from mindtorch_proxy.runtime import dtypes as _dt
 from mindtorch_proxy.runtime.call import autocast as _ac
 from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
+from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
 from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage
 from mindtorch_proxy.runtime.tensor import Tensor
 from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device
-
-
-class OutOfMemoryError(RuntimeError):
-    """An accelerator has no memory left."""
-
-    __module__ = "torch"
 
 
 def is_tensor(obj):

@@ -29,6 +29,14 @@ def _logit(x, eps):
     return T.log(p / (1 - p))
 
 
+def _hypot(a, b):
+    """Scaled by the larger: squares of large numbers overflow."""
+    a, b = a.abs(), b.abs()
+    large, ratio = T.maximum(a, b), T.minimum(a, b) / T.maximum(a, b)
+    out = T.where(large == 0, large, large * T.sqrt(1 + ratio * ratio))
+    return out.masked_fill((a == math.inf) | (b == math.inf), math.inf)
+
+
 for _name, _fn in {
     "_clamp": lambda x, low, high: T.clamp_max(T.clamp_min(x, low), high),
     "_div_round": lambda a, b, mode: T.floor_divide(a, b) if mode == "floor" else T.trunc(T._div(a, b)),
@@ -40,7 +48,7 @@ for _name, _fn in {
     "logit": _logit,
     "prelu_kernel": lambda x, w: T.where(x > 0, x, x * w),
     "fmax": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.maximum(a, b))),
-    "hypot": lambda a, b: T.sqrt(a * a + b * b),
+    "hypot": _hypot,
     "fmin": lambda a, b: T.where(a != a, b, T.where(b != b, a, T.minimum(a, b))),
     "signbit": lambda x: (x < 0) | (x == 0) & (1 / x < 0),
     "copysign": lambda a, b: T.where(T.signbit(b), -T.abs(a), T.abs(a)),

@@ -36,6 +36,14 @@ def drift(ours, theirs, what, near=None):
     return differences(ours, theirs, what, lambda dtype, _: (relative, absolute) if dtype.startswith("float") else (0, 0))
 
 
+def tidy(x, values=True, strides=True):
+    """A result to compare: of strides only those that say something, values and strides if they are wanted."""
+    if isinstance(x, tuple) and x and x[0] == "tensor":
+        said = tuple(s if n != 1 else None for n, s in zip(x[2], x[3])) if strides and 0 not in x[2] else None
+        return (*x[:3], said, x[4], x[5] if values else None)
+    return [tidy(v, values, strides) for v in x] if isinstance(x, list) else x
+
+
 def leaves(x, where=""):
     """(path, value) of each value in dicts and lists of them."""
     if isinstance(x, (dict, list)):

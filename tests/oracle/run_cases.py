@@ -22,7 +22,7 @@ def plain(torch, x):
             tuple(t.shape),
             tuple(t.stride()),
             bool(x.requires_grad),
-            np.array(values.numpy(force=True)) if t.device.type == "cpu" else None,
+            np.array(values.numpy(force=True)) if t.device.type != "meta" else None,
         )
     if isinstance(x, dict):
         return {k: plain(torch, v) for k, v in x.items()}

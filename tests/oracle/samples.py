@@ -47,7 +47,7 @@ def decode(torch, x, device="cpu"):
     if kind == "named":
         return torch.device(device) if value == "torch.device" else getattr(torch, value.removeprefix("torch."))
     if kind == "dict":
-        return {k: decode(torch, v, device) for k, v in value.items()}
+        return {k: device if k == "device" and v[0] == "value" and v[1] else decode(torch, v, device) for k, v in value.items()}
     if kind == "value":
         return value
     return {"list": list, "tuple": tuple, "Size": torch.Size, "slice": lambda v: slice(*v)}[kind]([decode(torch, v, device) for v in value])
@@ -86,11 +86,11 @@ def attempt(function, *args):
         return ("raises", next(c.__name__ for c in type(e).__mro__ if c.__module__ == "builtins"), str(e).split("\n")[0][:300])
 
 
-def run(torch, sample, plain, meta=False):
-    """The results of a sample, as `plain(torch, x)` makes them."""
+def run(torch, sample, plain, meta=False, device="cpu"):
+    """The results of a sample on a device, as `plain(torch, x)` makes them."""
     f, out = resolve(torch, sample["name"]), sample["out"]
 
-    def arguments(device="cpu"):
+    def arguments(device=device):
         return decode(torch, sample["args"], device), decode(torch, sample["kwargs"], device)
 
     def call(**extra):
@@ -104,8 +104,8 @@ def run(torch, sample, plain, meta=False):
         args, kwargs, result = call()
         inputs = [t for t in tensors(torch, [args, kwargs]) if t.requires_grad]
         results = [t for t in tensors(torch, result) if t.requires_grad]
-        weights = [torch.from_numpy(np.linspace(0.5, 1.5, t.numel(), dtype="f4")).reshape(t.shape).to(t.dtype) for t in results]
-        loss = sum(torch.real(t * w).double().sum() for t, w in zip(results, weights))
+        weights = [torch.from_numpy(np.linspace(0.5, 1.5, t.numel(), dtype="f4")).reshape(t.shape).to(t) for t in results]
+        loss = sum(torch.real(t * w).double().cpu().sum() for t, w in zip(results, weights))
         return plain(torch, list(torch.autograd.grad(loss, inputs, allow_unused=True, materialize_grads=True)) if results else None)
 
     def inplace():
@@ -115,7 +115,7 @@ def run(torch, sample, plain, meta=False):
         return plain(torch, [args[0], result is args[0]])
 
     def into():
-        like = [torch.empty(0, dtype=t.dtype) for t in tensors(torch, call()[2])]
+        like = [torch.empty(0, dtype=t.dtype, device=device) for t in tensors(torch, call()[2])]
         with torch.no_grad():
             args, kwargs = arguments()
             f(*args, **kwargs, out=like[0] if out == 1 else tuple(like))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import samples
 import torch
-from comparing import by_dtype, same
+from comparing import by_dtype, same, tidy
 from run_cases import plain
 
 from mindtorch_proxy.runtime.registry import OPERATORS
@@ -40,14 +40,6 @@ BROKEN = {
     "linalg.matrix_exp": "float16",
     "nn.functional.hardshrink": "gradients",
 }
-
-
-def tidy(x, values=True, strides=True):
-    """A result to compare: of strides only those that say something, values and strides if they are wanted."""
-    if isinstance(x, tuple) and x and x[0] == "tensor":
-        said = tuple(s if n != 1 else None for n, s in zip(x[2], x[3])) if strides and 0 not in x[2] else None
-        return (*x[:3], said, x[4], x[5] if values else None)
-    return [tidy(v, values, strides) for v in x] if isinstance(x, list) else x
 
 
 def within(slack):

@@ -76,6 +76,9 @@ class Toy:
     def storage(self, t):
         return UntypedStorage._of_device(t._ms, t.numel() * t.dtype.itemsize, t.device)
 
+    def new_storage(self, data, device):
+        return UntypedStorage._of_device(pyboost.tensor_from_array(np.array(data)), data.size, device)
+
     def empty(self, shape, dtype, device):
         return self.from_host(np.empty(shape, dtype.np), dtype, device)
 

@@ -9,7 +9,7 @@ from ....runtime.autograd import no_grad
 from ....runtime.decompositions.matmul import plus
 from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
-from ..quiet import quiet
+from ...quiet import quiet
 from ..table import composite, decomposed, legacy, numpy, pyboost_, without
 
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"

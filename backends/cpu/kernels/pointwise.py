@@ -10,7 +10,8 @@ from ....runtime import pyboost
 from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
 from ..arrays import select
-from ..backend import BACKEND, ms_dtype_of
+from ...host import ms_dtype_of
+from ..backend import BACKEND
 from ..table import INTS, SPREAD, composite, decomposed, legacy, numpy, pyboost_, update, without
 
 LACKING = "the primitive lacks the dtype"

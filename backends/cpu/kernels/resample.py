@@ -4,7 +4,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.ops.resample import UPSAMPLE
-from ..quiet import quiet
+from ...quiet import quiet
 from ..table import decomposed, legacy, numpy, without
 from .conv import windows
 

@@ -451,9 +451,8 @@ RULES = {
     "ConvolutionBackward": lambda grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask, cube, *, dx, dw, db: aten.convolution_backward(
         grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask
     ),
-    "AvgPool2d": lambda self, kernel, stride, padding, ceil, include, divisor, *, out, cube: (
-        aten.avg_pool2d(self, kernel, stride, padding, ceil, include, divisor or None),
-        None,
+    "AvgPool2d": lambda self, kernel, stride, padding, ceil, include, divisor, cube, *, out: aten.avg_pool2d(
+        self, kernel, stride, padding, ceil, include, divisor or None
     ),
     "AvgPool3d": lambda self, kernel, stride, padding, ceil, include, divisor, *, out: aten.avg_pool3d(
         self, kernel, stride, padding, ceil, include, divisor or None

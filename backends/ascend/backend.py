@@ -1,0 +1,335 @@
+"""The Ascend backend: device memory behind MindSpore's tensors, primitives with target Ascend, reading back and forth."""
+
+import functools
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from ...runtime import dtypes as dt
+from ...runtime import pyboost
+from ...runtime.call.geometry import broadcast_shapes
+from ...runtime.backend import OutOfMemoryError, backend
+from ...runtime.device import HOST
+from ...runtime.device import device as Device
+from ...runtime.storage import UntypedStorage
+from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
+from ..host import astype, ms_dtype_of, number_array
+from ..plan import CompositePlan, PrimitivePlan
+from . import devices, table
+from .bindings import exists
+
+TARGET = "Ascend"
+KEPT = 256  # numbers of each dtype that are kept on the device
+primitive = functools.partial(pyboost.primitive, target=TARGET)
+
+
+class AscendPlan(PrimitivePlan):
+    """A primitive on Ascend. dtypes among the arguments become MindSpore's; CANN's errors say which operator, dtype and chip met them."""
+
+    __slots__ = ("lifts",)  # a tensor without dimensions is given as one of a single element: primitives know no dimension 0 of it
+
+    def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
+        super().__init__(backend, op, dtype, device, kernel, work, half)
+        self.lifts = op.promote is None and has_dim(op)
+        fn, named = self.fn, any(a.base == "ScalarType" for a in op.schema.args)
+        self.raw = None
+
+        def run(*args):
+            try:
+                return fn(*[pyboost.ms_dtype(a) if a.__class__ is dt.dtype else a for a in args] if named else args)
+            except RuntimeError as e:
+                raise self.failure(e) from e
+
+        self.fn = run
+
+    def failure(self, e):
+        """CANN's error with what it does not know: the operator, the dtype, the device."""
+        text = next((line for line in str(e).splitlines() if line.strip()), "")
+        kind = OutOfMemoryError if "llocate memory failed" in text or "out of device memory" in text else RuntimeError
+        return kind(f"{self.op.full} failed on device {self.device} ({devices.chip()}) for dtype {self.dtype}: {text}")
+
+    def argument(self, a):
+        if a.__class__ is list or a.__class__ is tuple:
+            return type(a)(None if t is None else self.backend.handed(t) for t in a)
+        m = self.backend.handed(a)
+        return m if a._shape or not self.lifts else lifted(m)
+
+
+def has_dim(op):
+    return any(a.name == "dim" for a in op.schema.args)
+
+
+def lifted(m):
+    return primitive("Reshape")(m, (1,))
+
+
+class Ascend:
+    """runtime/backend.py says what each method is for."""
+
+    host, target, expand_from = False, TARGET, float("inf")
+
+    def __init__(self):
+        self.plans, self._plans, self._moves = [], {}, Counter()
+        self._numbers = defaultdict(dict)  # dtype: {number: 0-d MindSpore tensor on the device}; zeros by their text, for their signs
+
+    # ---------------------------------------------------------------- devices
+    devices = devices
+
+    def device_count(self):
+        return devices.count()
+
+    def usable(self, device):
+        if not devices.count():
+            raise RuntimeError(f"Cannot access device {device}: no Ascend NPU is available on this machine")
+        return Device(device.type, devices.start(device.index))
+
+    def moves(self):
+        return dict(self._moves)
+
+    # ---------------------------------------------------------------- choosing
+    def plan(self, op, dtype, device, args):
+        plan = self._plans.get((op, dtype, device))
+        if plan is None:
+            kernel, work = table.choose(op, dtype)
+            cls = CompositePlan if kernel.kind == "composite" else AscendPlan
+            plan = cls(self, op, dtype, device, kernel, work if work is not dtype else None)
+            if work is not dtype or kernel.kind == "fallback":
+                plan.direct = False
+            self._plans[op, dtype, device] = plan
+        return plan
+
+    def inplace(self, op):
+        found = table.inplace_kernel(op)
+        if found is None:
+            return None
+        (name, fn), lifts = found, has_dim(op)
+        prim = primitive(name)
+
+        def given(a):
+            if a.__class__ is list or a.__class__ is tuple:
+                return type(a)(given(t) for t in a)
+            return a if not isinstance(a, Tensor) else lifted(self.handed(a)) if lifts and not a._shape else self.handed(a)
+
+        def kernel(*args):
+            table.choose(op, args[0].dtype)  # refuses what it does not take
+            if 0 not in args[0]._shape:
+                self._moves["in place"] += 1
+                fn(prim, *map(given, args))
+
+        return kernel
+
+    def update(self, op, dst, args):
+        """The primitives that write into their first argument, where nothing is to be converted."""
+        found = table.INPLACE.get(op.full)
+        if found is None or dst.dtype in table.REFUSED or 0 in dst._shape:
+            return False
+        name, mapping = found
+        other = args[1]
+        if isinstance(other, Tensor):
+            if other.dtype is not dst.dtype or other.device is not dst.device and other._shape or broadcast_shapes(dst._shape, other._shape) != dst._shape:
+                return False
+        elif dst.dtype.category < dt.SCALAR_CATEGORY[other.__class__]:
+            return False
+        other = self.handed(other) if isinstance(other, Tensor) else self.number(other, dst.dtype)
+        mapping(primitive(name), dst._mstensor(), other, *args[2:])
+        self._moves["in place"] += 1
+        return True
+
+    # ---------------------------------------------------------------- arguments and results
+    def numbers_of(self, dtype):
+        return self._numbers[dtype]
+
+    def number(self, value, dtype):
+        """A 0-d MindSpore tensor of a Python number, kept: it moves to the device at its first use."""
+        kept, key = self._numbers[dtype], value or str(value)
+        t = kept.get(key)
+        if t is None:
+            t = pyboost.tensor_from_array(number_array(value, dtype))
+            if value == value:
+                with pyboost.LOCK:
+                    if len(kept) >= KEPT:
+                        kept.clear()
+                    t = kept.setdefault(key, t)
+        return t
+
+    def handed(self, t):
+        """The MindSpore tensor of an argument. One of the host's is copied: MindSpore moves what it is given to the device, for good."""
+        if t.device is HOST:
+            return pyboost.tensor_from_array(np.array(t._array(), order="C"))
+        m = t._ms
+        return t._mstensor() if m is None else m
+
+    def operand(self, t, dtype, shape, full):
+        if not isinstance(t, Tensor):
+            return self.number(t, dtype)
+        if t.device is HOST:
+            return pyboost.tensor_from_array(np.array(astype(t._array(), dtype), order="C"))
+        t = t if t.dtype is dtype else self.cast(t, dtype)
+        return (t if shape is None or t._shape == shape else strided_view(t, shape, expanded_strides(t, shape), t._offset))._mstensor()
+
+    def tensor(self, t, dtype):
+        if not isinstance(t, Tensor):
+            return wrap(self.number(t, dtype), (), dtype, Device("npu", devices.index()))
+        return t if t.dtype is dtype else t.to(dtype)
+
+    def dtype_of(self, r):
+        return ms_dtype_of(r)
+
+    def result(self, r, result, device):
+        shape, dtype = result[0], result[1]
+        if isinstance(r, Tensor):
+            return r if r.dtype is dtype else self.cast(r, dtype)
+        if r.dtype != pyboost.ms_dtype(dtype):
+            r = primitive("Cast")(r, pyboost.ms_dtype(dtype))
+        shape = tuple(r.shape) if shape is None else tuple(shape)
+        if tuple(r.shape) != shape:
+            r = primitive("Reshape")(r, shape)
+        t = wrap(r, shape, dtype, device)
+        if len(result) > 2 and result[2] is not None and 0 not in shape:
+            strides = result[2]
+            v = strided_view(self.empty((1 + sum((n - 1) * s for n, s in zip(shape, strides)),), dtype, device), shape, strides, 0)
+            self.write(v, t)
+            return v
+        return t
+
+    # ---------------------------------------------------------------- memory
+    def array(self, t):
+        raise NotImplementedError(f"no host memory behind a {t.device} tensor: copy it with .cpu()")
+
+    def mstensor(self, t):
+        """A view over the storage's flat tensor."""
+        if 0 in t._shape:
+            return pyboost.tensor_from_array(np.empty(t._shape, t.dtype.np))
+        base, dtype = self._base(t._storage, t.dtype), pyboost.ms_dtype(t.dtype)
+        if base.dtype != dtype:
+            base = self._as_dtype(base, t.dtype)
+        t._ms = primitive("AsStrided")(base, tuple(t._shape), t.stride(), t._offset)
+        return t._ms
+
+    def _base(self, storage, dtype):
+        """The storage's memory as a tensor; what came from the host takes the dtype of the first tensor over it."""
+        if storage._ms is None:
+            a = storage._pending[: storage._nbytes // dtype.itemsize * dtype.itemsize].view(dtype.np)
+            storage._ms, storage._pending = primitive("Clone")(pyboost.tensor_from_array(a)), None
+        return storage._ms
+
+    def _as_dtype(self, base, dtype):
+        if not exists("ViewDtype"):
+            raise NotImplementedError(f"view(dtype): MindSpore {pyboost.version()} has no view of {ms_dtype_of(base)} memory as {dtype} on device npu")
+        if base.ndim != 1:
+            base = primitive("Reshape")(base, (-1,))
+        return primitive("ViewDtype")(base, pyboost.ms_dtype(dtype))
+
+    def storage(self, t):
+        return DeviceStorage.over(t._ms, numel(t._shape) * t.dtype.itemsize, t.device)
+
+    def new_storage(self, data, device):
+        return DeviceStorage.of_bytes(data, device)
+
+    def empty(self, shape, dtype, device):
+        table.check(None, dtype)
+        if 0 in shape:
+            return wrap(pyboost.tensor_from_array(np.empty(shape, dtype.np)), tuple(shape), dtype, device)
+        return wrap(primitive("Empty")(tuple(shape), pyboost.ms_dtype(dtype), "Ascend"), tuple(shape), dtype, device)
+
+    def write(self, dst, src):
+        if 0 in dst._shape:
+            return
+        if dst.device is HOST:
+            backend(HOST).write(dst, self.to_host(src))
+            return
+        self._moves["from host" if src.device is HOST else "copy"] += 1
+        if src.dtype is not dst.dtype:
+            src = backend(src.device).cast(src, dst.dtype)
+        primitive("InplaceCopy")(dst._mstensor(), self.handed(src), False)
+
+    def cast(self, tensor, dtype):
+        self._moves["cast"] += 1
+        if 0 in tensor._shape:
+            return self.empty(tensor._shape, dtype, tensor.device)
+        table.check(None, dtype)
+        return wrap(primitive("Cast")(tensor._mstensor(), pyboost.ms_dtype(dtype)), tensor._shape, dtype, tensor.device)
+
+    def compact(self, tensor):
+        if 0 in tensor._shape:
+            return self.empty(tensor._shape, tensor.dtype, tensor.device)
+        self._moves["copy"] += 1
+        ms = primitive("Contiguous" if tensor._stride is not None or tensor._offset else "Clone")(tensor._mstensor())
+        return wrap(ms, tensor._shape, tensor.dtype, tensor.device)
+
+    def to_host(self, tensor):
+        self._moves["to host"] += 1
+        if 0 in tensor._shape:
+            return from_array(np.empty(tensor._shape, tensor.dtype.np), tensor.dtype)
+        ms = (tensor if tensor._stride is None and tensor._storage is None else self.compact(tensor))._mstensor()
+        return from_array(np.array(host_array(ms, tensor._shape, tensor.dtype.np)), tensor.dtype)
+
+
+def host_array(ms, shape, np_dtype):
+    """The values of a contiguous device tensor, in memory of their own."""
+    return pyboost.array_of(ms.move_to("CPU"), shape, np_dtype)
+
+
+class DeviceStorage(UntypedStorage):
+    """Bytes of an NPU: a MindSpore tensor over them, or bytes that go to the device when a tensor is first made over them."""
+
+    __slots__ = ("_pending",)
+    __module__ = "torch.storage"
+
+    @classmethod
+    def over(cls, ms, nbytes, device):
+        self = object.__new__(cls)
+        self._init(None, nbytes, device)
+        self._ms, self._pending = ms, None
+        return self
+
+    @classmethod
+    def of_bytes(cls, array, device):
+        """A storage on the device with a copy of the bytes of a uint8 array."""
+        self = cls.over(None, array.size, device)
+        self._pending = np.array(array)
+        return self
+
+    def _array(self):
+        """A copy of the bytes."""
+        if self._ms is None:
+            return self._pending
+        ms, dtype = self._ms, ms_dtype_of(self._ms)
+        return host_array(ms, tuple(ms.shape), dtype.np).reshape(-1).view(np.uint8)[: self._nbytes].copy()
+
+    def data_ptr(self):
+        return backend(self.device)._base(self, dt.uint8)._data_ptr() if self._nbytes else 0
+
+    @property
+    def _cdata(self):
+        return self.data_ptr() or id(self)
+
+    def copy_(self, source, non_blocking=None):
+        b = backend(self.device)
+        if self._ms is None:
+            self._pending[:] = source._array()
+            return self
+        ms = self._ms
+        a = source._array().view(ms_dtype_of(ms).np).reshape(tuple(ms.shape))
+        primitive("InplaceCopy")(ms, pyboost.tensor_from_array(np.array(a)), False)
+        b._moves["from host"] += 1
+        return self
+
+    def fill_(self, value):
+        return self.copy_(UntypedStorage._from_array(np.full(self._nbytes, int(value) & 255, np.uint8)))
+
+    def clone(self):
+        return DeviceStorage.of_bytes(self._array(), self.device)
+
+    def cpu(self):
+        return UntypedStorage._from_array(self._array())
+
+    def resize_(self, nbytes):
+        a = np.zeros(nbytes, np.uint8)
+        n = min(nbytes, self._nbytes)
+        a[:n] = self._array()[:n]
+        self._ms, self._pending, self._nbytes = None, a, nbytes
+        return self
+
+
+BACKEND = Ascend()

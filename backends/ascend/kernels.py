@@ -1,0 +1,100 @@
+"""The table's entries: operators whose primitive takes other arguments on Ascend than the operator declares, or gets something wrong that way."""
+
+import functools
+
+import numpy as np
+
+from ...runtime import pyboost
+from ..host import ms_dtype_of, number_array
+from ...runtime.ops.resample import UPSAMPLE
+from .table import inplace, pyboost_
+
+primitive = functools.partial(pyboost.primitive, target="Ascend")
+
+
+@functools.lru_cache(64)
+def filled(shape, value, ms_dtype):
+    """A tensor of one number; what takes it does not write into it."""
+    return primitive("FillScalar")(shape, value, ms_dtype)
+
+
+def copied(prim, x, *args):
+    """A primitive that writes into its first argument, on a copy of it."""
+    x = primitive("Clone")(x)
+    prim(x, *args)
+    return x
+
+
+# ---------------------------------------------------------------- indexing
+def _present(indices):
+    """Indices, where a dimension that is not indexed is a tensor of nine dimensions without elements: what aclnn takes for it."""
+    absent = pyboost.tensor_from_array(np.empty((0,) * 9, np.int64))
+    return tuple(absent if i is None else i for i in indices)
+
+
+pyboost_("_index", "Index", "an absent index is a tensor", lambda prim, x, indices: prim(x, _present(indices)))
+pyboost_("index_add", "IndexAddExt", "order of arguments", lambda prim, x, dim, index, source, alpha: prim(x, dim, index, source, alpha))
+
+
+@inplace("index_put", "InplaceIndexPut")
+def _index_put(prim, x, indices, values, accumulate):
+    prim(x, _present(indices), values, accumulate)
+
+
+@inplace("index_copy", "InplaceIndexCopy")
+def _index_copy(prim, x, dim, index, source):
+    prim(x, dim, index, source)
+
+
+@inplace("index_fill", "InplaceIndexFillTensor")
+def _index_fill(prim, x, dim, index, value):
+    prim(x, dim, index, value if hasattr(value, "asnumpy") else pyboost.tensor_from_array(number_array(value, ms_dtype_of(x))))
+
+
+# ---------------------------------------------------------------- normalization: no weight is a weight of ones
+def _affine(weight, bias, shape, x):
+    return filled(shape, 1, x.dtype) if weight is None else weight, filled(shape, 0, x.dtype) if bias is None else bias
+
+
+WITHOUT = "its shape inference fails, or ends the process, without a weight"
+pyboost_(
+    "native_layer_norm", "LayerNormExt", WITHOUT, lambda prim, x, shape, weight, bias, eps: prim(x, shape, *_affine(weight, bias, tuple(shape), x), eps)
+)
+pyboost_("_fused_rms_norm", "RmsNorm", WITHOUT, lambda prim, x, shape, weight, eps: prim.of(eps)(x, _affine(weight, None, tuple(shape), x)[0]))
+
+
+@functools.partial(pyboost_, "native_group_norm", "GroupNorm", WITHOUT)
+def _group_norm(prim, x, weight, bias, n, c, hxw, group, eps):
+    return prim(x, group, *_affine(weight, bias, (c,), x), eps)
+
+
+# ---------------------------------------------------------------- others
+@functools.partial(pyboost_, "_C.embedding_dense_backward", "EmbeddingDenseBackward", "a padding_idx of -1 is the last row, none is None")
+def _embedding_backward(prim, g, indices, rows, padding_idx, scale):
+    return prim(g, indices, rows, None if padding_idx == -1 else padding_idx, scale)
+
+
+pyboost_("nn.functional.logsigmoid", "LogSigmoid", "gives a buffer besides", lambda prim, x: prim(x)[0])
+
+
+@functools.partial(pyboost_, "nn.functional.one_hot", "OneHotExt", "values are tensors")
+def _one_hot(prim, x, n):
+    on, off = (pyboost.tensor_from_array(np.array(v, np.int64)) for v in (1, 0))
+    return prim.of(-1)(x, n, on, off)
+
+
+def _resampled(mode, dims, back):
+    """Either the size or the scales: the primitives compute the one from the other."""
+
+    def call(prim, x, size, align, scales):
+        prim = prim.of(align) if mode == "linear" and dims == 3 else prim
+        known = (tuple(size), *((None, scales) if scales else (tuple(x.shape[2:]), None))) if back else (None, scales) if scales else (tuple(size), None)
+        return prim(x, *known, *(() if mode == "nearest" or dims == 3 else (align,)))
+
+    return call
+
+
+for _name, (_mode, _dims, _prim) in UPSAMPLE.items():
+    if _prim is not None:
+        pyboost_(f"_C._nn.{_name}", _prim, "size and scales exclude each other", _resampled(_mode, _dims, False))
+        pyboost_(f"_C._nn.{_name}_backward", _prim + "Grad", "size and scales exclude each other", _resampled(_mode, _dims, True))

@@ -1,0 +1,58 @@
+"""The samples of operators on npu beside cpu: python -m mindtorch_proxy run_samples.py FOLDER OUT NAME... (FOLDER holds NAME.pkl, lists of samples).
+
+A line of JSON for each operator: equal, refused (with reasons), and the others with what differs.
+"""
+
+import json
+import pickle
+import sys
+import warnings
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "oracle")]
+warnings.simplefilter("ignore")
+
+import samples  # noqa: E402
+import torch  # noqa: E402
+from comparing import by_dtype, differences, tidy  # noqa: E402
+from run_cases import plain  # noqa: E402
+
+FREE = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}  # memory as it was found
+
+
+def tolerance(dtype, expected):
+    rtol, atol = by_dtype(dtype, expected)
+    wide = 16 if dtype in ("float16", "bfloat16") else 4  # the sums of two machines
+    return (rtol * wide, atol * wide * max(1, abs(expected).max(initial=0) if expected.size and dtype[:1] in "fbc" else 1)) if dtype != "float" else (rtol, atol)
+
+
+def compare(name, sample):
+    """{kind: None where equal, ("refused", why) or ("differs", what)} for forward, gradients, in-place and out=."""
+    here, there = (samples.run(torch, sample, plain, device=d) for d in ("cpu", "npu"))
+    found = {}
+    for kind, expected in here.items():
+        got = there[kind]
+        if isinstance(got, tuple) and got[:2] == ("raises", "NotImplementedError") and not (isinstance(expected, tuple) and expected[:2] == got[:2]):
+            found[kind] = "refused", got[2]
+            continue
+        how = {"values": name not in FREE, "strides": kind != "gradients"}
+        lines = list(differences(tidy(got, **how), tidy(expected, **how), kind, tolerance))
+        found[kind] = ("differs", lines[0]) if lines else None
+    return found
+
+
+def main(folder, out, *names):
+    with open(out, "a") as f:
+        for name in names:
+            row = {"name": name, "equal": 0, "refused": 0, "differs": 0, "why": []}
+            for sample in pickle.loads(Path(folder, f"{name}.pkl").read_bytes()):
+                for kind, result in compare(name, sample).items():
+                    row[result[0] if result else "equal"] += 1
+                    if result:
+                        row["why"].append([*result, kind, sample["label"]])
+            f.write(json.dumps(row) + "\n")
+            f.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
