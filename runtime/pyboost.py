@@ -108,6 +108,24 @@ def _functions():
     return _from_numpy, _data_ptr
 
 
+_DLPACK = {"bool": (6, 8), "bfloat16": (4, 16)} | {f"{k}{n}": (c, n) for k, c in (("int", 0), ("uint", 1), ("float", 2)) for n in (8, 16, 32, 64)}
+
+
+def reinterpreted(ms, dtype_name, count):
+    """A flat tensor of `count` elements of a dtype over the memory of a contiguous tensor: by DLPack, whose description is changed on the way."""
+    from mindspore.utils import dlpack
+
+    capsule = dlpack.to_dlpack(ms)
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    at = pointer(capsule, b"dltensor")  # data, device type and id, dimensions, (code, bits, lanes), shape, strides
+    code, bits = _DLPACK[dtype_name]
+    ctypes.c_uint8.from_address(at + 20).value, ctypes.c_uint8.from_address(at + 21).value = code, bits
+    for where, value in ((24, count), (32, 1)):
+        ctypes.c_int64.from_address(ctypes.c_void_p.from_address(at + where).value).value = value
+    return dlpack.from_dlpack(capsule)
+
+
 _buffers: dict = {}
 
 

@@ -56,7 +56,13 @@ class AscendPlan(PrimitivePlan):
 
 
 def has_dim(op):
-    return any(a.name == "dim" for a in op.schema.args)
+    return op.full not in table.ANY_RANK and any(a.name == "dim" for a in op.schema.args)
+
+
+def spread_strides(t, shape):
+    """The strides of a tensor that is expanded to a shape."""
+    lead = len(shape) - len(t._shape)
+    return (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(t._shape, t.stride()))
 
 
 def lifted(m):
@@ -88,14 +94,15 @@ class Ascend:
 
     # ---------------------------------------------------------------- choosing
     def plan(self, op, dtype, device, args):
-        plan = self._plans.get((op, dtype, device))
+        instead = table.unfit(op, args)
+        plan = self._plans.get((op, dtype, device, instead))
         if plan is None:
-            kernel, work = table.choose(op, dtype)
+            kernel, work = table.choose(op, dtype, instead)
             cls = CompositePlan if kernel.kind == "composite" else AscendPlan
             plan = cls(self, op, dtype, device, kernel, work if work is not dtype else None)
-            if work is not dtype or kernel.kind == "fallback":
+            if work is not dtype or kernel.kind == "fallback" or table.conditional(op):
                 plan.direct = False
-            self._plans[op, dtype, device] = plan
+            self._plans[op, dtype, device, instead] = plan
         return plan
 
     def inplace(self, op):
@@ -112,7 +119,7 @@ class Ascend:
 
         def kernel(*args):
             table.choose(op, args[0].dtype)  # refuses what it does not take
-            if 0 not in args[0]._shape:
+            if 0 not in args[0]._shape and not any(isinstance(t, Tensor) and 0 in t._shape for a in args[1:] for t in (a if a.__class__ in (list, tuple) else (a,))):
                 self._moves["in place"] += 1
                 fn(prim, *map(given, args))
 
@@ -121,6 +128,8 @@ class Ascend:
     def update(self, op, dst, args):
         """The primitives that write into their first argument, where nothing is to be converted."""
         found = table.INPLACE.get(op.full)
+        if len(args) > 2 and args[2].__class__ is not int and not dst.dtype.is_floating_point:
+            return False
         if found is None or dst.dtype in table.REFUSED or 0 in dst._shape:
             return False
         name, mapping = found
@@ -128,7 +137,7 @@ class Ascend:
         if isinstance(other, Tensor):
             if other.dtype is not dst.dtype or other.device is not dst.device and other._shape or broadcast_shapes(dst._shape, other._shape) != dst._shape:
                 return False
-        elif dst.dtype.category < dt.SCALAR_CATEGORY[other.__class__]:
+        elif dst.dtype.is_complex or dst.dtype.category < dt.SCALAR_CATEGORY[other.__class__]:
             return False
         other = self.handed(other) if isinstance(other, Tensor) else self.number(other, dst.dtype)
         mapping(primitive(name), dst._mstensor(), other, *args[2:])
@@ -165,7 +174,7 @@ class Ascend:
         if t.device is HOST:
             return pyboost.tensor_from_array(np.array(astype(t._array(), dtype), order="C"))
         t = t if t.dtype is dtype else self.cast(t, dtype)
-        return (t if shape is None or t._shape == shape else strided_view(t, shape, expanded_strides(t, shape), t._offset))._mstensor()
+        return (t if shape is None or t._shape == shape else strided_view(t, shape, spread_strides(t, shape), t._offset))._mstensor()
 
     def tensor(self, t, dtype):
         if not isinstance(t, Tensor):
@@ -178,7 +187,11 @@ class Ascend:
     def result(self, r, result, device):
         shape, dtype = result[0], result[1]
         if isinstance(r, Tensor):
-            return r if r.dtype is dtype else self.cast(r, dtype)
+            r = r if r.dtype is dtype else self.cast(r, dtype)
+            wanted = result[2] if len(result) > 2 else None
+            return r if wanted is None or r.stride() == tuple(wanted) else self.laid_out(r, tuple(wanted))
+        if shape is not None and 0 in shape:
+            return self.empty(tuple(shape), dtype, device)
         if r.dtype != pyboost.ms_dtype(dtype):
             r = primitive("Cast")(r, pyboost.ms_dtype(dtype))
         shape = tuple(r.shape) if shape is None else tuple(shape)
@@ -186,11 +199,16 @@ class Ascend:
             r = primitive("Reshape")(r, shape)
         t = wrap(r, shape, dtype, device)
         if len(result) > 2 and result[2] is not None and 0 not in shape:
-            strides = result[2]
-            v = strided_view(self.empty((1 + sum((n - 1) * s for n, s in zip(shape, strides)),), dtype, device), shape, strides, 0)
-            self.write(v, t)
-            return v
+            return self.laid_out(t, tuple(result[2]))
         return t
+
+    def laid_out(self, t, strides):
+        """The tensor in memory of other strides."""
+        if 0 in t._shape:
+            return t
+        v = strided_view(self.empty((1 + sum((n - 1) * s for n, s in zip(t._shape, strides)),), t.dtype, t.device), t._shape, strides, 0)
+        self.write(v, t)
+        return v
 
     # ---------------------------------------------------------------- memory
     def array(self, t):
@@ -214,11 +232,17 @@ class Ascend:
         return storage._ms
 
     def _as_dtype(self, base, dtype):
-        if not exists("ViewDtype"):
-            raise NotImplementedError(f"view(dtype): MindSpore {pyboost.version()} has no view of {ms_dtype_of(base)} memory as {dtype} on device npu")
+        """The memory of a storage as a flat tensor of another dtype."""
         if base.ndim != 1:
             base = primitive("Reshape")(base, (-1,))
-        return primitive("ViewDtype")(base, pyboost.ms_dtype(dtype))
+        have = ms_dtype_of(base)
+        if exists("ViewDtype"):
+            return primitive("ViewDtype")(base, pyboost.ms_dtype(dtype))
+        if have.is_complex and dtype is have.to_real():
+            return primitive("AsStrided")(primitive("RealView")(base), (2 * base.shape[0],), (1,), 0)
+        if have.is_complex or dtype.is_complex:
+            raise NotImplementedError(f"view(dtype): MindSpore {pyboost.version()} has no view of {have} memory as {dtype} on device npu")
+        return pyboost.reinterpreted(base, dtype.name, base.shape[0] * have.itemsize // dtype.itemsize)
 
     def storage(self, t):
         return DeviceStorage.over(t._ms, numel(t._shape) * t.dtype.itemsize, t.device)

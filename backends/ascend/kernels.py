@@ -6,8 +6,10 @@ import numpy as np
 
 from ...runtime import pyboost
 from ..host import ms_dtype_of, number_array
+from ...runtime.ops.creation import arange_size
 from ...runtime.ops.resample import UPSAMPLE
-from .table import inplace, pyboost_
+from ...runtime.registry import T
+from .table import inplace, pyboost_, unless
 
 primitive = functools.partial(pyboost.primitive, target="Ascend")
 
@@ -38,7 +40,8 @@ pyboost_("index_add", "IndexAddExt", "order of arguments", lambda prim, x, dim, 
 
 @inplace("index_put", "InplaceIndexPut")
 def _index_put(prim, x, indices, values, accumulate):
-    prim(x, _present(indices), values, accumulate)
+    if not any(i is not None and 0 in i.shape for i in indices):  # aclnn would take such an index for a whole dimension
+        prim(x, _present(indices), values, accumulate)
 
 
 @inplace("index_copy", "InplaceIndexCopy")
@@ -48,6 +51,7 @@ def _index_copy(prim, x, dim, index, source):
 
 @inplace("index_fill", "InplaceIndexFillTensor")
 def _index_fill(prim, x, dim, index, value):
+    value = primitive("Reshape")(value, ()) if hasattr(value, "asnumpy") else value
     prim(x, dim, index, value if hasattr(value, "asnumpy") else pyboost.tensor_from_array(number_array(value, ms_dtype_of(x))))
 
 
@@ -69,6 +73,11 @@ def _group_norm(prim, x, weight, bias, n, c, hxw, group, eps):
 
 
 # ---------------------------------------------------------------- others
+def _inverse_as(x, results):
+    values, inverse, counts = results
+    return values, primitive("Reshape")(inverse, tuple(x.shape)), counts
+
+
 @functools.partial(pyboost_, "_C.embedding_dense_backward", "EmbeddingDenseBackward", "a padding_idx of -1 is the last row, none is None")
 def _embedding_backward(prim, g, indices, rows, padding_idx, scale):
     return prim(g, indices, rows, None if padding_idx == -1 else padding_idx, scale)
@@ -83,18 +92,33 @@ def _one_hot(prim, x, n):
     return prim.of(-1)(x, n, on, off)
 
 
-def _resampled(mode, dims, back):
-    """Either the size or the scales: the primitives compute the one from the other."""
 
-    def call(prim, x, size, align, scales):
-        prim = prim.of(align) if mode == "linear" and dims == 3 else prim
-        known = (tuple(size), *((None, scales) if scales else (tuple(x.shape[2:]), None))) if back else (None, scales) if scales else (tuple(size), None)
-        return prim(x, *known, *(() if mode == "nearest" or dims == 3 else (align,)))
-
-    return call
+# ---------------------------------------------------------------- arguments that the primitives do not take
+def _with_fractions(start, end, step, dtype, device):
+    return not dtype.is_floating_point and not all(float(n).is_integer() for n in (start, end, step))
 
 
-for _name, (_mode, _dims, _prim) in UPSAMPLE.items():
+def _whole_range(start, end, step, dtype, device):
+    """As PyTorch: the count from the fractions, the values from their whole parts."""
+    n = arange_size(start, end, step, dtype)
+    return (T.arange(n, device=device) * int(step) + int(start)).to(dtype)
+
+
+def _has_scales(x, *args):
+    return bool(args[-1])
+
+
+for _name, (_, _, _prim) in UPSAMPLE.items():
     if _prim is not None:
-        pyboost_(f"_C._nn.{_name}", _prim, "size and scales exclude each other", _resampled(_mode, _dims, False))
-        pyboost_(f"_C._nn.{_name}_backward", _prim + "Grad", "size and scales exclude each other", _resampled(_mode, _dims, True))
+        unless(f"_C._nn.{_name} _C._nn.{_name}_backward", _has_scales, f"{_prim} computes positions from the sizes alone")
+unless("_var _std", lambda x, dim, correction, keepdim: correction != int(correction), "the primitive takes whole corrections")
+unless("linalg.solve_triangular", lambda A, B, upper, left, unit: not left, "the primitive solves from the left only")
+unless("_distinct", lambda x, dim, sort: dim is not None or not sort, "Unique2 sorts, and knows no dimension")
+unless(
+    "scatter.src scatter.value scatter_add", lambda x, dim, index, *a: 0 in index._shape, "no index, of any number of dimensions", lambda x, *args: x.clone()
+)
+unless("_arange", _with_fractions, "of integers, with fractions", _whole_range)
+unless("_full", lambda size, value, dtype, device: dtype.is_complex, "FillScalar takes no complex number")
+pyboost_("_clamp", "ClampTensor", "bounds do not spread over each other", broadcasts=False)
+pyboost_("polar", "Polar", "arguments do not spread over each other", broadcasts=False)
+pyboost_("_distinct", "Unique2", "its second result has no shape of a number", lambda prim, x, dim, sort: _inverse_as(x, prim(x, True, True, True)))

@@ -23,15 +23,34 @@ INPLACE = {
     "mul": ("InplaceMul", lambda prim, a, b: prim(a, b)),
     "div": ("InplaceDiv", lambda prim, a, b: prim(a, b)),
 }
+ANY_RANK = {"_distinct"}  # take a tensor without dimensions as it is, though they have an argument `dim`
 FALLBACK = os.environ.get("MINDTORCH_NPU_FALLBACK", "").lower() == "cpu"  # operators without an Ascend kernel run on the CPU, copied there and back
 _inplace: dict = {}
+_unless: dict = {}
 _kernels: dict = {}  # operator's full name -> the kernel that is called instead of the declared primitive
 
 
-def pyboost_(names, primitive, why, fn=None, dtypes=None, tensors=False):
+def pyboost_(names, primitive, why, fn=None, dtypes=None, broadcasts=True):
     """Another primitive, or other arguments, than the operator declares; fn(prim, *args) maps them."""
     for name in names.split():
-        _kernels[name] = Kernel("pyboost", fn, primitive, dtypes and frozenset(CODES[c] for c in dtypes), why=why, tensors=tensors)
+        _kernels[name] = Kernel("pyboost", fn, primitive, dtypes and frozenset(CODES[c] for c in dtypes), why=why, broadcasts=broadcasts)
+
+
+def unless(names, predicate, why, fn=None):
+    """fn, or the decomposition, stands in where predicate(*args) is true: arguments that the primitive does not take."""
+    for name in names.split():
+        _unless[name] = predicate, Kernel("composite", fn or DECOMPOSITIONS[name], why=why)
+
+
+def unfit(op, args):
+    """The kernel for arguments that the primitive does not take, or None."""
+    found = _unless.get(op.full)
+    return found[1] if found and found[0](*args) else None
+
+
+def conditional(op):
+    """Whether the kernel depends on the arguments of the call."""
+    return op.full in _unless
 
 
 def inplace(names, primitive):
@@ -92,9 +111,14 @@ def check(op, dtype):
         raise NotImplementedError(f"{op.full if op else 'empty'}: dtype {dtype} is not supported on device npu: {REFUSED[dtype]}")
 
 
-def choose(op, dtype):
-    """(kernel, dtype that it computes in): of the declared kernel and the decomposition the first that takes the dtype, or a wider one."""
+def choose(op, dtype, instead=None):
+    """(kernel, dtype that it computes in): of the declared kernel and the decomposition the first that takes the dtype, or a wider one.
+
+    instead: the kernel that the arguments ask for.
+    """
     check(op, dtype)
+    if instead is not None:
+        return instead, dtype
     k = kernel(op)
     takes = stated(k)
     if k.kind in ("pyboost", "composite"):

@@ -59,7 +59,7 @@ for _name, _fn in {
     "lcm": _lcm,
     "bitwise_left_shift": _shift(T.mul, lambda a: 0),
     "bitwise_right_shift": _shift(T.floor_divide, lambda a: -(a < 0).to(a.dtype)),
-    "special.entr": lambda x: -T.xlogy(x, x),
+    "special.entr": lambda x: T.where(x > 0, -x * T.log(x), T.where(x == 0, x * 0, T.where(x < 0, -math.inf, x))),
     "special.xlog1py": lambda x, y: T.where(x == 0, 0, x * T.log1p(y)),
 }.items():
     decomposition(_name)(_fn)

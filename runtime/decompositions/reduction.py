@@ -28,3 +28,33 @@ def _sorted_nanmedian(x, dim, keepdim):
     values, at = x.sort(dim, stable=True)
     k = ((x == x).sum(dim, keepdim=True) - 1).clamp(min=0) // 2
     return tuple(t.gather(dim, k) if keepdim else t.gather(dim, k).squeeze(dim) for t in (values, at))
+
+
+@decomposition("_var")
+def _variance(x, dim, correction, keepdim):
+    off = x - x.mean(dim, True)
+    n = x.numel() // max(T.sum(x, dim).numel(), 1)
+    return (off * off.conj() if x.is_complex() else off * off).sum(dim, keepdim) / max(n - correction, 0)
+
+
+decomposition("_std")(lambda *args: _variance(*args).sqrt())
+
+
+@decomposition("_distinct")
+def _distinct(x, dim, sort):
+    """Runs of equal values, or rows, of an order in which equal ones are neighbours."""
+    shape = x._shape if dim is None else (x._shape[dim],)
+    rows = x.reshape(-1, 1) if dim is None else x.movedim(dim, 0).reshape(x._shape[dim], -1)
+    n = rows._shape[0]
+    order = T.arange(n, device=x.device)
+    if sort:
+        for column in range(rows._shape[1] - 1, -1, -1):  # the first column decides last
+            order = order[T.argsort(rows[order, column], stable=True)]
+        rows = rows[order]
+    new = T.cat([T.ones(min(n, 1), dtype=dt.bool_, device=x.device), (rows[1:] != rows[:-1]).any(1)]) if n else T.zeros(0, dtype=dt.bool_, device=x.device)
+    number, start = new.cumsum(0) - 1, new.nonzero().reshape(-1)
+    counts = T.cat([start[1:], T.full((1,), n, device=x.device)]) - start if n else start
+    values = rows[start]
+    values = values.reshape(-1) if dim is None else values.reshape(-1, *x._shape[:dim], *x._shape[dim + 1 :])
+    inverse = T.empty_like(number).index_copy_(0, order, number) if n else number
+    return values, inverse.reshape(shape), counts

@@ -47,3 +47,9 @@ def _isin(x, tests):
     n = tests._shape[0]
     tests = tests.sort()[0]
     return tests.take(T.searchsorted(tests, x).clamp(max=n - 1)) == x if n else T.zeros(x._shape, dtype=dt.bool_, device=x.device)
+
+
+@decomposition("_full")
+def _full(size, value, dtype, device):
+    real, imag = (T.full(size, part, dtype=dtype.to_real(), device=device) for part in (value.real, value.imag))
+    return real.to(dtype) + imag.to(dtype) * 1j

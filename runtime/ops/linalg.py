@@ -428,8 +428,6 @@ def _triangular_grads(g, self, out, upper, left, unitriangular, needs):
 
 
 def _triangular_call(prim, A, B, upper, left, unitriangular):
-    if not left:
-        raise NotImplementedError("linalg.solve_triangular: the primitive solves from the left only")
     return prim(B, A, upper, False, unitriangular)[0]
 
 

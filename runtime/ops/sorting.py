@@ -57,14 +57,8 @@ op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) ->
 
 
 # ------------------------------------------------------------------------------------------------ distinct values
-def _unique2(p, self, dim, sort):
-    if dim is not None or not sort:
-        raise NotImplementedError("unique along a dimension and unique_consecutive have no primitive that Unique2 could stand for")
-    return p(self, True, True, True)
-
-
 _distinct_meta = lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)]
-_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, call=_unique2, meta=_distinct_meta)
+_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, meta=_distinct_meta)
 
 
 def _unique(self, dim, sort, return_inverse, return_counts):

@@ -26,8 +26,8 @@ class Sized(tuple):
 
 # ---------------------------------------------------------------- several lines
 def present(indices):
-    """Indices, where one of nine dimensions and no elements stands for a whole dimension."""
-    return [None if i is None or i.dim() == 9 else i for i in indices]
+    """Indices, where one without elements stands for a whole dimension."""
+    return [None if i is None or not i.numel() else i for i in indices]
 
 
 def scatter(self, dim, index, src, reduce):
@@ -49,6 +49,8 @@ def rms_norm_grad(dy, x, rstd, gamma):
 
 
 def batch_norm(x, w, b, mean, var, training, momentum, eps):
+    if mean is not None and mean.dtype != x.dtype:  # statistics in float32 beside half types
+        w, b = (t if t is None else t.to(mean.dtype) for t in (w, b))
     out, saved, inverse = aten.native_batch_norm(x, w, b, mean, var, training, momentum, eps)
     return (out, saved, inverse) if training else (out, None, None)
 
@@ -260,7 +262,7 @@ RULES = {
     "ClampMinTensor": lambda self, low, *, out: torch.maximum(self, low),
     "ClampMaxTensor": lambda self, high, *, out: torch.minimum(self, high),
     "NanToNum": lambda self, nan, high, low, *, out: torch.nan_to_num(self, nan, high, low),
-    "RoundDecimals": lambda self, decimals, *, out: torch.round(self, decimals=decimals),
+    "RoundDecimals": lambda self, decimals, *, out: torch.round(self, decimals=decimals) if self.is_floating_point() else self,
     "SWhere": lambda condition, self, other, *, out: torch.where(condition, self, other),
     "Cast": lambda self, dtype, *, out: self,
     # ------------------------------------------------------------ activations
@@ -361,7 +363,7 @@ RULES = {
     "UniqueDim": lambda self, ordered, inverse, dim, *, out, index, count: unique_dim(self, dim),
     "UniqueConsecutive": lambda self, inverse, counts, dim, *, out, index, count: unique_consecutive(self, inverse, counts, dim),
     # ------------------------------------------------------------ shapes and indices
-    "Arange": lambda start, end, step, *, out: torch.arange(start, end, step, dtype=out.dtype),
+    "Arange": lambda start, end, step, *, out: torch.arange(out.numel()).to(torch.int64 if not out.is_floating_point() else torch.float64) * step + start,
     "Linspace": lambda start, end, steps, *, out: torch.linspace(start, end, steps, dtype=out.dtype),
     "Eye": lambda rows, columns, *, out: torch.eye(rows, columns),
     "OneHot": lambda self, classes, on, off, axis, *, out: torch.where(F.one_hot(self.long(), classes).bool(), on, off),
@@ -407,7 +409,9 @@ RULES = {
     # ------------------------------------------------------------ normalization
     "LayerNorm": lambda x, shape, weight, bias, eps, *, out, mean, rstd: aten.native_layer_norm(x, shape, weight, bias, eps),
     "LayerNormBackward": lambda grad, x, shape, mean, rstd, w, b, mask, *, dx, dw, db: aten.native_layer_norm_backward(grad, x, shape, mean, rstd, w, b, mask),
-    "GroupNorm": lambda x, weight, bias, n, c, hxw, group, eps, *, out, mean, rstd: aten.native_group_norm(x, weight, bias, n, c, hxw, group, eps),
+    "GroupNorm": lambda x, weight, bias, n, c, hxw, group, eps, *, out, mean, rstd: aten.native_group_norm(
+        x.contiguous(), weight.contiguous(), bias.contiguous(), n, c, hxw, group, eps
+    ),
     "GroupNormBackward": lambda grad, x, mean, rstd, w, n, c, hxw, group, mask, *, dx, dw, db: aten.native_group_norm_backward(
         grad, x, mean, rstd, w, n, c, hxw, group, mask
     ),
