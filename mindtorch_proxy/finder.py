@@ -1,6 +1,7 @@
 """Finds the modules of `torch` and its package metadata. Standard library only; without state, so safe from any thread."""
 
 import functools
+import importlib
 import os
 import re
 import sys
@@ -22,11 +23,24 @@ Requires-Python: >=3.10
 """
 
 
+def npu_usable():
+    """Whether `torch_npu` is there: libraries take the package for an NPU. Where no device node is (nor an emulated NPU asked for) nothing is loaded."""
+    try:
+        nodes = any(name.startswith("davinci") for name in os.listdir("/dev"))
+    except OSError:
+        nodes = False
+    if not nodes and os.environ.get("MINDTORCH_NPU", "").lower() != "emulated":
+        return False
+    return importlib.import_module("mindtorch_proxy.backends.ascend.devices").count() > 0
+
+
 class TorchFinder:
-    """A meta path finder that answers for `torch` and everything below it, and for nothing else."""
+    """A meta path finder that answers for `torch` and, where an NPU is usable, `torch_npu`, with everything below them, and for nothing else."""
 
     def find_spec(self, fullname, path=None, target=None):
         """The spec of one of our modules; None where we have none; an error where another torch would answer in our stead."""
+        if fullname == "torch_npu" or fullname.startswith("torch_npu.") and path is not None:
+            return PathFinder.find_spec(fullname, path or [HERE]) if path or npu_usable() else None
         if fullname != "torch" and not (fullname.startswith("torch.") and path is not None):
             return None
         if fullname == "torch":

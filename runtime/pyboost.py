@@ -78,14 +78,38 @@ def _load():
     from mindspore.ops.auto_generate import gen_ops_prim  # noqa: F401  (checked here, used by primitive())
 
     ms.runtime.launch_blocking()
-    if ms.get_context("device_target") != "CPU":  # with CANN on the machine: legacy primitives would be checked by Ascend's rules on the CPU too
-        ms.set_device("CPU")
+    if ms.get_context("device_target") != "CPU":  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too
+        _set_target("CPU")
     n = _threads_wanted or _count(os.environ.get("OMP_NUM_THREADS")) or (1 if len(os.sched_getaffinity(0)) <= FEW_CORES else None)
     if n:
         ms.device_context.cpu.op_tuning.threads_num(n)
     fork = c.fork_utils
     os.register_at_fork(before=fork.prepare_before_fork, after_in_parent=fork.parent_at_fork, after_in_child=fork.child_at_fork)
     return ms
+
+
+def _set_target(target):
+    from mindspore import _c_expression as c
+
+    c.MSContext.get_instance().set_param(c.ms_ctx_param.device_target, target)  # mindspore.set_device() could not be taken back
+
+
+def set_device_id(number):
+    """Which of several devices this process drives; before its first kernel."""
+    from mindspore import _c_expression as c
+
+    mindspore()
+    c.MSContext.get_instance().set_param(c.ms_ctx_param.device_id, number)
+
+
+@contextmanager
+def on(target):
+    """Inside, MindSpore's functions for memory, streams and events, which name no device, are about `target`."""
+    _set_target(target)
+    try:
+        yield mindspore()
+    finally:
+        _set_target("CPU")
 
 
 def version():

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import types
 
 from ...runtime import pyboost
 
@@ -63,7 +64,7 @@ def start(number):
     number = check(number)
     if not started():
         if number:
-            pyboost.mindspore().set_context(device_id=number)
+            pyboost.set_device_id(number)
         _state["index"], _state["process"] = number, os.getpid()
     return number
 
@@ -76,4 +77,40 @@ def chip():
 
 def synchronize():
     """Wait for everything that was launched; errors of kernels come here at the latest."""
-    pyboost.mindspore().runtime.synchronize()
+    call("synchronize")
+
+
+def hal():
+    """MindSpore's description of devices."""
+    return pyboost.mindspore().hal
+
+
+def call(name, *args, **kwargs):
+    """A function of MindSpore's runtime module (memory, streams, events) on the NPU, which is taken if it was not yet."""
+    start(None)
+    with pyboost.on("Ascend") as ms:
+        return getattr(ms.runtime, name)(*args, **kwargs)
+
+
+def method(thing, name, *args):
+    """A method of a stream or an event."""
+    with pyboost.on("Ascend"):
+        return getattr(thing, name)(*args)
+
+
+def forked():
+    """Whether this process inherited an NPU that it cannot use."""
+    return started() and _state["process"] != os.getpid()
+
+
+def properties(number):
+    """Name and memory of an NPU."""
+    found = hal().get_device_properties(number, "Ascend")
+    text = str(found)
+    total = int(text.partition("total_memory=")[2].partition("MB")[0]) << 20
+    return types.SimpleNamespace(name=chip(), total_memory=total, major=None, minor=None, multi_processor_count=None)
+
+
+def has_bfloat16():
+    """Ascend 910B and later have bfloat16; 910, 910A, 310 and 310P have not."""
+    return chip().startswith(("Ascend910B", "Ascend910_93", "Ascend910C", "Ascend950")) and not chip().startswith("Ascend910B ")

@@ -592,6 +592,10 @@ class Module:
         """Move all parameters and buffers to the XPU."""
         return self._apply(lambda t: t.xpu(device))
 
+    def npu(self: T, device: int | torch.device | None = None) -> T:
+        """Move all parameters and buffers to the Ascend NPU."""
+        return self._apply(lambda t: t.npu(device))
+
     def cpu(self: T) -> T:
         """Move all parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())

@@ -1,0 +1,168 @@
+"""torch.npu: Ascend NPUs through MindSpore's runtime. Without one, questions get a truthful no and uses an error."""
+
+from mindtorch_proxy.runtime.generator import default_generator as _generator
+
+from . import amp, memory, random, streams
+from ._device import available, devices, number
+from .memory import (
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    memory_summary,
+    reset_accumulated_memory_stats,
+    reset_max_memory_allocated,
+    reset_peak_memory_stats,
+)
+from .random import get_rng_state, get_rng_state_all, initial_seed, manual_seed, manual_seed_all, seed, seed_all, set_rng_state, set_rng_state_all
+from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
+
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "amp",
+    "current_device",
+    "current_stream",
+    "default_generators",
+    "default_stream",
+    "device",
+    "device_count",
+    "device_of",
+    "empty_cache",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "initial_seed",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "random",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
+    "set_stream",
+    "stream",
+    "streams",
+    "synchronize",
+]
+
+
+def __getattr__(name):
+    if name == "default_generators":  # one stream of random numbers serves every device: the host's
+        return (_generator,) * available()
+    raise AttributeError(f"module 'torch.npu' has no attribute '{name}'")
+
+
+def is_available():
+    """Whether an NPU can be used. Where there is no device node this loads nothing."""
+    return available() > 0
+
+
+def device_count():
+    """How many NPUs can be used."""
+    return available()
+
+
+def _is_compiled():
+    return available() > 0
+
+
+def _is_in_bad_fork():
+    return available() > 0 and devices().forked()
+
+
+def is_initialized():
+    """Whether this process has taken its NPU."""
+    return available() > 0 and devices().started()
+
+
+def init():
+    """Take this process's NPU."""
+    devices().start(None)
+
+
+_lazy_init = init
+
+
+def current_device():
+    """The index of the NPU that this process drives."""
+    return devices().check(None)
+
+
+def set_device(device):
+    """Choose the NPU of this process, before its first tensor: MindSpore drives one in each process (NotImplementedError for another afterwards)."""
+    index = number(device)
+    if index is not None:
+        devices().select(index)
+
+
+class device:
+    """Select an NPU within a block; None and negative indices select none."""
+
+    def __init__(self, device):
+        self.idx, self.prev_idx = number(device), -1
+
+    def __enter__(self):
+        if self.idx is not None:
+            self.prev_idx = current_device()
+            set_device(self.idx)
+
+    def __exit__(self, *exc):
+        return False
+
+
+class device_of(device):
+    """Select the NPU of a tensor or storage within a block."""
+
+    def __init__(self, obj):
+        super().__init__(obj.get_device() if getattr(obj, "is_npu", False) else -1)
+
+
+def synchronize(device=None):
+    """Wait for all work on the NPU; errors of kernels come here at the latest."""
+    devices().check(number(device))
+    devices().synchronize()
+
+
+def get_device_name(device=None):
+    """The chip's name, with "(emulated)" behind it on an emulated CANN."""
+    devices().check(number(device))
+    return devices().chip()
+
+
+def get_device_capability(device=None):
+    """None: NPUs have no compute capability."""
+    devices().check(number(device))
+
+
+def get_device_properties(device=None):
+    """An object with `name` and `total_memory` in bytes."""
+    index = devices().check(number(device))
+    return devices().properties(index)
+
+
+def is_bf16_supported(including_emulation=True):
+    """Whether the chip computes in bfloat16: Ascend 910B and later."""
+    return available() > 0 and devices().has_bfloat16()

@@ -1,0 +1,135 @@
+"""torch_npu's functions for transformers: attention, norms, rotary embeddings, gated activations."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+ND = 2  # the only format of memory here: what shape and strides say
+
+
+def get_npu_format(self):
+    """The number of a tensor's memory format: ND."""
+    return ND
+
+
+def npu_format_cast(self, acl_format):
+    """The tensor in a memory format; NotImplementedError for formats other than ND (2), NCHW (0) and NHWC (1), whose memory is ND's."""
+    if acl_format not in (0, 1, ND):
+        raise NotImplementedError(f"npu_format_cast: memory format {acl_format} of a {self.dtype} tensor on device {self.device} is not supported")
+    return self
+
+
+def npu_dtype_cast(input, dtype):
+    """The tensor in another dtype."""
+    return input.to(dtype)
+
+
+def npu_rms_norm(self, gamma, epsilon=1e-6):
+    """(x / rms(x) * gamma, 1 / rms(x)) over the dimensions of gamma; the second in float32."""
+    return torch.ops.aten._fused_rms_norm(self, list(gamma.shape), gamma, epsilon)
+
+
+def npu_swiglu(self, dim=-1):
+    """silu(a) * b of the halves of a tensor along a dimension."""
+    a, b = self.chunk(2, dim)
+    return F.silu(a) * b
+
+
+def npu_silu(self):
+    """x * sigmoid(x)."""
+    return F.silu(self)
+
+
+def npu_gelu(self, *, approximate="none"):
+    """GELU, exact or "tanh"."""
+    return F.gelu(self, approximate=approximate)
+
+
+def npu_linear(input, weight, bias=None):
+    """input @ weight.T + bias."""
+    return F.linear(input, weight, bias)
+
+
+def npu_confusion_transpose(self, perm, shape, transpose_first):
+    """Permute then reshape, or the other way round."""
+    return self.permute(perm).reshape(shape) if transpose_first else self.reshape(shape).permute(perm)
+
+
+def npu_rotary_mul(input, r1, r2, rotary_mode="half"):
+    """input * r1 + turned(input) * r2; "half" turns the halves of the last dimension, "interleave" its pairs."""
+    if rotary_mode == "interleave":
+        turned = torch.stack((-input[..., 1::2], input[..., ::2]), -1).flatten(-2)
+    else:
+        a, b = input.chunk(2, -1)
+        turned = torch.cat((-b, a), -1)
+    return input * r1 + turned * r2
+
+
+def _heads(t, layout, heads):
+    """(batch, heads, sequence, width) of a tensor in a layout."""
+    if layout == "BNSD":
+        return t
+    if layout == "BSND":
+        return t.transpose(1, 2)
+    t = t.transpose(0, 1) if layout == "SBH" else t
+    return t.reshape(*t.shape[:2], heads, -1).transpose(1, 2)
+
+
+def _joined(t, layout):
+    if layout == "BNSD":
+        return t
+    t = t.transpose(1, 2)
+    if layout == "BSND":
+        return t
+    return t.flatten(2).transpose(0, 1) if layout == "SBH" else t.flatten(2)
+
+
+def npu_fusion_attention(
+    query, key, value, head_num, input_layout, pse=None, padding_mask=None, atten_mask=None, scale=1.0, keep_prob=1.0, pre_tockens=2147483647,
+    next_tockens=2147483647, inner_precise=0, prefix=None, sparse_mode=0, gen_mask_parallel=True, sync=False,
+):  # fmt: skip
+    """Attention. input_layout: BSH, SBH, BSND or BNSD. atten_mask: true hides. sparse_mode: 0 the mask, 1 all, 2 and 3 causal from the upper left or
+    lower right corner. Returns (attention, the scores' maximum, the sum of their exponentials, None, seed, offset, length of the dropout mask)."""
+    if input_layout not in ("BSH", "SBH", "BSND", "BNSD") or sparse_mode not in (0, 1, 2, 3) or prefix is not None:
+        raise NotImplementedError(
+            f"npu_fusion_attention: layout {input_layout}, sparse_mode {sparse_mode} of {query.dtype} tensors on device {query.device} is not supported"
+        )
+    q = _heads(query, input_layout, head_num)
+    width = q.shape[-1]
+    k, v = (_heads(t, input_layout, t.shape[-1] // width if input_layout in ("BSH", "SBH") else 0) for t in (key, value))
+    k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) if t.shape[1] != q.shape[1] else t for t in (k, v))
+    scores = (q @ k.mT).float() * scale
+    if pse is not None:
+        scores = scores + pse
+    rows, columns = scores.shape[-2:]
+    at = torch.arange(columns, device=q.device) - torch.arange(rows, device=q.device)[:, None]
+    hidden = at > (0 if sparse_mode == 2 else columns - rows) if sparse_mode in (2, 3) else None
+    if sparse_mode == 0:
+        hidden = None if atten_mask is None else atten_mask.bool()
+        if pre_tockens < columns or next_tockens < columns:
+            band = (at > next_tockens) | (at < -pre_tockens)
+            hidden = band if hidden is None else hidden | band
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, torch.finfo(torch.float32).min)
+    top = scores.amax(-1, keepdim=True)
+    weights = torch.exp(scores - top)
+    total = weights.sum(-1, keepdim=True)
+    probabilities = F.dropout(weights / total, 1 - keep_prob) if keep_prob < 1 else weights / total
+    out = _joined(probabilities.to(q.dtype) @ v, input_layout)
+    spread = (*top.shape[:-1], 8)  # as the kernel gives them
+    return out, top.expand(spread), total.expand(spread), None, 0, 0, 0
+
+
+def npu_prompt_flash_attention(
+    query, key, value, *, pse_shift=None, padding_mask=None, atten_mask=None, actual_seq_lengths=None, num_heads=1, scale_value=1.0,
+    pre_tokens=2147483647, next_tokens=0, input_layout="BSH", num_key_value_heads=0, actual_seq_lengths_kv=None, sparse_mode=0,
+):  # fmt: skip
+    """Attention for inference; see npu_fusion_attention. Lengths of single sequences are not supported (NotImplementedError)."""
+    if actual_seq_lengths is not None or actual_seq_lengths_kv is not None:
+        raise NotImplementedError(f"npu_prompt_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, are not supported")
+    limit = math.inf if atten_mask is not None or sparse_mode else next_tokens
+    return npu_fusion_attention(
+        query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value, pre_tockens=pre_tokens,
+        next_tockens=limit, sparse_mode=sparse_mode,
+    )[0]  # fmt: skip
