@@ -4,12 +4,16 @@ import functools
 
 import numpy as np
 
+from ...runtime import dtypes as dt
 from ...runtime import pyboost
 from ..host import ms_dtype_of, number_array
 from ...runtime.ops.creation import arange_size
 from ...runtime.ops.resample import UPSAMPLE
+from ...runtime.device import device as Device
 from ...runtime.registry import T
-from .table import inplace, pyboost_, unless
+from ...runtime.tensor import wrap
+from . import devices
+from .table import composite, inplace, pyboost_, unless
 
 primitive = functools.partial(pyboost.primitive, target="Ascend")
 
@@ -122,3 +126,18 @@ unless("_full", lambda size, value, dtype, device: dtype.is_complex, "FillScalar
 pyboost_("_clamp", "ClampTensor", "bounds do not spread over each other", broadcasts=False)
 pyboost_("polar", "Polar", "arguments do not spread over each other", broadcasts=False)
 pyboost_("_distinct", "Unique2", "its second result has no shape of a number", lambda prim, x, dim, sort: _inverse_as(x, prim(x, True, True, True)))
+
+
+@composite("_complex", "Complex has no Ascend kernel; MindSpore 2.7 has no view of real memory as complex, only the other way round")
+def _complex(re, im):
+    re, im = T.broadcast_tensors(re, im)
+    out = T.empty(re._shape, dtype=dt.complex64 if re.dtype is dt.float32 else dt.complex128, device=re.device)
+    out.real.copy_(re)
+    out.imag.copy_(im)
+    return out
+
+
+@functools.partial(pyboost_, "_nonzero", "NonZero", "a dimension's positions are neighbours in PyTorch's memory")
+def _nonzero(prim, x):
+    m = primitive("Contiguous")(primitive("Transpose")(prim(x), (1, 0)))
+    return wrap(m, tuple(m.shape), dt.int64, Device("npu", devices.index())).t()

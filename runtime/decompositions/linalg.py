@@ -1,10 +1,266 @@
-"""Matrices: what is left of a decomposition when multiplication, triangular solves and eliminations by rows are given."""
+"""Matrices by eliminations and rotations of rows and columns, batched: for backends without LAPACK. Loops run over columns, never over elements."""
 
-from ..registry import decomposition, function
+import math
+
+from .. import dtypes as dt
+from ..ops.creation import tensor
+from ..registry import T, decomposition, function
+
+SWEEPS = 12  # of rotations; a matrix is diagonal after about eight
+
+
+def _solve_triangular(A, B, **how):
+    return function("linalg", "solve_triangular")(A, B, **how)
+
+
+def product(a, b):
+    """a @ b, by sums of products where matrix products do not take the dtype."""
+    return a @ b if a.dtype is dt.float32 else (a.unsqueeze(-1) * b.unsqueeze(-3)).sum(-2)
 
 
 @decomposition("linalg.solve_triangular")
 def solve_triangular(A, B, upper, left, unit):
     """From the right, through the transpose."""
-    solve = function("linalg", "solve_triangular")
-    return solve(A.mT, B.mT, upper=not upper, left=True, unitriangular=unit).mT.contiguous()
+    return _solve_triangular(A.mT, B.mT, upper=not upper, left=True, unitriangular=unit).mT
+
+
+def _size(x):
+    """What pivots are compared by: LAPACK takes the sum of both parts' magnitudes."""
+    return x.real.abs() + x.imag.abs() if x.dtype.is_complex else x.abs()
+
+
+def eliminated(A):
+    """(LU, pivots from 1, the rows' order, info) of Gauss's elimination with partial pivoting."""
+    batch, (m, n) = A._shape[:-2], A._shape[-2:]
+    LU, rows = A.clone(), T.arange(m, device=A.device)
+    order, info = rows.expand((*batch, m)), T.zeros(batch, dtype=dt.int32, device=A.device)
+    pivots = []
+    for j in range(min(m, n)):
+        p = (_size(LU[..., j:, j]).argmax(-1) + j).unsqueeze(-1)
+        swap = T.where(rows == j, p, T.where(rows == p, j, rows))
+        LU, order = LU.gather(-2, swap.unsqueeze(-1).expand(LU._shape)), order.gather(-1, swap)
+        pivots.append(p + 1)
+        d = LU[..., j, j]
+        info = T.where((info == 0) & (d == 0), j + 1, info)
+        if j + 1 < m:
+            f = LU[..., j + 1 :, j] / T.where(d == 0, 1, d).unsqueeze(-1)
+            rest = LU[..., j + 1 :, j + 1 :] - f.unsqueeze(-1) * LU[..., j : j + 1, j + 1 :]
+            below = T.cat([LU[..., j + 1 :, :j], f.unsqueeze(-1), rest], -1)
+            LU = T.cat([LU[..., : j + 1, :], below], -2)
+    pivots = T.cat(pivots, -1).to(dt.int32) if pivots else T.zeros((*batch, 0), dtype=dt.int32, device=A.device)
+    return LU, pivots, order, info.to(dt.int32)
+
+
+@decomposition("_linalg_lu_factor_ex")
+def lu_factor(A):
+    LU, pivots, _, info = eliminated(A)
+    return LU, pivots, info
+
+
+@decomposition("_lu_permutation")
+def lu_permutation(pivots, n, dtype):
+    """P of A = P L U."""
+    rows = T.arange(n, device=pivots.device)
+    order = rows.expand((*pivots._shape[:-1], n))
+    for j in range(pivots._shape[-1]):
+        p = (pivots[..., j : j + 1] - 1).to(dt.int64)
+        order = order.gather(-1, T.where(rows == j, p, T.where(rows == p, j, rows)))
+    return (order.unsqueeze(-2) == rows.unsqueeze(-1)).to(dtype)
+
+
+def solved(LU, order, B):
+    """X of A X = B."""
+    B = B.gather(-2, order.unsqueeze(-1).expand(B._shape))
+    n = LU._shape[-1]
+    return _substituted(LU, _substituted(LU, B, n, False), n, True)
+
+
+def _substituted(A, B, n, upper):
+    if A.dtype is not dt.float64:
+        return _solve_triangular(A, B, upper=upper, unitriangular=not upper)
+    rows = [None] * n
+    for i in range(n - 1, -1, -1) if upper else range(n):
+        known = range(i + 1, n) if upper else range(i)
+        r = B[..., i, :] - sum((A[..., i, k : k + 1] * rows[k] for k in known), T.zeros_like(B[..., i, :]))
+        rows[i] = r / A[..., i, i : i + 1] if upper else r
+    return T.stack(rows, -2) if n else B
+
+
+@decomposition("_linalg_solve_ex")
+def solve_ex(A, B, left, vector):
+    LU, _, order, info = eliminated(A if left else A.mT)
+    X = solved(LU, order, B if left else B.mT)
+    X = X if left else X.mT
+    return (X.squeeze(-1) if vector else X), info
+
+
+@decomposition("_linalg_inv_ex")
+def inv_ex(A):
+    LU, _, order, info = eliminated(A)
+    return solved(LU, order, T.eye(A._shape[-1], dtype=A.dtype, device=A.device).expand(A._shape)), info
+
+
+def _sign_and_diagonal(A):
+    LU, pivots, _, _ = eliminated(A)
+    swaps = (pivots != T.arange(1, A._shape[-1] + 1, device=A.device)).sum(-1)
+    return 1 - 2 * (swaps % 2), LU.diagonal(0, -2, -1), LU, pivots
+
+
+@decomposition("_linalg_det")
+def det(A):
+    sign, d, LU, pivots = _sign_and_diagonal(A)
+    for j in range(d._shape[-1]):
+        sign = sign * d[..., j]
+    return sign.to(A.dtype), LU, pivots
+
+
+@decomposition("_linalg_slogdet")
+def slogdet(A):
+    sign, d, _, _ = _sign_and_diagonal(A)
+    for j in range(d._shape[-1]):
+        sign = sign * d[..., j].sgn()
+    return sign.to(A.dtype), d.abs().log().sum(-1)
+
+
+@decomposition("_linalg_cholesky_ex")
+def cholesky_ex(A, upper):
+    """(L, or L's adjoint for upper, and the order of the first minor that is not positive)."""
+    A = A.mH if upper else A
+    n, L = A._shape[-1], []
+    rest, info = A.tril(), T.zeros(A._shape[:-2], dtype=dt.int32, device=A.device)
+    for j in range(n):
+        d = rest[..., 0, 0]
+        d = d.real if A.dtype.is_complex else d
+        info = T.where((info == 0) & ~(d > 0), j + 1, info)
+        column = rest[..., :, 0] / d.clamp(min=0).sqrt().unsqueeze(-1)
+        L.append(T.cat([T.zeros((*A._shape[:-2], j), dtype=A.dtype, device=A.device), column], -1))
+        below = column[..., 1:]
+        rest = (rest[..., 1:, 1:] - below.unsqueeze(-1) * below.conj().unsqueeze(-2)).tril()
+    L = T.stack(L, -1) if n else A
+    return (L.mH if upper else L), info.to(dt.int32)
+
+
+@decomposition("cholesky_solve")
+def cholesky_solve(B, L, upper):
+    L = L.mH if upper else L
+    return _solve_triangular(L.mH, _solve_triangular(L, B, upper=False), upper=True)
+
+
+# ---------------------------------------------------------------- Jacobi's rotations
+def _rounds(n):
+    """Pairs of columns, each pair once, in rounds of disjoint pairs."""
+    players = list(range(n + n % 2))
+    for _ in range(len(players) - 1):
+        half = len(players) // 2
+        pairs = [(min(p, q), max(p, q)) for p, q in zip(players[:half], reversed(players[half:])) if max(p, q) < n]
+        if pairs:
+            yield [p for p, _ in pairs], [q for _, q in pairs]
+        players.insert(1, players.pop())
+
+
+def _rotation(n, p, q, app, aqq, apq):
+    """The unitary matrix that makes columns p and q orthogonal, from their products with themselves and each other."""
+    size = apq.abs()
+    still = size == 0
+    phase = apq / T.where(still, 1, size)
+    tau = (aqq - app) / (2 * T.where(still, 1, size))
+    t = T.where(tau >= 0, 1, -1) / (tau.abs() + T.sqrt(1 + tau * tau))
+    t = T.where(still, 0, t)
+    c = 1 / T.sqrt(1 + t * t)
+    s = (t * c).to(apq.dtype)
+    J = T.eye(n, dtype=apq.dtype, device=apq.device).expand((*apq._shape[:-1], n, n)).clone()
+    J[..., p, p], J[..., q, q] = c.to(apq.dtype), c.to(apq.dtype)
+    J[..., p, q], J[..., q, p] = s * phase, -s * phase.conj()
+    return J
+
+
+@decomposition("_linalg_eigh")
+def eigh(A, UPLO, compute_v):
+    """Eigenvalues in ascending order, and vectors: rotations until nothing is left beside the diagonal."""
+    half = A.tril(-1) if UPLO in "Ll" else A.triu(1)
+    d = A.diagonal(0, -2, -1)
+    A = half + half.mH + T.diag_embed(d.real.to(A.dtype) if A.dtype.is_complex else d)
+    n = A._shape[-1]
+    V = T.eye(n, dtype=A.dtype, device=A.device).expand(A._shape).contiguous()
+    for _ in range(SWEEPS if n > 1 else 0):
+        beside = (A - T.diag_embed(A.diagonal(0, -2, -1))).abs().amax((-2, -1))
+        if not bool((beside > dt.finfo(A.dtype.to_real()).eps * A.abs().amax((-2, -1)) * 4).any()):
+            break
+        for p, q in _rounds(n):
+            at, to = tensor(p, device=A.device), tensor(q, device=A.device)
+            real = lambda x: x.real if x.dtype.is_complex else x
+            J = _rotation(n, at, to, real(A[..., at, at]), real(A[..., to, to]), A[..., at, to])
+            A, V = product(product(J.mH, A), J), product(V, J)
+    w = A.diagonal(0, -2, -1)
+    w, order = (w.real if A.dtype.is_complex else w).sort(-1)
+    return w, V.gather(-1, order.unsqueeze(-2).expand(V._shape)) if compute_v else A.new_empty((0, 0))
+
+
+@decomposition("_linalg_svd")
+def svd(A, full_matrices=False, compute_uv=True):
+    """Singular values in descending order and vectors: columns are turned until they are orthogonal."""
+    batch, (m, n) = A._shape[:-2], A._shape[-2:]
+    if m < n:
+        U, S, Vh = svd(A.mH, full_matrices, compute_uv)
+        return (Vh.mH, S, U.mH) if compute_uv else (U, S, Vh)
+    if 0 in A._shape:
+        eye = lambda k, columns: T.eye(k, columns, dtype=A.dtype, device=A.device).expand((*batch, k, columns))
+        S = T.zeros((*batch, n), dtype=A.dtype.to_real(), device=A.device)
+        return (eye(m, m if full_matrices else n), S, eye(n, n)) if compute_uv else (A.new_empty((0, 0)), S, A.new_empty((0, 0)))
+    W, V = A.contiguous(), T.eye(n, dtype=A.dtype, device=A.device).expand((*batch, n, n)).contiguous()
+    for _ in range(SWEEPS if n > 1 else 0):
+        lengths = (W.abs() ** 2).sum(-2).sqrt()
+        cosines = product(W.mH, W).abs() / (lengths.unsqueeze(-1) * lengths.unsqueeze(-2)).clamp(min=dt.finfo(lengths.dtype).tiny)
+        if not bool((cosines.tril(-1) > dt.finfo(lengths.dtype).eps * 4).any()):
+            break
+        for p, q in _rounds(n):
+            at, to = tensor(p, device=A.device), tensor(q, device=A.device)
+            a, b = W[..., at], W[..., to]
+            squares = lambda x: (x.abs() ** 2).sum(-2)
+            J = _rotation(n, at, to, squares(a), squares(b), (a.conj() * b).sum(-2))
+            W, V = product(W, J), product(V, J)
+    S, order = (W.abs() ** 2).sum(-2).sqrt().sort(-1, descending=True)
+    if not compute_uv:
+        return A.new_empty((0, 0)), S, A.new_empty((0, 0))
+    W, V = (x.gather(-1, order.unsqueeze(-2).expand(x._shape)) for x in (W, V))
+    U = _completed(W, S, m if full_matrices else n)
+    return U, S, V.mH
+
+
+def _completed(W, S, columns):
+    """Columns divided by their lengths, those without length and further ones made orthogonal to the others."""
+    m, n = W._shape[-2:]
+    small = S > S.amax(-1, keepdim=True) * dt.finfo(S.dtype).eps * max(m, n)
+    U = T.where(small.unsqueeze(-2), W / T.where(small, S, 1).unsqueeze(-2), 0)
+    if columns == n and bool(small.all()):
+        return U
+    found = [U[..., j] for j in range(n)]
+    given = [small[..., j] for j in range(n)]
+    for j in range(columns):
+        if j < n and bool(given[j].all()):
+            continue
+        basis = T.stack(found, -1)
+        spare = T.eye(m, dtype=W.dtype, device=W.device) - product(basis, basis.mH)  # projections of the unit vectors
+        at = (spare.abs() ** 2).sum(-2).argmax(-1)
+        v = spare.gather(-1, at[..., None, None].expand((*spare._shape[:-1], 1))).squeeze(-1)
+        v = v / (v.abs() ** 2).sum(-1, keepdim=True).sqrt()
+        if j < n:
+            found[j] = T.where(given[j].unsqueeze(-1), found[j], v)
+        else:
+            found.append(v)
+    return T.stack(found, -1)
+
+
+@decomposition("matrix_exp")
+def matrix_exp(A):
+    """Taylor's series of the matrix divided by a power of two, squared as often."""
+    norm = A.abs().sum(-2).amax().item() if A.numel() else 0.0
+    halvings = max(0, math.frexp(norm)[1] + 2) if math.isfinite(norm) else 0
+    X = A / 2**halvings
+    out = term = T.eye(A._shape[-1], dtype=A.dtype, device=A.device).expand(A._shape)
+    for k in range(1, 14 if A.dtype is dt.float32 else 20):
+        term = product(term, X) / k
+        out = out + term
+    for _ in range(halvings):
+        out = product(out, out)
+    return out

@@ -13,6 +13,7 @@ from ..call.out import EXPECTED, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, SELF
 from ..call.overrides import handle_torch_function, overloaded
 from ..call.state import LOCAL, STATE, direct
 from ..declare import composite, op, view
+from ..device import HOST
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
 from .common import T, Tensor, changed, check_number, contiguous_strides, dt, like_self, numel, wrap_dim
@@ -117,7 +118,7 @@ def _to_index(x, device):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if x.dtype is dt.uint8:
             warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=5)
-        return x
+        return _beside(x, device)
     if isinstance(x, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
     if isinstance(x, np.ndarray):
@@ -131,6 +132,15 @@ def _to_index(x, device):
     else:
         raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type_name(x)})")
     return x if x.dtype in _INDICES else x.long()  # what is no tensor holds integers, whatever their type
+
+
+def _beside(index, device):
+    """An index on the device of what is indexed: one of the host's may index any tensor."""
+    if index is None or index.device is device:
+        return index
+    if index.device is not HOST:
+        raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({device})")
+    return index.to(device)
 
 
 _INDICES = frozenset((dt.int64, dt.int32, dt.uint8, dt.bool_))
@@ -336,6 +346,7 @@ Tensor.__setitem__ = setitem
 
 # ------------------------------------------------------------------------------------------------ index_put
 def _put_prepare(self, indices, values, accumulate):
+    indices = [_beside(i, self.device) for i in indices]
     items, given = [], [i for i in indices if i is not None]
     for i in indices:
         if i is not None and i.dtype in (dt.bool_, dt.uint8):

@@ -6,6 +6,7 @@ A line of JSON for each operator: equal, refused (with reasons), and the others 
 import json
 import pickle
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from comparing import by_dtype, differences, tidy  # noqa: E402
 from run_cases import plain  # noqa: E402
 
 TIES = {"kthvalue", "topk", "mode", "median", "nanmedian"}  # of equal values any position
-FREE = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}  # memory as it was found
+# eigenvectors have a sign or a phase, bases of a space are many
+MANY = {"linalg.eig", "linalg.eigh", "linalg.svd", "svd", "pca_lowrank", "svd_lowrank", "lobpcg", "geqrf", "linalg.lstsq", "symeig"}
+FREE = MANY | {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}  # memory as it was found
 
 
 def tolerance(dtype, expected):
@@ -51,12 +54,14 @@ def compare(name, sample):
 def main(folder, out, *names):
     with open(out, "a") as f:
         for name in names:
+            started = time.perf_counter()
             row = {"name": name, "equal": 0, "refused": 0, "differs": 0, "why": []}
             for sample in pickle.loads(Path(folder, f"{name}.pkl").read_bytes()):
                 for kind, result in compare(name, sample).items():
                     row[result[0] if result else "equal"] += 1
                     if result:
                         row["why"].append([*result, kind, sample["label"]])
+            row["seconds"] = round(time.perf_counter() - started, 2)
             f.write(json.dumps(row) + "\n")
             f.flush()
 

@@ -1,0 +1,182 @@
+"""Special functions by recurrences, series and asymptotic expansions; integers were converted before."""
+
+import math
+
+from .. import dtypes as dt
+from ..registry import T, decomposition
+
+# of zeta(2k) / (2k (2k - 1)): Stirling's series, B(2k) / (2k (2k - 1)); and digamma's, B(2k) / 2k
+BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]
+SHIFT = 8  # arguments are raised by as much before an expansion for large ones
+
+
+def _wide(fn):
+    """fn in float32 at least."""
+
+    def wide(x, *args):
+        y = x.to(dt.float32) if x.dtype in (dt.float16, dt.bfloat16) else x
+        return fn(y, *args).to(x.dtype)
+
+    return wide
+
+
+def _horner(x, coefficients):
+    """The polynomial with these coefficients, the highest power's first."""
+    out = T.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        out = out * x + c
+    return out
+
+
+def _stirling(x):
+    inverse = 1 / x
+    series = _horner(inverse * inverse, [b / (2 * k * (2 * k - 1)) for k, b in enumerate(BERNOULLI[:6], 1)][::-1]) * inverse
+    return (x - 0.5) * T.log(x) - x + 0.5 * math.log(2 * math.pi) + series
+
+
+@decomposition("lgamma")
+@_wide
+def lgamma(x):
+    y = T.where(x < 0.5, 1 - x, x)
+    low = y < SHIFT
+    rising = T.ones_like(y)
+    for k in range(SHIFT):
+        rising = rising * T.where(low, y + k, 1)
+    out = _stirling(T.where(low, y + SHIFT, y)) - T.log(rising)
+    fraction = x - T.floor(x)
+    reflected = math.log(math.pi) - T.log(T.sin(math.pi * T.minimum(fraction, 1 - fraction)).abs()) - out
+    out = T.where(x < 0.5, reflected, out)
+    pole = (x <= 0) & (x == T.floor(x))
+    return T.where(pole | (x.abs() == math.inf), math.inf, T.where((x == 1) | (x == 2), 0.0, out))
+
+
+@decomposition("digamma")
+@_wide
+def digamma(x):
+    y = T.where(x < 0.5, 1 - x, x)
+    low, less = y < SHIFT, T.zeros_like(y)
+    for k in range(SHIFT):
+        less = less + T.where(low, 1 / (y + k), 0)
+    y = T.where(low, y + SHIFT, y)
+    inverse = 1 / (y * y)
+    out = T.log(y) - 0.5 / y - inverse * _horner(inverse, [b / (2 * k) for k, b in enumerate(BERNOULLI[:7], 1)][::-1]) - less
+    fraction = x - T.trunc(x)
+    out = T.where(x < 0.5, out - math.pi / T.tan(math.pi * fraction), out)
+    out = T.where((x < 0) & (fraction == 0) | (x == -math.inf), math.nan, T.where(x == math.inf, math.inf, out))
+    return T.where(x == 0, T.where(1 / x > 0, -math.inf, math.inf), out)
+
+
+def _zeta(s, q):
+    """Hurwitz's zeta for s > 1, q > 0: ten terms, then Euler's and Maclaurin's formula."""
+    total = T.zeros_like(s * q)
+    for k in range(10):
+        total = total + (q + k) ** -s
+    a = q + 10
+    total = total + a ** (1 - s) / (s - 1) + 0.5 * a**-s
+    factor, power, factorial = s, a ** (-s - 1), 1.0
+    for k, b in enumerate(BERNOULLI, 1):
+        factorial *= 2 * k * (2 * k - 1)
+        total = total + b / factorial * factor * power
+        factor = factor * (s + 2 * k - 1) * (s + 2 * k)
+        power = power / (a * a)
+    return total
+
+
+@decomposition("special.zeta")
+def zeta(s, q):
+    q_positive = q > 0
+    negative = T.where(q == T.floor(q), math.inf, T.where(s == T.floor(s), 0.0, math.nan))
+    # for q < 0 and whole s: the terms up to the first positive argument
+    y, total = q, T.zeros_like(s * q)
+    for _ in range(24):
+        below = (y <= 0) & (y != T.floor(y))
+        total = total + T.where(below, T.where(below, y, 1.0) ** -s, 0)
+        y = T.where(below, y + 1, y)
+    safe = T.where((y > 0) & (s > 1), y, 1.0)
+    out = _zeta(T.where(s > 1, s, 2.0), safe) + total
+    out = T.where(q_positive | (negative == 0), out, negative)
+    return T.where(s == 1, math.inf, T.where((s < 1) | (s != s) | (q != q), math.nan, out))
+
+
+@decomposition("_polygamma")
+def polygamma(x, n):
+    if n == 0:
+        return T.digamma(x)
+    order = T.full_like(x, n + 1)
+    if n > 1:
+        return (-1) ** (n + 1) * math.factorial(n) * zeta(order, x)
+    y = T.where(x < 0.5, 1 - x, x)
+    out = _zeta(T.full_like(x, 2), y)
+    sine = T.sin(math.pi * (x - T.floor(x)))
+    return T.where(x < 0.5, (math.pi / sine) ** 2 - out, out)
+
+
+# ---------------------------------------------------------------- modified Bessel functions: a series of positive terms, or an expansion for large arguments
+SERIES, LARGE, TERMS = 44, 16.0, 12
+
+
+def _bessel_i(order, scaled):
+    terms = [1 / (math.factorial(k) * math.factorial(k + order)) for k in range(SERIES)][::-1]
+    mu, expansion, term = 4 * order * order, [1.0], 1.0
+    for k in range(1, TERMS):
+        term *= -(mu - (2 * k - 1) ** 2) / (k * 8)
+        expansion.append(term)
+
+    def fn(x):
+        y = x.abs()
+        near, far = T.where(y < LARGE, y, 0.0), T.where(y < LARGE, LARGE, y)
+        small = _horner(near * near / 4, terms) * (near / 2 if order else 1.0)
+        large = _horner(1 / far, expansion[::-1]) / T.sqrt(2 * math.pi * far)
+        if scaled:
+            out = T.where(y < LARGE, small * T.exp(-near), T.where(y == math.inf, 0.0, large))
+        else:
+            half = T.exp(far / 2)  # in two factors: the square root keeps the product finite a little longer
+            out = T.where(y < LARGE, small, T.where(y == math.inf, math.nan, large * half * half))
+        out = T.where(x != x, x, out)
+        return out * T.sign(x) if order else out
+
+    return _wide(fn)
+
+
+for _name, _order, _scaled in (("i0", 0, False), ("special.i0e", 0, True), ("special.i1", 1, False), ("special.i1e", 1, True)):
+    decomposition(_name)(_bessel_i(_order, _scaled))
+
+
+# ---------------------------------------------------------------- orthogonal polynomials: their recurrences
+DEGREES = 512  # above, PyTorch's own give NaN or have lost all digits
+
+
+def _polynomial(first, step, shifted=False):
+    """p(0) = 1, p(1) = first(x), p(k + 1) = step(k, x, p(k), p(k - 1)); n may be a tensor, of which each element has its degree."""
+
+    def fn(x, n):
+        x = 2 * x - 1 if shifted else x
+        degree = T.where(n.abs() < 2.0**63, T.trunc(n), -1.0)  # what is no degree is as a negative one
+        x, degree = T.broadcast_tensors(x, degree)
+        before, p = T.ones_like(x), first(x)
+        out = T.where(degree == 0, before, T.where(degree < 0, 0.0, p))
+        for k in range(1, min(int(degree.amax().item()), DEGREES) if degree.numel() else 1):
+            before, p = p, step(k, x, p, before)
+            out = T.where(degree == k + 1, p, out)
+        return T.where(degree > DEGREES, math.nan, out)
+
+    return fn
+
+
+_chebyshev = lambda k, x, p, b: 2 * x * p - b
+POLYNOMIALS = {
+    "chebyshev_polynomial_t": (lambda x: x, _chebyshev),
+    "chebyshev_polynomial_u": (lambda x: 2 * x, _chebyshev),
+    "chebyshev_polynomial_v": (lambda x: 2 * x - 1, _chebyshev),
+    "chebyshev_polynomial_w": (lambda x: 2 * x + 1, _chebyshev),
+    "hermite_polynomial_h": (lambda x: 2 * x, lambda k, x, p, b: 2 * x * p - 2 * k * b),
+    "hermite_polynomial_he": (lambda x: x, lambda k, x, p, b: x * p - k * b),
+    "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, p, b: ((2 * k + 1 - x) * p - k * b) / (k + 1)),
+    "legendre_polynomial_p": (lambda x: x, lambda k, x, p, b: ((2 * k + 1) * x * p - k * b) / (k + 1)),
+}
+for _name, (_first, _step) in POLYNOMIALS.items():
+    decomposition(f"special.{_name}")(_polynomial(_first, _step))
+    if _name.startswith("chebyshev"):
+        decomposition(f"special.shifted_{_name}")(_polynomial(_first, _step, True))
+
+decomposition("special.spherical_bessel_j0")(lambda x: T.where(x == 0, 1.0, T.where(x.abs() == math.inf, 0.0, T.sin(x) / x)))
