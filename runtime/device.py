@@ -149,6 +149,11 @@ def usable(d):
     return found
 
 
+def forget():
+    """Ask backends anew which devices are usable."""
+    _usable.clear()
+
+
 def rename_privateuse1_backend(name):
     """torch.utils.rename_privateuse1_backend: the device type of a backend that is registered from outside gets a name of its own, once."""
     if _private[0] == name:

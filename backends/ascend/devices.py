@@ -4,7 +4,7 @@ import functools
 import os
 import types
 
-from ...runtime import pyboost
+from ...runtime import device, pyboost
 
 EMULATED = os.environ.get("MINDTORCH_NPU", "").lower() == "emulated"  # for tests: MindSpore's own probe alone decides
 _state: dict = {"index": None, "process": None}
@@ -66,6 +66,7 @@ def start(number):
         if number:
             pyboost.set_device_id(number)
         _state["index"], _state["process"] = number, os.getpid()
+        os.register_at_fork(after_in_child=device.forget)  # a child asks anew, and is told
     return number
 
 

