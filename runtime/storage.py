@@ -18,6 +18,7 @@ class UntypedStorage:
     __slots__ = ("_bytes", "_nbytes", "device", "_ms", "__weakref__", "__dict__")
     __module__ = "torch.storage"
     _resizable = True  # False where the memory is somebody else's: an array's, a buffer's, a file's
+    _pinned = False  # an accelerator may read the memory at any time
     is_cuda = False
     is_sparse = False
 
@@ -151,8 +152,8 @@ class UntypedStorage:
     def tolist(self):
         return self._array().tolist()
 
-    def is_pinned(self, device="cuda"):
-        return False
+    def is_pinned(self, device=None):
+        return self._pinned
 
     def is_shared(self):
         return False
@@ -316,8 +317,8 @@ class TypedStorage:
     def share_memory_(self):
         return self
 
-    def is_pinned(self, device="cuda"):
-        return False
+    def is_pinned(self, device=None):
+        return self._untyped_storage.is_pinned()
 
     def cpu(self):
         return self

@@ -148,6 +148,10 @@ class Tensor(metaclass=TensorMeta):
             st = self._storage = backend(self.device).storage(self)
         return st
 
+    def is_pinned(self, device=None):
+        """Whether the memory is the host's and an accelerator may read it at any time."""
+        return self._storage is not None and self._storage.is_pinned()
+
     def _replace(self, other):
         """Take over another tensor's memory and metadata (`.data =`, set_, resize_)."""
         for f in ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "dtype", "device"):
@@ -244,7 +248,7 @@ class Tensor(metaclass=TensorMeta):
         """Whether this was made in inference mode."""
         return self._vc is INFERENCE
 
-    is_neg = is_pinned = is_shared = has_names = lambda self, *a: False
+    is_neg = is_shared = has_names = lambda self, *a: False
     is_meta = property(lambda self: self.device is META)
     is_cpu = property(lambda self: self.device is HOST)
     is_npu = property(lambda self: self.device.type == "npu")

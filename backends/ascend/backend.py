@@ -281,6 +281,15 @@ class Ascend:
         ms = primitive("Contiguous" if tensor._stride is not None or tensor._offset else "Clone")(tensor._mstensor())
         return wrap(ms, tensor._shape, tensor.dtype, tensor.device)
 
+    def pinned(self, tensor):
+        """A copy in page-locked memory of the host."""
+        a = np.ascontiguousarray(tensor._array())
+        if a.size:
+            a = pyboost.array_of(pyboost.tensor_from_array(a).pin_memory(), a.shape, a.dtype)
+        t = from_array(a, tensor.dtype)
+        t._get_storage()._pinned = True
+        return t
+
     def to_host(self, tensor):
         self._moves["to host"] += 1
         if 0 in tensor._shape:

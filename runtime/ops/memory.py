@@ -3,11 +3,11 @@
 import warnings
 
 from ..autograd import MODE, check_inplace, rebase
-from ..backend import backend
+from ..backend import backend, of_type
 from ..call.geometry import preserved_strides
 from ..call.out import write
 from ..declare import composite, op
-from ..device import HOST, META, channels_last, channels_last_3d, contiguous_format, preserve_format, usable
+from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, contiguous_format, preserve_format, usable
 from ..device import device as Device
 from ..registry import provide
 from ..storage import TypedStorage, UntypedStorage
@@ -413,7 +413,13 @@ def resize_as_(self, the_template, *, memory_format=contiguous_format):
 
 @tensor_method
 def pin_memory(self, device=None):
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+    """The tensor in memory of the host that the accelerator may read at any time; itself where it is there."""
+    accelerator = of_type(ACCELERATOR)
+    if not accelerator.device_count():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if self.device is not HOST:
+        raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+    return self if self.is_pinned() else accelerator.pinned(self)
 
 
 @tensor_method

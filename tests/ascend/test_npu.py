@@ -1,0 +1,103 @@
+"""Device npu as its users see it: devices, memory, views, errors, random numbers, streams, serialization, torch_npu."""
+
+import pytest
+
+CASES = {
+    "devices": (
+        "x = torch.ones(2, device=0); print(x.device, torch.ones(2).npu().device, torch.ones(2).to('npu').is_npu, torch.accelerator.current_accelerator())",
+        "npu:0 npu:0 True npu",
+    ),
+    "mixed devices are refused": ("try: torch.ones(2).npu() + torch.ones(2)\nexcept RuntimeError as e: print('two devices, npu:0 and cpu' in str(e))", "True"),
+    "numbers of the host meet any device": ("print((torch.ones(2).npu() * torch.tensor(3.0) + 1).tolist())", "[4.0, 4.0]"),
+    "indices of the host": ("x = torch.arange(6.0).npu(); print(x[torch.tensor([4, 0])].tolist(), x[torch.tensor([True, False] * 3)].tolist())", "[4.0, 0.0] [0.0, 2.0, 4.0]"),
+    "in place through a view": ("x = torch.zeros(3, 4).npu(); x.t()[1:3].add_(2); x[0, 0] = 5; x[1].mul_(3); print(x.tolist())", "[[5.0, 2.0, 2.0, 0.0], [0.0, 6.0, 6.0, 0.0], [0.0, 2.0, 2.0, 0.0]]"),
+    "index_put, index_fill, index_copy in place": (
+        "x = torch.zeros(4).npu(); x[torch.tensor([1, 3]).npu()] = 2.0; x.index_fill_(0, torch.tensor([0]).npu(), 7); "
+        "x.index_copy_(0, torch.tensor([2]).npu(), torch.ones(1).npu()); print(x.tolist())",
+        "[7.0, 2.0, 1.0, 2.0]",
+    ),
+    "the host's later writes are not seen": ("h = torch.ones(2); x = h.npu(); h.fill_(9); y = x + h.npu(); h.fill_(0); print(y.tolist())", "[10.0, 10.0]"),
+    "empty": ("x = torch.empty(0, 3, device='npu'); print((x + 1).shape, x.sum().item(), torch.cat([x, torch.ones(1, 3).npu()]).tolist())", "torch.Size([0, 3]) 0.0 [[1.0, 1.0, 1.0]]"),
+    "bfloat16": ("x = torch.tensor([1.5, 2.5], dtype=torch.bfloat16).npu(); print((x * 2).tolist(), x.cpu().dtype)", "[3.0, 5.0] torch.bfloat16"),
+    "a dtype that CANN lacks": (
+        "try: torch.ones(2, 2, dtype=torch.float64, device='npu').log_softmax(0).exp() @ torch.ones(2, 2, dtype=torch.float64, device='npu')\n"
+        "except NotImplementedError as e: print(e)",
+        "mm: no kernel for dtype torch.float64 on device npu: CANN states no torch.float64 for Mm",
+    ),
+    "an operator without a kernel": ("try: torch.special.airy_ai(torch.ones(2).npu())\nexcept NotImplementedError as e: print('special.airy_ai: no kernel for dtype torch.float32 on device npu' in str(e))", "True"),
+    "float64 where CANN has it": ("print((torch.ones(2, dtype=torch.float64, device='npu').exp().sum() * 2).item())", "10.87312731383618"),
+    "complex": ("z = torch.complex(torch.ones(2), torch.arange(2.0)).npu(); z.real.add_(1); print((z * z).tolist(), z.imag.tolist())", "[(4+0j), (3+4j)] [0.0, 1.0]"),
+    "dtype views": ("x = torch.ones(2).npu(); print(x.view(torch.int32).tolist()); x.view(torch.int32).zero_(); print(x.tolist())", "[1065353216, 1065353216]\n[0.0, 0.0]"),
+    "random numbers are the CPU's": (
+        "torch.manual_seed(3); a = torch.randn(4, device='npu'); torch.npu.manual_seed_all(3); b = torch.randn(4); print(torch.equal(a.cpu(), b)); "
+        "s = torch.npu.get_rng_state(); c = torch.rand(2).tolist(); torch.npu.set_rng_state(s); print(torch.rand(2, device='npu').cpu().tolist() == c)",
+        "True\nTrue",
+    ),
+    "pinned memory": (
+        "x = torch.arange(3.0); p = x.pin_memory(); y = p.to('npu', non_blocking=True); print(p.is_pinned(), p[1:].is_pinned(), x.is_pinned(), y.tolist())",
+        "True True False [0.0, 1.0, 2.0]",
+    ),
+    "storages": ("x = torch.arange(4.0).npu(); s = x.untyped_storage(); print(s.device, s.nbytes(), s.data_ptr() == x.data_ptr(), x[1:].data_ptr() - x.data_ptr())", "npu:0 16 True 4"),
+    "streams and events": (
+        "s = torch.npu.Stream(); a, b = (torch.npu.Event(enable_timing=True) for _ in range(2))\n"
+        "with torch.npu.stream(s):\n    a.record(); y = torch.ones(3).npu() + 1; b.record()\n"
+        "torch.npu.current_stream().wait_stream(s); torch.npu.synchronize(); print(a.elapsed_time(b) >= 0, s.query(), y.tolist())",
+        "True True [2.0, 2.0, 2.0]",
+    ),
+    "memory": (
+        "x = torch.ones(1 << 18, device='npu'); a = torch.npu.memory_allocated(); free, total = torch.npu.mem_get_info(); del x\n"
+        "print(a >= 1 << 20, torch.npu.memory_allocated() < a, torch.npu.max_memory_allocated() >= a, 0 < free < total)",
+        "True True True True",
+    ),
+    "autocast and scaler": (
+        "m = torch.nn.Linear(4, 4).npu(); o = torch.optim.SGD(m.parameters(), 0.1); s = torch.amp.GradScaler('npu')\n"
+        "with torch.autocast('npu', dtype=torch.float16):\n    y = m(torch.ones(2, 4, device='npu')); loss = y.float().sum()\n"
+        "s.scale(loss).backward(); s.step(o); s.update(); print(y.dtype, m.weight.grad.device)",
+        "torch.float16 npu:0",
+    ),
+    "it says that it is emulated": ("print(torch.npu.get_device_name(), torch.npu.get_device_properties(0).total_memory > 0)", "Ascend910B1 (emulated) True"),
+    "torch_npu": (
+        "import torch_npu\nx = torch.randn(2, 8).npu(); y, r = torch_npu.npu_rms_norm(x, torch.ones(8).npu())\n"
+        "print(torch.allclose(y, torch.nn.functional.rms_norm(x, (8,), eps=1e-6)), r.shape, torch_npu.npu_swiglu(x).shape, torch_npu.get_npu_format(x))\n"
+        "q = torch.randn(1, 2, 5, 4).npu(); out = torch_npu.npu_fusion_attention(q, q, q, 2, 'BNSD', scale=0.5, sparse_mode=3)[0]\n"
+        "print(torch.allclose(out, torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True, scale=0.5), atol=1e-6))",
+        "True torch.Size([2, 1]) torch.Size([2, 4]) 2\nTrue",
+    ),
+    "what is loaded goes where it is asked to": (
+        "import io; f = io.BytesIO(); x = torch.arange(6.0); torch.save([x, x[2:]], f); f.seek(0); a, b = torch.load(f, map_location='npu')\n"
+        "b.add_(1); print(a.device, a.tolist())",
+        "npu:0 [0.0, 1.0, 3.0, 4.0, 5.0, 6.0]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_npu(name, together):
+    assert together[name] == CASES[name][1]
+
+
+@pytest.fixture(scope="module")
+def together(npu, tmp_path_factory):
+    """What each program prints; they run in one process, each in a namespace of its own."""
+    path = tmp_path_factory.mktemp("npu") / "programs.py"
+    path.write_text(
+        f"import contextlib, io, json, traceback, torch\nfound = {{}}\nfor name, program in {({k: v[0] for k, v in CASES.items()})!r}.items():\n"
+        "    out = io.StringIO()\n    with contextlib.redirect_stdout(out):\n        try:\n            exec(program, {'torch': torch})\n"
+        "        except Exception:\n            traceback.print_exc(file=out)\n    found[name] = out.getvalue().strip()\nprint('FOUND' + json.dumps(found))\n"
+    )
+    import json
+
+    return json.loads(next(line for line in npu(path).splitlines() if line.startswith("FOUND"))[5:])
+
+
+def test_without_an_npu_torch_npu_is_not_there(python):
+    program = """
+import importlib.util, torch
+print(importlib.util.find_spec("torch_npu"), torch.npu.is_available(), torch.npu.device_count(), torch.npu.memory_allocated())
+for use in (torch.npu.current_device, torch.npu.synchronize, torch.npu.Stream):
+    try: use()
+    except AssertionError as e: print(e)
+try: torch.ones(2, device="npu")
+except RuntimeError as e: print("no Ascend NPU" in str(e))
+"""
+    assert python("-m", "mindtorch_proxy", "-c", program) == "None False 0 0\n" + "Torch not compiled with NPU enabled\n" * 3 + "True"
