@@ -7,8 +7,8 @@ import numpy as np
 
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
-from ...runtime.call.geometry import broadcast_shapes
 from ...runtime.backend import OutOfMemoryError, backend
+from ...runtime.call.geometry import broadcast_shapes
 from ...runtime.device import HOST
 from ...runtime.device import device as Device
 from ...runtime.storage import UntypedStorage
@@ -55,6 +55,21 @@ class AscendPlan(PrimitivePlan):
         return m if a._shape or not self.lifts else lifted(m)
 
 
+def on_host(op, device):
+    """The operator on copies in the host's memory: what MINDTORCH_NPU_FALLBACK=cpu asks for."""
+
+    def host(a):
+        if a.__class__ is list or a.__class__ is tuple:
+            return type(a)(map(host, a))
+        return a.cpu() if isinstance(a, Tensor) else HOST if a is device else a
+
+    def fn(*args):
+        r = op.call(*map(host, args))
+        return tuple(t.to(device) for t in r) if r.__class__ is tuple else r.to(device)
+
+    return fn
+
+
 def has_dim(op):
     return op.full not in table.ANY_RANK and any(a.name == "dim" for a in op.schema.args)
 
@@ -98,7 +113,9 @@ class Ascend:
         plan = self._plans.get((op, dtype, device, instead))
         if plan is None:
             kernel, work = table.choose(op, dtype, instead)
-            cls = CompositePlan if kernel.kind == "composite" else AscendPlan
+            if kernel.kind == "fallback":
+                kernel.fn = on_host(op, device)
+            cls = AscendPlan if kernel.kind == "pyboost" else CompositePlan
             plan = cls(self, op, dtype, device, kernel, work if work is not dtype else None)
             if work is not dtype or kernel.kind == "fallback" or table.conditional(op):
                 plan.direct = False
@@ -119,7 +136,9 @@ class Ascend:
 
         def kernel(*args):
             table.choose(op, args[0].dtype)  # refuses what it does not take
-            if 0 not in args[0]._shape and not any(isinstance(t, Tensor) and 0 in t._shape for a in args[1:] for t in (a if a.__class__ in (list, tuple) else (a,))):
+            if 0 not in args[0]._shape and not any(
+                isinstance(t, Tensor) and 0 in t._shape for a in args[1:] for t in (a if a.__class__ in (list, tuple) else (a,))
+            ):
                 self._moves["in place"] += 1
                 fn(prim, *map(given, args))
 

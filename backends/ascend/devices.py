@@ -1,4 +1,4 @@
-"""The NPUs of this machine: whether one is usable, which one this process drives. Never found out by trying an operator: a failed one poisons its neighbours."""
+"""The NPUs of this machine: whether one is usable, which one this process drives. Never found out by trying an operator, which poisons its neighbours."""
 
 import functools
 import os

@@ -6,12 +6,12 @@ import numpy as np
 
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
-from ..host import ms_dtype_of, number_array
+from ...runtime.device import device as Device
 from ...runtime.ops.creation import arange_size
 from ...runtime.ops.resample import UPSAMPLE
-from ...runtime.device import device as Device
 from ...runtime.registry import T
 from ...runtime.tensor import wrap
+from ..host import ms_dtype_of, number_array
 from . import devices
 from .table import composite, inplace, pyboost_, unless
 
@@ -65,9 +65,7 @@ def _affine(weight, bias, shape, x):
 
 
 WITHOUT = "its shape inference fails, or ends the process, without a weight"
-pyboost_(
-    "native_layer_norm", "LayerNormExt", WITHOUT, lambda prim, x, shape, weight, bias, eps: prim(x, shape, *_affine(weight, bias, tuple(shape), x), eps)
-)
+pyboost_("native_layer_norm", "LayerNormExt", WITHOUT, lambda prim, x, shape, weight, bias, eps: prim(x, shape, *_affine(weight, bias, tuple(shape), x), eps))
 pyboost_("_fused_rms_norm", "RmsNorm", WITHOUT, lambda prim, x, shape, weight, eps: prim.of(eps)(x, _affine(weight, None, tuple(shape), x)[0]))
 
 
@@ -94,7 +92,6 @@ pyboost_("nn.functional.logsigmoid", "LogSigmoid", "gives a buffer besides", lam
 def _one_hot(prim, x, n):
     on, off = (pyboost.tensor_from_array(np.array(v, np.int64)) for v in (1, 0))
     return prim.of(-1)(x, n, on, off)
-
 
 
 # ---------------------------------------------------------------- arguments that the primitives do not take

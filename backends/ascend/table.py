@@ -24,7 +24,8 @@ INPLACE = {
     "div": ("InplaceDiv", lambda prim, a, b: prim(a, b)),
 }
 ANY_RANK = {"_distinct"}  # take a tensor without dimensions as it is, though they have an argument `dim`
-FALLBACK = os.environ.get("MINDTORCH_NPU_FALLBACK", "").lower() == "cpu"  # operators without an Ascend kernel run on the CPU, copied there and back
+# operators without an Ascend kernel run on the CPU, copied there and back, and are counted
+FALLBACK = os.environ.get("MINDTORCH_NPU_FALLBACK", "").lower() == "cpu"
 _inplace: dict = {}
 _unless: dict = {}
 _kernels: dict = {}  # operator's full name -> the kernel that is called instead of the declared primitive

@@ -11,8 +11,8 @@ from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, Plan, PrimitivePlan
-from . import table
 from ..quiet import quiet
+from . import table
 from .refusals import depends_on_shape, refuse
 
 KEPT = 256  # numbers of each dtype that are kept as tensors

@@ -20,5 +20,19 @@ from .functions import (
 )
 
 __version__ = torch.__version__
-__all__ = """get_npu_format npu npu_confusion_transpose npu_dtype_cast npu_format_cast npu_fusion_attention npu_gelu npu_linear npu_prompt_flash_attention
-npu_rms_norm npu_rotary_mul npu_silu npu_swiglu optim""".split()
+__all__ = [
+    "get_npu_format",
+    "npu",
+    "npu_confusion_transpose",
+    "npu_dtype_cast",
+    "npu_format_cast",
+    "npu_fusion_attention",
+    "npu_gelu",
+    "npu_linear",
+    "npu_prompt_flash_attention",
+    "npu_rms_norm",
+    "npu_rotary_mul",
+    "npu_silu",
+    "npu_swiglu",
+    "optim",
+]

@@ -10,7 +10,6 @@ import pytest
 from mindtorch_proxy.activate import child_environment
 
 
-
 def clean_environment(**extra):
     environment = os.environ | child_environment(active=False) | extra
     return {name: str(value) for name, value in environment.items() if value is not None}

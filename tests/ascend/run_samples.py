@@ -13,8 +13,8 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "oracle")]
 warnings.simplefilter("ignore")
 
-import samples  # noqa: E402
 import numpy as np  # noqa: E402
+import samples  # noqa: E402
 import torch  # noqa: E402
 from comparing import by_dtype, differences, tidy  # noqa: E402
 from run_cases import plain  # noqa: E402

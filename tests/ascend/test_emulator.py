@@ -29,7 +29,9 @@ def test_calls_are_counted(npu, tmp_path):
 
 def test_a_missing_rule_is_named(oracle_python):
     program = "import server, torch\ntry: server.compute('Nothing', [torch.ones(2), 3])\nexcept NotImplementedError as e: print(e)"
-    done = subprocess.run([oracle_python, "-c", program], env=os.environ | {"PYTHONPATH": str(EMULATOR), "MINDTORCH_ACTIVATE": "0"}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [oracle_python, "-c", program], env=os.environ | {"PYTHONPATH": str(EMULATOR), "MINDTORCH_ACTIVATE": "0"}, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.strip() == "aclnnNothing is not emulated; called with (float32[2], 3)"
 
 
@@ -127,7 +129,7 @@ else:
     d.recv(got, 0)
     found["recv"] = got.asnumpy().tolist()
 d.barrier()
-print("FOUND", rank, found, flush=True)
+open(sys.argv[3] + sys.argv[1], "w").write(repr(found))
 """
 
 
@@ -136,11 +138,13 @@ def test_collectives_of_two_ranks(launched, tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (tmp_path / "ranks.py").write_text(RANKS)
-    both = f"{sys.executable} {tmp_path}/ranks.py 0 {port} & {sys.executable} {tmp_path}/ranks.py 1 {port}; a=$?; wait $! && exit $a"
+    rank = f"{sys.executable} {tmp_path}/ranks.py"
+    both = f"{rank} 0 {port} {tmp_path}/found & {rank} 1 {port} {tmp_path}/found; a=$?; wait $! && exit $a"
     done = launched("sh", "-c", both, EMULATED_CANN_DEVICES=2)
-    found = {line.split()[1]: line.split(maxsplit=2)[2] for line in done.stdout.splitlines() if line.startswith("FOUND")}
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = {r: (tmp_path / f"found{r}").read_text() for r in "01"}
     shared = "'all_reduce': [1.0, 3.0, 5.0, 7.0], 'all_gather': [[0.0, 5.0], [1.0, 5.0]], 'broadcast': [8.0]"
     assert found == {
         "0": "{" + shared + ", 'reduce_scatter': [1.0, 2.0], 'all_to_all': [[0.0], [10.0]]}",
         "1": "{" + shared + ", 'reduce_scatter': [4.0, 1.0], 'all_to_all': [[1.0], [11.0]], 'recv': [42.0]}",
-    }, done.stderr[-3000:]
+    }

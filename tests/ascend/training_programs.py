@@ -1,4 +1,4 @@
-"""Programs that choose their device by themselves: python training_programs.py NAME FOLDER. Each prints the device and the losses, and may leave a checkpoint."""
+"""Programs that choose their device by themselves: python training_programs.py NAME FOLDER. Each prints the device and the losses."""
 
 import os
 import sys

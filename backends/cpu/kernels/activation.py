@@ -6,10 +6,10 @@ import numpy as np
 import scipy.special
 
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
-from ..arrays import select, total_last, zeroed
 from ...host import ms_dtype_of
-from ..backend import BACKEND
 from ...quiet import quiet
+from ..arrays import select, total_last, zeroed
+from ..backend import BACKEND
 from ..table import decomposed, legacy, numpy, pyboost_, without
 from .pointwise import _prim, _slower, against
 

@@ -9,8 +9,8 @@ import numpy as np
 from ....runtime import pyboost
 from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
-from ..arrays import select
 from ...host import ms_dtype_of
+from ..arrays import select
 from ..backend import BACKEND
 from ..table import INTS, SPREAD, composite, decomposed, legacy, numpy, pyboost_, update, without
 

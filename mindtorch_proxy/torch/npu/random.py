@@ -4,7 +4,7 @@ import torch
 
 from ._device import available, devices, number
 
-__all__ = "get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all set_rng_state set_rng_state_all".split()
+__all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state", "set_rng_state_all"]
 
 
 def get_rng_state(device="npu"):

@@ -92,7 +92,9 @@ def compile_all(mindspore, folder):
     (folder / "names.s").write_text(assembly([(s, known.get(s, "?")) for s in sorted(functions)], sorted(plain - data), sorted(data)))
     output("g++", "-c", "-fPIC", "-O1", "-w", "-o", folder / "status.o", HERE / "stub" / "status.cc")
     shared = ("gcc", "-shared", "-fPIC", "-O1", "-w")
-    output(*shared, "-o", libraries / "libemulated.so", *sources, folder / "names.s", folder / "status.o", "-lpthread", "-lstdc++", "-Wl,-soname,libemulated.so")
+    output(
+        *shared, "-o", libraries / "libemulated.so", *sources, folder / "names.s", folder / "status.o", "-lpthread", "-lstdc++", "-Wl,-soname,libemulated.so"
+    )
     for name in SONAMES:
         needs = ("-Wl,--no-as-needed", "-lemulated", f"-Wl,-soname,{name}.so", "-Wl,-rpath,$ORIGIN")
         output(*shared, "-o", libraries / f"{name}.so", "-x", "c", "/dev/null", f"-L{libraries}", *needs)

@@ -9,7 +9,9 @@ import os
 import rules
 import torch
 
-_LETTERS = dict(zip("ezfdaBsilbtuvFDE", "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool uint16 uint32 uint64 complex64 complex128 complex32".split()))
+_LETTERS = dict(
+    zip("ezfdaBsilbtuvFDE", "float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool uint16 uint32 uint64 complex64 complex128 complex32".split())
+)
 _STATED = """
 ezf: AdaptiveAvgPool2d AdaptiveAvgPool3d AddLayerNorm AddRmsNorm Addbmm Addmm ApplyAdamWV2 AvgPool2d AvgPool3d Baddbmm BatchMatMul BatchNorm
 BatchNormBackward BinaryCrossEntropyBackward BinaryCrossEntropyWithLogits Convolution ConvolutionBackward DropoutDoMask Elu EluBackward

@@ -139,7 +139,7 @@ def heads(layout, heads_q, *tensors):
     if layout == "SBH":
         tensors = [t.transpose(0, 1) for t in tensors]
     out = [split(t, t.shape[-1] // width if t is not tensors[2] else k.shape[-1] // width).transpose(1, 2) for t in tensors]
-    return out, lambda t: (r := t.transpose(1, 2).flatten(2)).transpose(0, 1) if layout == "SBH" else t.transpose(1, 2).flatten(2)
+    return out, lambda t: t.transpose(1, 2).flatten(2).transpose(0, 1) if layout == "SBH" else t.transpose(1, 2).flatten(2)
 
 
 def attention_scores(q, k, mask, scale, pse, sparse, before, after):
@@ -197,7 +197,9 @@ def method(name, n):
 
 UNARY = """Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Erfc Erfinv Exp Exp2 Expm1 Floor Frac Log Log10 Log1p Log2 Neg Reciprocal Relu Round Rsqrt
 Selu Sigmoid Sin Sinc Sinh Sqrt Tan Tanh Trunc Square Digamma Lgamma Signbit"""
-OTHER_UNARY = dict(BitwiseNot="bitwise_not", LogicalNot="logical_not", Sign="sgn", IsFinite="isfinite", IsInf="isinf", IsNegInf="isneginf", IsPosInf="isposinf", Real="real")
+OTHER_UNARY = dict(
+    BitwiseNot="bitwise_not", LogicalNot="logical_not", Sign="sgn", IsFinite="isfinite", IsInf="isinf", IsNegInf="isneginf", IsPosInf="isposinf", Real="real"
+)
 OTHER_UNARY |= dict(Inverse="inverse", Det="det", Slogdet="slogdet", Isnan="isnan")
 ACTIVATIONS = dict(Silu=F.silu, Mish=F.mish, Hardsigmoid=F.hardsigmoid, Hardswish=F.hardswish, Gelu=F.gelu, Softsign=F.softsign)
 BINARY = dict(
@@ -217,7 +219,8 @@ INPLACE = dict(
     LogicalNot=("logical_not_", 0), MaskedFillScalar=("masked_fill_", 2), MaskedFillTensor=("masked_fill_", 2), MaskedScatter=("masked_scatter_", 2),
     IndexCopy=("index_copy_", 3), Hardtanh=("hardtanh_", 2), IndexFill=("index_fill_", 3), BitwiseAndTensor=("bitwise_and_", 1), Floor=("floor_", 0),
     BitwiseOrTensor=("bitwise_or_", 1), BitwiseXorTensor=("bitwise_xor_", 1), BitwiseNot=("bitwise_not_", 0), PowTensorScalar=("pow_", 1), Ceil=("ceil_", 0),
-    PowTensorTensor=("pow_", 1), Reciprocal=("reciprocal_", 0), Rsqrt=("rsqrt_", 0), Abs=("abs_", 0), Clamp=("clamp_", 2), Erfinv=("erfinv_", 0), Sin=("sin_", 0),
+    PowTensorTensor=("pow_", 1), Reciprocal=("reciprocal_", 0), Rsqrt=("rsqrt_", 0), Abs=("abs_", 0), Clamp=("clamp_", 2), Erfinv=("erfinv_", 0),
+    Sin=("sin_", 0),
 )  # fmt: skip
 
 RULES = {
@@ -428,7 +431,9 @@ RULES = {
     ),
     # ------------------------------------------------------------ losses
     "BinaryCrossEntropy": lambda self, target, weight, reduction, *, out: aten.binary_cross_entropy(self, target, weight, reduction),
-    "BinaryCrossEntropyBackward": lambda grad, self, target, weight, reduction, *, out: aten.binary_cross_entropy_backward(grad, self, target, weight, reduction),
+    "BinaryCrossEntropyBackward": lambda grad, self, target, weight, reduction, *, out: aten.binary_cross_entropy_backward(
+        grad, self, target, weight, reduction
+    ),
     "BinaryCrossEntropyWithLogits": lambda self, target, weight, pos, reduction, *, out: aten.binary_cross_entropy_with_logits(
         self, target, weight, pos, reduction
     ),
@@ -482,7 +487,9 @@ RULES = {
     "UpsampleTrilinear3d": lambda self, size, corners, d, h, w, *, out: aten.upsample_trilinear3d(self, size, corners, d or None, h or None, w or None),
     "UpsampleNearest1dBackward": lambda grad, size, given, s, *, out: aten.upsample_nearest1d_backward(grad, size, given, s or None),
     "UpsampleNearest2dBackward": lambda grad, size, given, h, w, *, out: aten.upsample_nearest2d_backward(grad, size, given, h or None, w or None),
-    "UpsampleNearest3dBackward": lambda grad, size, given, d, h, w, *, out: aten.upsample_nearest3d_backward(grad, size, given, d or None, h or None, w or None),
+    "UpsampleNearest3dBackward": lambda grad, size, given, d, h, w, *, out: aten.upsample_nearest3d_backward(
+        grad, size, given, d or None, h or None, w or None
+    ),
     "UpsampleLinear1dBackward": lambda grad, size, given, corners, s, *, out: aten.upsample_linear1d_backward(grad, size, given, corners, s or None),
     "UpsampleBilinear2dBackward": lambda grad, size, given, corners, h, w, *, out: aten.upsample_bilinear2d_backward(
         grad, size, given, corners, h or None, w or None
