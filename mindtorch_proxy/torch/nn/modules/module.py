@@ -451,6 +451,8 @@ class Module:
             return table[name]
         if (table := state.get("_modules")) and name in table:
             return table[name]
+        if name == "npu" and torch.npu.is_available():  # PyTorch's modules have it where the device's extension adds it
+            return lambda device=None: self._apply(lambda t: t.npu(device))
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):
@@ -591,10 +593,6 @@ class Module:
     def xpu(self: T, device: int | torch.device | None = None) -> T:
         """Move all parameters and buffers to the XPU."""
         return self._apply(lambda t: t.xpu(device))
-
-    def npu(self: T, device: int | torch.device | None = None) -> T:
-        """Move all parameters and buffers to the Ascend NPU."""
-        return self._apply(lambda t: t.npu(device))
 
     def cpu(self: T) -> T:
         """Move all parameters and buffers to the CPU."""
