@@ -1,6 +1,6 @@
 """torch.device, Size, layout, memory_format and the default device."""
 
-import functools
+import re
 import threading
 
 from . import backend
@@ -18,9 +18,15 @@ class device:
     __module__ = "torch"
     _cache = {}
 
-    def __new__(cls, type=None, index=None, *, device=None):
-        if device is not None:
-            type = device
+    def __new__(cls, *args, **kwargs):
+        if len(args) == 1 and not kwargs:  # the commonest
+            type, index = args[0], None
+            if type is None:
+                _given(args, kwargs)
+        else:
+            type, index = _given(args, kwargs)
+            if index is not None and index.__class__ is not int:
+                raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
         key = (type, index, type.__class__)
         try:
             return cls._cache[key]
@@ -63,14 +69,6 @@ class device:
     def __deepcopy__(self, memo):
         return self
 
-    def __call__(self, func):
-        @functools.wraps(func)
-        def wrapper(*args, **kwargs):
-            with self:
-                return func(*args, **kwargs)
-
-        return wrapper
-
     def __enter__(self):
         default.stack.append(default.device)
         default.device = self
@@ -80,22 +78,39 @@ class device:
         default.device = default.stack.pop()
 
 
+def _given(args, kwargs):
+    """(type, index) of the forms in which a device is asked for."""
+    names = dict(zip(("type", "index"), args)) | kwargs
+    type = names.get("type", names.get("device"))
+    if type is None or len(args) > 2:
+        got = ", ".join(a.__class__.__name__ for a in args)
+        raise TypeError(f"device() received an invalid combination of arguments - got ({got}), but expected one of:\n{_FORMS}")
+    return type, names.get("index")
+
+
+_FORMS = " * (torch.device device)\n * (str type, int index = -1)\n"
+_STRING = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9][0-9]*))?")
+
+
 def _type_and_index(type, index):
     """What device("npu:0"), device("npu", 0) and device(0) name, checked."""
     name = type
     if type.__class__ is int:
         if index is not None:
             raise TypeError("device(): argument 'type' (position 1) must be str, not int")
+        if not backend.of_type(ACCELERATOR).device_count():
+            raise RuntimeError("Cannot access accelerator device when none is available.")
         name, index = ACCELERATOR, type
     elif not isinstance(type, str):
-        raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}")
-    elif ":" in type:
-        name, _, number = type.partition(":")
-        if not number.isdigit() or (len(number) > 1 and number[0] == "0"):
-            raise RuntimeError(f"Invalid device string: '{type}'")
+        raise TypeError(f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but expected one of:\n{_FORMS}")
+    elif not type:
+        raise RuntimeError("Device string must not be empty")
+    elif (parts := _STRING.fullmatch(type)) is None:
+        raise RuntimeError(f"Invalid device string: '{type}'")
+    elif parts[2] is not None:
         if index is not None:
             raise RuntimeError(f"'type' must not include an index because index was passed explicitly: {type}")
-        index = int(number)
+        name, index = parts[1], int(parts[2])
     if name == PRIVATE:
         name = _private[0]
     if name not in TYPES:

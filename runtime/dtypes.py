@@ -10,11 +10,24 @@ class dtype:
     __slots__ = ("name", "itemsize", "np", "category", "is_floating_point", "is_complex", "is_signed", "full_name")
     __module__ = "torch"
 
-    def __init__(self, name, itemsize, np_type, category, signed=True):
-        self.name, self.itemsize, self.category, self.is_signed = name, itemsize, category, signed
-        self.np = None if np_type is None else np.dtype(np_type)
-        self.is_floating_point, self.is_complex = category == FLOAT, category == COMPLEX
-        self.full_name = "torch." + name
+    def __new__(cls, *args, **kwargs):
+        raise TypeError("cannot create 'torch.dtype' instances")
+
+    @classmethod
+    def _made(cls, name, itemsize, np_type, category, signed=True):
+        self = object.__new__(cls)
+        facts = dict(name=name, itemsize=itemsize, category=category, is_signed=signed, full_name="torch." + name)
+        facts |= dict(np=None if np_type is None else np.dtype(np_type), is_floating_point=category == FLOAT, is_complex=category == COMPLEX)
+        for slot, value in facts.items():
+            object.__setattr__(self, slot, value)
+        return self
+
+    def __setattr__(self, name, value=None):
+        if name in dtype.__slots__:
+            raise AttributeError(f"attribute '{name}' of 'torch.dtype' objects is not writable")
+        raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
+
+    __delattr__ = __setattr__
 
     def __repr__(self):
         return self.full_name
@@ -67,7 +80,7 @@ def _make():
     ]
     table += [(f"{u}int{n}", 1, None, INT, not u) for u in ("", "u") for n in range(1, 8)]
     table += [(f"bits{n}", s, None, INT, False) for n, s in (("8", 1), ("16", 2), ("1x8", 1), ("2x4", 1), ("4x2", 1))]
-    return {row[0]: dtype(*row) for row in table}
+    return {row[0]: dtype._made(*row) for row in table}
 
 
 ALL = _make()

@@ -84,7 +84,9 @@ def _load():
     if n:
         ms.device_context.cpu.op_tuning.threads_num(n)
     fork = c.fork_utils
+    # handlers before a fork run in the reverse order: the lock is taken first, so that no other thread is inside a kernel, and given back last
     os.register_at_fork(before=fork.prepare_before_fork, after_in_parent=fork.parent_at_fork, after_in_child=fork.child_at_fork)
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK._at_fork_reinit)
     return ms
 
 

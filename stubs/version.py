@@ -1,7 +1,9 @@
 """The version of PyTorch that is answered for."""
 
+from .torch_version import TorchVersion
+
 __all__ = ["__version__", "debug", "cuda", "git_version", "hip", "rocm", "xpu"]
-__version__ = "2.13.0+mindspore"
+__version__ = TorchVersion("2.13.0+mindspore")
 debug = False
 git_version = "Unknown"
 cuda: str | None = None

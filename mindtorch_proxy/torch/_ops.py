@@ -11,9 +11,9 @@ from mindtorch_proxy.runtime.registry import OPERATORS, function, method
 class OpOverload:
     """One overload: torch.ops.aten.add.Tensor."""
 
-    def __init__(self, packet, op, fn):
+    def __init__(self, packet, op, fn, overload=None):
         self._packet, self._op, self._fn = packet, op, fn
-        self._overloadname = op if isinstance(op, str) else op.schema.overload or "default"
+        self._overloadname = overload or (op if isinstance(op, str) else op.schema.overload or "default")
         self.__name__, self.__module__ = f"{packet.__name__}.{self._overloadname}", "torch._ops.aten"
 
     def __call__(self, *args, **kwargs):
@@ -21,6 +21,9 @@ class OpOverload:
 
     def __repr__(self):
         return f"<OpOverload(op='aten.{self._packet.__name__}', overload='{self._overloadname}')>"
+
+    def __str__(self):
+        return f"aten.{self.__name__}"
 
     @property
     def overloadpacket(self):
@@ -48,11 +51,40 @@ class OpOverloadPacket:
                 return OpOverload(self, name, self._fn)
             for o in self._ops:
                 if (o.schema.overload or "default") == name or name in ("default", "Tensor", "Scalar") and len(self._ops) == 1:
-                    return OpOverload(self, o, getattr(self._fn, "overloads", {}).get(name, self._fn))
+                    overload = self.__dict__[name] = OpOverload(self, o, getattr(self._fn, "overloads", {}).get(name, self._fn), name)
+                    return overload
         raise AttributeError(f"The underlying op of 'aten.{self.__name__}' has no overload name '{name}'")
 
     def __repr__(self):
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+
+def dispatched(packet, name, overload, proceed):
+    """The overload that a dispatch mode is given: torch.ops' own where its arguments are those of the call, else one that runs the operator itself."""
+    try:
+        found = getattr(packet, overload) if packet is not None and packet.__name__ == name else None
+    except AttributeError:
+        found = None
+    if found is not None and getattr(found._op, "schema", None) is proceed.op.schema:
+        return found
+    made = _dispatched.get((name, overload))
+    if made is None:
+        made = _dispatched[name, overload] = OpOverload(packet or OpOverloadPacket(name, (), None), overload, None)
+        made.__name__ = f"{name}.{overload}"
+    made._fn = lambda *args, **kwargs: _run(proceed.op, args, kwargs)
+    return made
+
+
+_dispatched: dict = {}
+
+
+def _run(op, args, kwargs):
+    """A declared operator on the arguments that a dispatch mode was given."""
+    values = [kwargs.get(a.name, a.default) for a in op.schema.args]
+    places = [i for i, a in enumerate(op.schema.args) if not a.kwonly]
+    for i, value in zip(places, args):
+        values[i] = value
+    return op.call(*values)
 
 
 # names of the dispatcher for what has another name here

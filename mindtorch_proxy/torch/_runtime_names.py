@@ -87,6 +87,8 @@ class _Settings:
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
+    if not isinstance(mode, bool):
+        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
     _Settings.deterministic, _Settings.warn_only = bool(mode), bool(warn_only)
 
 
@@ -103,7 +105,13 @@ def get_deterministic_debug_mode():
 
 
 def set_deterministic_debug_mode(debug_mode):
-    mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode)
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    if mode is None:
+        raise RuntimeError(f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}")
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
     use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
 
 

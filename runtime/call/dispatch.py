@@ -100,7 +100,8 @@ def intercept(handler):
     """Inside, in this thread, each operator below autograd and autocast goes to handler(name, args, proceed) instead of its kernel.
 
     name: PyTorch's, as "aten.add.Tensor". args: in the schema's order, as they were given. proceed(*args) runs the operator without gradients
-    and without this handler (an outer one sees it). What the handler returns is the result, on which autograd hangs the node of the call.
+    and without this handler (an outer one sees it); proceed.op is the declared operator, `with proceed.outer():` lets whole functions do the same.
+    What the handler returns is the result, on which autograd hangs the node of the call.
     Functions over other operators are not seen themselves: what they call is.
     """
     previous = LOCAL.interceptors
@@ -124,6 +125,16 @@ def handle(op, args, run, suffix=""):
         finally:
             MODE.grad, LOCAL.interceptors = recording, stack
 
+    @contextmanager
+    def inside():
+        """Operators called inside go to the outer handlers."""
+        LOCAL.interceptors = tuple(outer)
+        try:
+            yield
+        finally:
+            LOCAL.interceptors = stack
+
+    proceed.op, proceed.outer = op, inside
     recording, MODE.grad = MODE.grad, False
     try:
         return handler(dispatch_name(op, args, suffix), args, proceed)

@@ -124,11 +124,17 @@ def check_overlap(op, out, args):
         return
     for a in args:
         for t in a if isinstance(a, (list, tuple)) else (a,):
-            if getattr(t, "_storage", None) is out._storage and 0 not in t._shape and (apart or not _same(t, out)) and _meet(t, out):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                    "memory location. Please clone() the tensor before performing the operation."
-                )
+            if getattr(t, "_storage", None) is out._storage:
+                refuse_partial_overlap(out, t, apart)
+
+
+def refuse_partial_overlap(out, t, apart=False):
+    """PyTorch's error where two tensors of one storage meet and are not the same; apart: the same ones may not meet either."""
+    if 0 not in t._shape and (apart or not _same(t, out)) and _meet(t, out):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
 
 
 def _same(a, b):

@@ -194,13 +194,13 @@ def _write(op, name, kind):
         if not a.is_tensor and i != signature.starred:
             source.add(*_conversion(n, a), depth=2)
     if signature.out and "layout" in names:
-        source.add("if out is not None:", "    dtype = out_dtype(dtype, out)", depth=2)
+        source.add("if out is not None:", "    dtype, device = out_dtype(dtype, out), getattr(out, 'device', None) if device is None else device", depth=2)
     if is_inplace:
         source.add(f"return inplace(op, {names[0]}, {given})", depth=2)
     else:
         source.add(f"r = run({', '.join(names)})", depth=2)
         if result is not None:
-            source.add("r = result(*r)", depth=2)
+            source.add("r = result(r)", depth=2)
         if signature.out:
             source.add("if out is not None:", f"    return with_out(op, r, out, {given})", depth=2)
         source.add("return r", depth=2)

@@ -1,6 +1,6 @@
 """torch.return_types: the named tuples that operators return."""
 
-from collections import namedtuple
+from operator import itemgetter
 
 from ..registry import operators
 
@@ -21,19 +21,37 @@ _return_types = {}
 
 
 def _return_type(name, fields):
-    """A class of torch.return_types: a tuple with names."""
-    cls = namedtuple(name, fields)
-    cls.__module__ = "torch.return_types"
-    make = cls.__new__
+    """A class of torch.return_types: a tuple with names, made of one sequence as CPython's struct sequences are."""
+    full = f"torch.return_types.{name}"
 
-    def new(c, *args):
-        return make(c, *(args[0] if len(args) == 1 and len(fields) != 1 else args))
+    def new(cls, *given, **named):
+        if not given and "sequence" not in named:
+            raise TypeError("structseq() missing required argument 'sequence' (pos 1)")
+        sequence = given[0] if given else named["sequence"]
+        if not hasattr(sequence, "__iter__"):
+            raise TypeError("constructor requires a sequence")
+        values = tuple(sequence)
+        if len(values) != len(fields):
+            raise TypeError(f"{full}() takes a {len(fields)}-sequence ({len(values)}-sequence given)")
+        return tuple.__new__(cls, values)
 
-    cls.__new__ = new
-    cls.__repr__ = lambda self: f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self)) + ")"
-    cls.__reduce__ = lambda self: (cls, (tuple(self),))
-    cls.n_fields = cls.n_sequence_fields = len(fields)
-    cls.n_unnamed_fields = 0
+    def missing(self, wanted):
+        raise AttributeError(f"'{full}' object has no attribute '{wanted}'")
+
+    members: dict = {field: property(itemgetter(i)) for i, field in enumerate(fields)}
+    members |= {
+        "__slots__": (),
+        "__module__": "torch.return_types",
+        "__match_args__": tuple(fields),
+        "__new__": new,
+        "__getattr__": missing,
+        "__repr__": lambda self: f"{full}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self)) + ")",
+        "__reduce__": lambda self: (cls, (tuple(self),)),
+        "n_fields": len(fields),
+        "n_sequence_fields": len(fields),
+        "n_unnamed_fields": 0,
+    }
+    cls = type(name, (tuple,), members)
     return cls
 
 

@@ -28,6 +28,8 @@ def place(device):
 
 def _options(dtype, layout, device, default=None):
     if layout is not None and layout is not strided:
+        if layout.__class__ is not strided.__class__:
+            raise TypeError(f"argument 'layout' must be torch.layout, not {layout.__class__.__name__}")
         raise NotImplementedError(f"layout {layout} is not supported: tensors here are strided")
     return dtype or default or dt.get_default_dtype(), place(device)
 
@@ -282,6 +284,8 @@ def from_numpy(ndarray):
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     a = ndarray
+    if not a.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
     d = dt.FROM_NP.get(a.dtype)
     if d is None or a.dtype.name not in dt.ALL:
         raise _not_convertible(a.dtype.name if a.dtype.name != "object" else "object_")

@@ -254,6 +254,8 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
+    if backend(input.device).host and numel(input._shape) and bool(((input < 0) | (input > 1)).any()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
     return OPS["binary_cross_entropy"].call(input, target, None if weight is None else weight.expand(input._shape), reduction)
 
 

@@ -5,9 +5,9 @@ import warnings
 from ..autograd import MODE, check_inplace, rebase
 from ..backend import backend, of_type
 from ..call.geometry import preserved_strides
-from ..call.out import write
+from ..call.out import refuse_partial_overlap, write
 from ..declare import composite, op
-from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, contiguous_format, preserve_format, usable
+from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, preserve_format, usable
 from ..device import device as Device
 from ..registry import provide
 from ..storage import TypedStorage, UntypedStorage
@@ -296,6 +296,8 @@ def copy_(self, src, non_blocking=False):
         src_view = src
     if src.device is META and self.device is not META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if self._storage is not None and src_view._storage is self._storage:
+        refuse_partial_overlap(self, src_view)
     if MODE.grad and (self._requires_grad or src._requires_grad) and self.dtype.category >= 2:
         shadow = alias(self)
         _copy.record(shadow, (self, src_view))
@@ -361,6 +363,10 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     if source is None:
         source = UntypedStorage(0)
         size = (0,)
+    if isinstance(source, Tensor) and source.dtype is not self.dtype:
+        raise RuntimeError(f"Could not set tensor of type {dt.c_name(source.dtype)} to a tensor of type {dt.c_name(self.dtype)}")
+    if storage_offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     if isinstance(source, Tensor) and size is None:
         vc = self._vc
         self._replace(source if source._storage is not None else alias(source))
@@ -386,14 +392,38 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
 
 
 @tensor_method
-def resize_(self, *size, memory_format=contiguous_format):
+def resize(self, *size):
+    """The elements in another shape (deprecated)."""
+    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=3)
+    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
+    if numel(size) != numel(self._shape):
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, size))} ({numel(size)} elements in total), but the given tensor has a size of "
+            f"{'x'.join(map(str, self._shape))} ({numel(self._shape)} elements). autograd's resize can only change the shape of a given tensor, while "
+            "preserving the number of elements. "
+        )
+    return self.contiguous().view(size)
+
+
+@tensor_method
+def resize_as(self, other):
+    """The elements in the shape of another tensor (deprecated)."""
+    return resize(self, other._shape)
+
+
+composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other: self._shape == other._shape)
+
+
+@tensor_method
+def resize_(self, *size, memory_format=None):
     """Change the shape in place; memory grows when it must, and keeps its leading elements."""
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
     check_writable(self)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    stride = format_strides(size, memory_format)
     self._bump()
-    if size == tuple(self._shape):
+    if size == tuple(self._shape) and memory_format is None:
         return self
     n = numel(size)
     st = self._get_storage()
@@ -401,13 +431,12 @@ def resize_(self, *size, memory_format=contiguous_format):
     if need > st.nbytes():
         st.resize_(need)
     self._ms = self._np = None
-    stride = format_strides(size, memory_format)
     self._shape, self._stride = size, stride
     return self
 
 
 @tensor_method
-def resize_as_(self, the_template, *, memory_format=contiguous_format):
+def resize_as_(self, the_template, *, memory_format=None):
     return resize_(self, the_template._shape, memory_format=memory_format)
 
 

@@ -4,6 +4,7 @@ import math
 import warnings
 
 from ..autograd import no_grad
+from ..backend import backend
 from ..declare import composite, op
 from ..device import contiguous_format
 from .common import LINALG, F, T, check_number, dt, only
@@ -101,6 +102,11 @@ def _one_hot_args(self, num_classes):
         num_classes = int(self.max().item()) + 1
     elif num_classes <= 0 and self.numel() == 0:
         raise RuntimeError("num_classes should be positive")
+    if backend(self.device).host and self.numel():  # elsewhere reading a value waits for the device
+        if self.min().item() < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if num_classes <= self.max().item():
+            raise RuntimeError("Class values must be smaller than num_classes.")
     return self, num_classes
 
 
