@@ -23,7 +23,6 @@ DIFFERS = {
     "nn.functional.layer_norm": "as native_batch_norm",
     "nn.functional.interpolate": "uint8: PyTorch's weights are integers of their own width",
     "nn.functional.upsample_bilinear": "as nn.functional.interpolate",
-    "linspace": "out= on an NPU without device=: the default device is taken, not that of out",
 }
 
 
