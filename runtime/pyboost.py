@@ -25,7 +25,7 @@ LOCK = threading.RLock()
 _cache = {}
 MADE = 128  # primitives with constructor arguments that are kept
 _made: deque = deque()
-_ms = _from_numpy = _data_ptr = None
+_ms = _from_numpy = _data_ptr = _fork = None
 
 
 def mindspore():
@@ -63,6 +63,28 @@ def _signals_wait():
                     last.callback(signal.signal, number, handler)
 
 
+def _before_fork():
+    """No other thread is inside a kernel, or loads MindSpore, while the process is copied."""
+    LOCK.acquire()
+    if _fork is not None:
+        _fork.prepare_before_fork()
+
+
+def _after_fork_in_parent():
+    if _fork is not None:
+        _fork.parent_at_fork()
+    LOCK.release()
+
+
+def _after_fork_in_child():
+    if _fork is not None:
+        _fork.child_at_fork()
+    LOCK._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
+
+
 def loaded():
     return _ms is not None
 
@@ -83,10 +105,8 @@ def _load():
     n = _threads_wanted or _count(os.environ.get("OMP_NUM_THREADS")) or (1 if len(os.sched_getaffinity(0)) <= FEW_CORES else None)
     if n:
         ms.device_context.cpu.op_tuning.threads_num(n)
-    fork = c.fork_utils
-    # handlers before a fork run in the reverse order: the lock is taken first, so that no other thread is inside a kernel, and given back last
-    os.register_at_fork(before=fork.prepare_before_fork, after_in_parent=fork.parent_at_fork, after_in_child=fork.child_at_fork)
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK._at_fork_reinit)
+    global _fork
+    _fork = c.fork_utils
     return ms
 
 

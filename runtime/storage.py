@@ -1,8 +1,10 @@
 """Storages: memory without shape. On CPU the truth is bytes that NumPy and MindSpore both see."""
 
+import gc
 import mmap
 import os
 import sys
+import weakref
 
 import numpy as np
 
@@ -12,12 +14,32 @@ from .device import HOST, META, usable
 from .device import device as _device
 
 
+class SharedMemory:
+    """A file without a name, mapped: it is gone with the last process that holds it, however that ends."""
+
+    def __init__(self, fd, nbytes):
+        self.fd = fd
+        if nbytes:
+            if os.fstat(fd).st_size < nbytes:
+                os.ftruncate(fd, nbytes)
+            self.array = np.frombuffer(mmap.mmap(fd, nbytes), np.uint8)
+        else:
+            self.array = np.zeros(0, np.uint8)
+
+    def __del__(self):
+        os.close(self.fd)
+
+
+_received: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (device, inode) of shared memory: the storage over it
+
+
 class UntypedStorage:
     """Bytes of one device. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
 
     __slots__ = ("_bytes", "_nbytes", "device", "_ms", "__weakref__", "__dict__")
     __module__ = "torch.storage"
     _resizable = True  # False where the memory is somebody else's: an array's, a buffer's, a file's
+    _shared = None  # the SharedMemory that holds the bytes
     _pinned = False  # an accelerator may read the memory at any time
     is_cuda = False
     is_sparse = False
@@ -156,9 +178,37 @@ class UntypedStorage:
         return self._pinned
 
     def is_shared(self):
-        return False
+        """Whether other processes may map the memory."""
+        return self._shared is not None
 
     def share_memory_(self):
+        """Move the bytes to memory that other processes may map: forked children see them, multiprocessing hands over the file behind them."""
+        if self._shared is None and self._bytes is not None:
+            shared = SharedMemory(os.memfd_create("torch"), self._nbytes)
+            shared.array[:] = self._bytes
+            self._bytes, self._shared = shared.array, shared
+            self._resizable = False
+            for owner in gc.get_referrers(self):  # tensors over this storage, whose aliases are of the old memory
+                if hasattr(owner, "_stride") and getattr(owner, "_storage", None) is self:
+                    owner._ms = owner._np = None
+        return self
+
+    def _share_fd_cpu_(self, *args):
+        """(file descriptor, size in bytes) of the memory, which is shared for it."""
+        return self.share_memory_()._shared.fd, self._nbytes
+
+    @classmethod
+    def _new_shared_fd_cpu(cls, fd, size):
+        """The storage over a file descriptor that another process shared; the same one while the first is alive."""
+        at = os.fstat(fd)
+        known = _received.get((at.st_dev, at.st_ino))
+        if known is not None:
+            os.close(fd)
+            return known
+        shared = SharedMemory(fd, size)
+        self = cls._from_array(shared.array, resizable=False)
+        self._shared = shared
+        _received[at.st_dev, at.st_ino] = self
         return self
 
     def get_device(self):
@@ -312,9 +362,10 @@ class TypedStorage:
         return self
 
     def is_shared(self):
-        return False
+        return self._untyped_storage.is_shared()
 
     def share_memory_(self):
+        self._untyped_storage.share_memory_()
         return self
 
     def is_pinned(self, device=None):

@@ -248,7 +248,12 @@ class Tensor(metaclass=TensorMeta):
         """Whether this was made in inference mode."""
         return self._vc is INFERENCE
 
-    is_neg = is_shared = has_names = lambda self, *a: False
+    is_neg = has_names = lambda self, *a: False
+
+    def is_shared(self):
+        """Whether other processes may map the memory."""
+        return self._storage is not None and self._storage.is_shared()
+
     is_meta = property(lambda self: self.device is META)
     is_cpu = property(lambda self: self.device is HOST)
     is_npu = property(lambda self: self.device.type == "npu")

@@ -453,6 +453,8 @@ def pin_memory(self, device=None):
 
 @tensor_method
 def share_memory_(self):
+    """Move the storage to memory that other processes may map."""
+    self._get_storage().share_memory_()
     return self
 
 

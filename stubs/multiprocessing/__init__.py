@@ -1,4 +1,4 @@
-"""Python's multiprocessing with tensors. A tensor that goes to another process is copied; processes share no tensors."""
+"""Python's multiprocessing with tensors: the memory of one that goes to another process is shared with it."""
 
 import multiprocessing
 from multiprocessing import *  # noqa: F403
@@ -20,7 +20,7 @@ reductions.init_reductions()
 
 
 def get_all_sharing_strategies():
-    """The ways to hand over a tensor: by a copy, under the name that PyTorch has for its own on Linux."""
+    """The ways to hand over a tensor, by PyTorch's names; here both send the file descriptor of memory without a name, which nothing can leave behind."""
     return {"file_descriptor", "file_system"}
 
 
@@ -28,10 +28,10 @@ _strategy = "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy):
-    """Choose a strategy by name; both copy."""
+    """Choose a strategy by name."""
     global _strategy
     if new_strategy not in get_all_sharing_strategies():
-        raise AssertionError(f"invalid sharing strategy {new_strategy!r}")
+        raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {get_all_sharing_strategies()}")
     _strategy = new_strategy
 
 

@@ -1,16 +1,30 @@
-"""How multiprocessing pickles tensors: as their bytes."""
+"""How multiprocessing hands over tensors: their memory is shared, what is sent is the file behind it."""
 
-from multiprocessing.reduction import ForkingPickler
+from multiprocessing.reduction import DupFd, ForkingPickler
 
 import torch
 
-__all__ = ["init_reductions", "reduce_tensor", "rebuild_tensor"]
+__all__ = ["init_reductions", "rebuild_storage", "rebuild_tensor", "reduce_storage", "reduce_tensor"]
 
 
-def rebuild_tensor(cls, data, dtype, shape, requires_grad, state):
+def rebuild_storage(cls, handle, size):
+    """The storage over the memory that ``reduce_storage`` shared."""
+    return cls._new_shared_fd_cpu(handle.detach(), size) if size else cls(0)
+
+
+def reduce_storage(storage):
+    """A storage of the CPU as the file behind its memory, which is shared from now on."""
+    if storage.device.type != "cpu":
+        raise RuntimeError(f"Cannot pickle {storage.device.type} storage; try pickling a {storage.device.type} tensor instead")
+    if not storage.nbytes():
+        return rebuild_storage, (type(storage), None, 0)
+    fd, size = storage._share_fd_cpu_()
+    return rebuild_storage, (type(storage), DupFd(fd), size)
+
+
+def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad, state):
     """The tensor that ``reduce_tensor`` took apart."""
-    t = torch.frombuffer(bytearray(data), dtype=dtype) if data else torch.empty(0, dtype=dtype)
-    t = t.reshape(shape)
+    t = torch.empty(0, dtype=dtype).set_(storage, offset, size, stride)
     if issubclass(cls, torch.nn.Parameter):
         t = cls(t, requires_grad=requires_grad)
     else:
@@ -20,7 +34,7 @@ def rebuild_tensor(cls, data, dtype, shape, requires_grad, state):
 
 
 def reduce_tensor(tensor):
-    """A CPU tensor as bytes, dtype and shape; others as pickle would have them."""
+    """A CPU tensor as its storage and geometry; others as pickle would have them."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing "
@@ -29,11 +43,12 @@ def reduce_tensor(tensor):
         )
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
         return tensor.__reduce_ex__(2)
-    data = tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-    return rebuild_tensor, (type(tensor), data, tensor.dtype, tuple(tensor.shape), tensor.requires_grad, dict(tensor.__dict__))
+    place = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride(), tensor.requires_grad, dict(tensor.__dict__))
+    return rebuild_tensor, (type(tensor), tensor.untyped_storage(), tensor.dtype, *place)
 
 
 def init_reductions():
-    """Tell multiprocessing's pickler about tensors and parameters."""
+    """Tell multiprocessing's pickler about storages, tensors and parameters."""
+    ForkingPickler.register(torch.UntypedStorage, reduce_storage)
     for cls in (torch.Tensor, torch.nn.Parameter):
         ForkingPickler.register(cls, reduce_tensor)
