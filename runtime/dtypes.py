@@ -1,5 +1,7 @@
 """torch.dtype, the promotion lattice, finfo and iinfo."""
 
+import math
+
 import ml_dtypes
 import numpy as np
 
@@ -308,7 +310,7 @@ class finfo(_info):
             eps=f(i.eps),
             tiny=f(i.smallest_normal),
             smallest_normal=f(i.smallest_normal),
-            resolution=f(i.resolution) if d not in (float32, float16, float64) else f(str(i.resolution)),
+            resolution=f(f"1e-{math.floor(-math.log10(f(i.eps)))}"),  # the decimal digits that are safe
         )
 
     def __repr__(self):

@@ -22,6 +22,12 @@ class OpOverload:
     def __repr__(self):
         return f"<OpOverload(op='aten.{self._packet.__name__}', overload='{self._overloadname}')>"
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __str__(self):
         return f"aten.{self.__name__}"
 
@@ -44,6 +50,12 @@ class OpOverloadPacket:
 
     def overloads(self):
         return [o.schema.overload or "default" for o in self._ops]
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
     def __getattr__(self, name):
         if name[:2] != "__":

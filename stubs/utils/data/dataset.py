@@ -4,6 +4,7 @@ import bisect
 import itertools
 import math
 import warnings
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 import torch
@@ -22,7 +23,7 @@ class Dataset(Generic[_T_co]):
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset[_T_co]):
+class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     """A dataset that is a stream: subclasses write ``__iter__``."""
 
     def __add__(self, other):

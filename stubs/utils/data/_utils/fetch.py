@@ -19,8 +19,13 @@ class _IterableDatasetFetcher(_BaseDatasetFetcher):
             raise StopIteration
         if not self.auto_collation:
             return self.collate_fn(next(self.dataset_iter))
-        data = [sample for _, sample in zip(possibly_batched_index, self.dataset_iter)]
-        self.ended = len(data) < len(possibly_batched_index)
+        data = []
+        for _ in possibly_batched_index:
+            try:
+                data.append(next(self.dataset_iter))  # not a loop over the iterator, which would call its __iter__ again
+            except StopIteration:
+                self.ended = True
+                break
         if not data or (self.drop_last and self.ended):
             raise StopIteration
         return self.collate_fn(data)
