@@ -538,7 +538,9 @@ class Tensor(metaclass=TensorMeta):
     __cuda_array_interface__ = property(__cuda_array_interface__)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        return self.detach().numpy().__dlpack__()
+        if self._requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self.numpy().__dlpack__()
 
     def __dlpack_device__(self):
         return (1, 0)

@@ -382,11 +382,24 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     return _flag(t, requires_grad)
 
 
+class _Capsule:
+    """A bare capsule of the CPU as the object that NumPy asks for one."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+
+    def __dlpack__(self, **kwargs):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
 def from_dlpack(ext):
     """A tensor over the memory of a DLPack producer (HOST)."""
     if isinstance(ext, Tensor):
         return alias(ext)
-    a = np.from_dlpack(ext)
+    a = np.from_dlpack(ext if hasattr(ext, "__dlpack__") else _Capsule(ext))
     if not a.flags.writeable:
         a = _writable(a)
     return over_array(a, dt.FROM_NP[a.dtype])

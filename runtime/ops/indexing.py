@@ -270,7 +270,29 @@ def _view_at(self, basic):
     """The view that a basic index means."""
     if not self._shape and any(i.__class__ is int for i in basic):
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
-    return _basic_index.call(self, basic)
+    return _named(_basic_index.call(self, basic), basic)
+
+
+def _named(out, index):
+    """The result of a basic index, its node under the name of the last step of PyTorch's."""
+    node = out._grad_fn
+    if node is not None and node.__class__ is _basic_index.compiled_derivative.node_class:
+        steps = (_step(i) for i in reversed(index))
+        name = next((s for s in steps if s), "Slice" if len(index) == 1 and index[0] is not Ellipsis else "Alias") + "Backward0"
+        if name not in _NODES:
+            _NODES[name] = type(name, (node.__class__,), {"__slots__": (), "__module__": node.__class__.__module__})
+        node.__class__ = _NODES[name]
+    return out
+
+
+_NODES: dict = {}
+
+
+def _step(i):
+    """What PyTorch does for one index; None for nothing."""
+    if i.__class__ is slice:
+        return "Slice" if (i.start or 0) != 0 or i.stop is not None or i.step not in (None, 1) else None
+    return "Unsqueeze" if i is None else None if i is Ellipsis else "Select"
 
 
 def _below_advanced(self, basic):
@@ -284,7 +306,7 @@ def getitem(self, index):
         if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self,))):
             return handle_torch_function(Tensor.__getitem__, (self,), self, index)
     if index.__class__ is int and self._shape:
-        return _basic_index.call(self, (index,))
+        return _named(_basic_index.call(self, (index,)), (index,))
     basic, advanced = normalise(self, index)
     return _view_at(self, basic) if advanced is None else index_op.call(_below_advanced(self, basic), advanced)
 

@@ -208,3 +208,9 @@ def case_threads_lose_no_gradient(torch):
 def case_gradients_that_may_not_be_assigned(torch):
     x = torch.ones(2, requires_grad=True)
     return [error(setattr, x, "grad", g) for g in (torch.ones(3), torch.ones(2, dtype=torch.float64), torch.ones(2, device="meta"), 1, x)]
+
+
+def case_nodes_of_indexing(torch):
+    x = torch.ones(3, 3, requires_grad=True) * 1
+    results = x[0], x[0:2], x[..., 0], x[None], x[:, 1], x[:], x[1:, 0], x[0, 1:], x[0][1], x[0, :], x[...], x[:, :], x[None, 0], x[0:1, None], x[x > 0]
+    return [type(y.grad_fn).__name__ for y in results]

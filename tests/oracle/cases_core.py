@@ -272,3 +272,13 @@ def case_printing(torch):
         repr(torch.tensor([1e-8, 1e8])),
         repr(torch.tensor([1 + 2j])),
     ]
+
+
+def case_dlpack_capsules(torch):
+    x = torch.arange(3.0)
+    y = torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x))
+    y[0] = 5
+    try:
+        torch.ones(1, requires_grad=True).__dlpack__()
+    except BufferError as e:
+        return [x, str(e)]
