@@ -283,6 +283,11 @@ class _info:
     def __setattr__(self, *a):
         raise AttributeError("read-only attribute")
 
+    def __eq__(self, other):
+        return type(other) is type(self) and self.dtype == other.dtype
+
+    __hash__ = object.__hash__
+
     def _set(self, **kw):
         for k, v in kw.items():
             object.__setattr__(self, k, v)
@@ -325,8 +330,10 @@ class iinfo(_info):
 
     __module__ = "torch"
 
-    def __init__(self, type):
-        type = of(type)
+    def __init__(self, *args, **kwargs):
+        if not args and "type" not in kwargs:
+            raise TypeError('iinfo() missing 1 required positional arguments: "type"')
+        type = of(args[0] if args else kwargs["type"])
         if not isinstance(type, dtype):
             raise TypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
         if type is bool_:

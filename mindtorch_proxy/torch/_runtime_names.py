@@ -8,6 +8,7 @@ from mindtorch_proxy.runtime.call import autocast as _ac
 from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
+from mindtorch_proxy.runtime.ops.creation import Deterministic as _Deterministic
 from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage
 from mindtorch_proxy.runtime.tensor import Tensor
 from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device
@@ -81,7 +82,7 @@ def broadcast_shapes(*shapes):
 
 # ---------------------------------------------------------------- settings
 class _Settings:
-    deterministic = warn_only = warn_always = False
+    warn_only = warn_always = False
     threads = None
     precision = "highest"
 
@@ -89,11 +90,11 @@ class _Settings:
 def use_deterministic_algorithms(mode, *, warn_only=False):
     if not isinstance(mode, bool):
         raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
-    _Settings.deterministic, _Settings.warn_only = bool(mode), bool(warn_only)
+    _Deterministic.enabled, _Settings.warn_only = mode, bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled():
-    return _Settings.deterministic
+    return _Deterministic.enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled():
@@ -101,7 +102,7 @@ def is_deterministic_algorithms_warn_only_enabled():
 
 
 def get_deterministic_debug_mode():
-    return 0 if not _Settings.deterministic else 1 if _Settings.warn_only else 2
+    return 0 if not _Deterministic.enabled else 1 if _Settings.warn_only else 2
 
 
 def set_deterministic_debug_mode(debug_mode):

@@ -42,6 +42,21 @@ def _flag(t, requires_grad):
     return t.requires_grad_(True)
 
 
+class Deterministic:
+    """torch.use_deterministic_algorithms and torch.utils.deterministic.fill_uninitialized_memory."""
+
+    enabled, fill = False, True
+
+
+def _defined(t):
+    """Memory as it was found, or, in deterministic mode, filled with NaN, the largest integer or True."""
+    if Deterministic.enabled and Deterministic.fill and t.device is not META:
+        d, version = t.dtype, t._vc
+        t.fill_(float("nan") if d.category >= dt.FLOAT else True if d is dt.bool_ else dt.iinfo(d).max)
+        t._vc = version
+    return t
+
+
 def _size(size):
     for s in size:
         if s < 0:
@@ -52,14 +67,14 @@ def _size(size):
 @composite(f"empty(int[] size, *, {OPTS}, MemoryFormat? memory_format=None) -> Tensor", varargs="size")
 def empty(size, dtype, layout, device, requires_grad, pin_memory, memory_format):
     d, dev = _options(dtype, layout, device)
-    return _flag(_strided_empty(_size(size), format_strides(size, memory_format), d, dev), requires_grad)
+    return _flag(_defined(_strided_empty(_size(size), format_strides(size, memory_format), d, dev)), requires_grad)
 
 
 @composite(f"empty_strided(int[] size, int[] stride, *, {OPTS}) -> Tensor", out=False)
 def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory):
     d, dev = _options(dtype, layout, device)
     n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(_size(size), stride))
-    return _flag(_empty((n,), d, dev).as_strided(size, stride) if dev is not META else meta_tensor(size, d, stride), requires_grad)
+    return _flag(_defined(_empty((n,), d, dev).as_strided(size, stride) if dev is not META else meta_tensor(size, d, stride)), requires_grad)
 
 
 @composite(f"empty_permuted(int[] size, int[] physical_layout, *, {OPTS}) -> Tensor", out=False)
@@ -78,7 +93,7 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
     if len(set(physical_layout)) < len(size):
         raise RuntimeError("Duplicate dim not allowed")
     d, dev = _options(dtype, layout, device)
-    return _flag(_strided_empty(_size(size), strides_in_order(size, list(physical_layout)), d, dev), requires_grad)
+    return _flag(_defined(_strided_empty(_size(size), strides_in_order(size, list(physical_layout)), d, dev)), requires_grad)
 
 
 _FULL = dict(
@@ -127,7 +142,7 @@ _constant("ones", 1)
 
 @composite(f"empty_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False)
 def empty_like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
-    return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: _empty(s, d, dev)), requires_grad)
+    return _flag(_defined(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: _empty(s, d, dev))), requires_grad)
 
 
 @composite(f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor", method=False, out=False)
@@ -137,7 +152,7 @@ def full_like(self, fill_value, dtype, layout, device, requires_grad, memory_for
 
 @composite(f"Tensor.new_empty(Tensor self, int[] size, *, {OPTS}) -> Tensor", varargs="size")
 def new_empty(self, size, dtype, layout, device, requires_grad, pin_memory):
-    return _flag(_empty(_size(size), dtype or self.dtype, self.device if device is None else usable(device)), requires_grad)
+    return _flag(_defined(_empty(_size(size), dtype or self.dtype, self.device if device is None else usable(device))), requires_grad)
 
 
 @composite(f"Tensor.new_empty_strided(Tensor self, int[] size, int[] stride, *, {OPTS}) -> Tensor")

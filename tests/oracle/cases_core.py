@@ -282,3 +282,28 @@ def case_dlpack_capsules(torch):
         torch.ones(1, requires_grad=True).__dlpack__()
     except BufferError as e:
         return [x, str(e)]
+
+
+def case_deterministic_memory(torch):
+    torch.use_deterministic_algorithms(True)
+    try:
+        found = [
+            torch.empty(2),
+            torch.empty(2, dtype=torch.int8),
+            torch.empty_like(torch.ones(2)),
+            torch.empty(1, dtype=torch.bool),
+            torch.ones(2).new_empty(1),
+        ]
+        torch.utils.deterministic.fill_uninitialized_memory = False
+        return [*found, torch.empty(3).shape]
+    finally:
+        torch.utils.deterministic.fill_uninitialized_memory = True
+        torch.use_deterministic_algorithms(False)
+
+
+def case_limits_compare(torch):
+    return [
+        torch.finfo(torch.float32) == torch.finfo(torch.float32),
+        torch.finfo(torch.float32) == torch.finfo(torch.float64),
+        repr(torch.finfo(torch.bfloat16)),
+    ]
