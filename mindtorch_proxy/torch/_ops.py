@@ -5,6 +5,7 @@ import os
 import sys
 import types
 
+from mindtorch_proxy.runtime.call.inplace import inplace
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
 
 
@@ -70,6 +71,9 @@ class OpOverloadPacket:
     def __repr__(self):
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
 
+    def __str__(self):
+        return f"aten.{self.__name__}"
+
 
 def dispatched(packet, name, overload, proceed):
     """The overload that a dispatch mode is given: torch.ops' own where its arguments are those of the call, else one that runs the operator itself."""
@@ -77,26 +81,26 @@ def dispatched(packet, name, overload, proceed):
         found = getattr(packet, overload) if packet is not None and packet.__name__ == name else None
     except AttributeError:
         found = None
-    if found is not None and getattr(found._op, "schema", None) is proceed.op.schema:
+    if found is not None and found._fn is not None and getattr(found._op, "schema", None) is proceed.op.schema:
         return found
     made = _dispatched.get((name, overload))
     if made is None:
         made = _dispatched[name, overload] = OpOverload(packet or OpOverloadPacket(name, (), None), overload, None)
         made.__name__ = f"{name}.{overload}"
-    made._fn = lambda *args, **kwargs: _run(proceed.op, args, kwargs)
+    made._fn = lambda *args, **kwargs: _run(proceed.op, args, kwargs, name == proceed.op.name + "_")
     return made
 
 
 _dispatched: dict = {}
 
 
-def _run(op, args, kwargs):
+def _run(op, args, kwargs, in_place):
     """A declared operator on the arguments that a dispatch mode was given."""
     values = [kwargs.get(a.name, a.default) for a in op.schema.args]
     places = [i for i, a in enumerate(op.schema.args) if not a.kwonly]
     for i, value in zip(places, args):
         values[i] = value
-    return op.call(*values)
+    return inplace(op, values[0], tuple(values)) if in_place else op.call(*values)
 
 
 # names of the dispatcher for what has another name here

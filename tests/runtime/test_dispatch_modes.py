@@ -45,3 +45,21 @@ def test_modes_within_modes_and_arguments_by_name():
         out = torch.add(torch.ones(2), torch.ones(2), alpha=3)
     assert out.tolist() == [4, 4] and found[-1] == ("add.Tensor", 2, {"alpha": 3})
     assert outer.names.count("aten.add.Tensor") == 1
+
+
+def test_operators_in_place_stay_in_place():
+    x = torch.ones(2, requires_grad=True)
+    with Seen() as mode:
+        y = x * 3
+        alias = y.detach()
+        assert y.mul_(2) is y
+        y.sum().backward()
+    assert y.tolist() == alias.tolist() == [6, 6] and alias._version == 1 and x.grad.tolist() == [6, 6]
+    assert "aten.mul_.Tensor" in mode.names
+
+
+def test_derivatives_that_have_no_public_name():
+    x = torch.ones(2, requires_grad=True)
+    with Seen() as mode:
+        torch.relu(x).sum().backward()
+    assert x.grad.tolist() == [1, 1] and mode.names[0] == "aten.relu.default"

@@ -490,3 +490,133 @@ def case_futures(torch):
     h = F()
     h.set_exception(ValueError("no"))
     return [g.wait(), log, f.done(), text(h.wait), text(lambda: f.set_result(4))[0], torch.futures.wait_all([f, g])]
+
+
+def case_benchmark_comparisons(torch):
+    from torch.utils import benchmark as b
+
+    def measured(times, number=1, **about):
+        return b.Measurement(number, times, b.TaskSpec("x+1", "pass", **about))
+
+    some = [
+        measured([1e-6, 1.1e-6, 1.2e-6], label="L", sub_label="s1", description="d1"),
+        measured([2e-6, 2.1e-6], label="L", sub_label="s2", description="d1"),
+        measured([5e-6], label="L", sub_label="s1", description="d2"),
+        measured([9.123e-5] * 5, label="L", sub_label="s2", description="d2", num_threads=4),
+        measured([1e-3, 2e-3], label="Other", description="zzz", sub_label="o"),
+        measured([3e-3], label="L3", sub_label="s1", description="d1", env="E"),
+    ]
+    c = b.Compare(some)
+    tables = [str(c)]
+    for change in (c.trim_significant_figures, c.colorize, lambda: c.colorize(rowwise=True), c.highlight_warnings):
+        change()
+        tables.append(str(c))
+    told = [[m.median, m.mean, m.iqr, m.significant_figures, m.has_warnings, m.title, m.as_row_name, m.env, repr(m).partition(chr(10))[2]] for m in some]
+    return [tables, told, len(b.Measurement.merge(some + some)), b.select_unit(1.5e-5), b.trim_sigfig(123.456, 2), text(lambda: b.Compare([1]))]
+
+
+def case_sobol(torch):
+    engine = torch.quasirandom.SobolEngine
+    s, out = engine(3), torch.empty(0)
+    found = [s.draw(4), s.quasi, s.draw(3), s.fast_forward(5).draw(2), s.num_generated, s.draw(0), s.reset().draw_base2(2), text(lambda: s.draw_base2(3).shape)]
+    for dtype in (torch.float32, torch.float64):
+        q = engine(2, scramble=True, seed=3)
+        found += [q.draw(3, dtype=dtype), q.shift, q.sobolstate, q.quasi, repr(q)]
+    found += [engine(2).draw(2, out=out) is out, out, engine(2000).draw(9).double().sum(), engine(2).fast_forward(1000).draw(2)]
+    return found + [
+        text(lambda: engine(0)),
+        text(lambda: engine(21202)),
+        text(lambda: engine(2).draw(0)),
+        text(lambda: engine(2).draw(3) is engine(2).draw_base2(0)),
+    ]
+
+
+def case_flops(torch):
+    from torch.utils import flop_counter as fc
+
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = torch.nn.Linear(3, 4), torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3), torch.nn.ReLU())
+
+        def forward(self, x):
+            return self.b(torch.ones(1, 2, 5, 5)).sum() + self.a(x).sum()
+
+    def count(f, **options):
+        with fc.FlopCounterMode(display=False, **options) as counter:
+            f()
+        return [counter.get_total_flops(), {str(k): n for k, n in counter.get_flop_counts().get("Global", {}).items()}]
+
+    def ones(*shape):
+        return torch.ones(*shape, requires_grad=True)
+
+    F, conv = torch.nn.functional, lambda **k: F.conv2d(ones(1, 2, 5, 5), ones(4, 2 // k.get("groups", 1), 3, 3), **k).sum().backward()
+    m, x = M(), ones(2, 3)
+    calls = [
+        lambda: m(x).backward(),
+        lambda: (x @ ones(3, 4)).sum().backward(),
+        lambda: F.linear(x[None], ones(4, 3), ones(4)).sum().backward(),
+        lambda: torch.baddbmm(torch.ones(1), ones(2, 3, 4), ones(2, 4, 5)),
+        lambda: ones(2, 3, 4) @ ones(2, 4, 5),
+        lambda: ones(3, 4) @ ones(4),
+        lambda: torch.einsum("bij,bjk->bik", ones(2, 3, 4), ones(2, 4, 5)),
+        conv,
+        lambda: conv(padding=1, groups=2),
+        lambda: F.conv_transpose2d(ones(1, 2, 5, 5), ones(2, 3, 3, 3)).sum().backward(),
+        lambda: torch.nn.GRU(3, 4)(torch.ones(2, 1, 3)),
+    ]
+    found = [count(f) for f in calls]
+
+    def raw(*args, out_val=None, **kwargs):
+        return out_val.numel() * 10
+
+    raw._get_raw = True
+    found += [count(lambda: x.sin(), custom_mapping={torch.ops.aten.sin: f}) for f in (raw, lambda a, out_shape=None: a[0] + out_shape[1])]
+    fc.register_flop_formula(torch.ops.aten.cos)(lambda a, out_shape=None: 7)
+    again = text(lambda: fc.register_flop_formula(torch.ops.aten.cos)(raw))
+    return [
+        found,
+        count(lambda: x.cos()),
+        again,
+        text(lambda: fc.register_flop_formula(3)(raw)),
+        fc.get_suffix_str(10**6),
+        fc.convert_num_with_suffix(1234567, "M"),
+    ]
+
+
+def case_selective_checkpoints(torch):
+    from torch.utils import checkpoint as c
+
+    x, asked = torch.ones(2, 2, requires_grad=True), []
+
+    def run(policy, f, **options):
+        def decide(ctx, op, *args, **kwargs):
+            asked.append([str(op), ctx.is_recompute, list(ctx.op_output.shape)] if "clone" not in str(op) else None)
+            return policy
+
+        wanted, x.grad = policy if isinstance(policy, list) else decide, None
+        y = c.checkpoint(f, x, use_reentrant=False, context_fn=lambda: c.create_selective_checkpoint_contexts(wanted, **options))
+        return [text(y.backward), x.grad]
+
+    plain, changed, mm = lambda a: (a @ a).sin().sum(), lambda a: (a @ a).mul_(2).sin().sum(), [torch.ops.aten.mm.default]
+    found = [run(p, plain) for p in [*c.CheckpointPolicy, True, False, mm]]
+    found += [run(mm, changed), run(c.CheckpointPolicy.MUST_SAVE, changed)[0], run(c.CheckpointPolicy.MUST_SAVE, changed, allow_cache_entry_mutation=True)]
+    y = c.checkpoint(plain, x, use_reentrant=False, context_fn=lambda: c.create_selective_checkpoint_contexts(mm))
+    found += [text(lambda: y.backward(retain_graph=True)), text(y.backward), [a for a in asked if a]]
+    return found + [text(lambda: c.create_selective_checkpoint_contexts(bad)) for bad in (3, [torch.ops.aten.mm])] + [[p.name for p in c.CheckpointPolicy]]
+
+
+def case_iterable_datasets_that_are_their_own_iterators(torch):
+    class Restarting(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            self.i = 0
+            return self
+
+        def __next__(self):
+            if self.i == 5:
+                raise StopIteration
+            self.i += 1
+            return self.i
+
+    loaders = [torch.utils.data.DataLoader(Restarting(), batch_size=n, drop_last=d) for n, d in ((2, False), (2, True), (5, False))]
+    return [[[b for b, _ in zip(loader, range(6))] for _ in range(2)] for loader in loaders]

@@ -1,14 +1,18 @@
 """Activation checkpointing: drop what the forward saves, and run it again in the backward."""
 
+import collections
 import contextlib
+import enum
 import traceback
 import warnings
 import weakref
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode
 
-from ._pytree import tree_leaves
+from ._python_dispatch import TorchDispatchMode
+from ._pytree import tree_leaves, tree_map
 
 __all__ = [
     "checkpoint",
@@ -23,7 +27,10 @@ __all__ = [
     "set_checkpoint_early_stop",
     "DefaultDeviceType",
     "set_checkpoint_debug_enabled",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "create_selective_checkpoint_contexts",
+    "SAC_IGNORED_OPS",
 ]
 _DEFAULT_DETERMINISM_MODE = "default"
 _checkpoint_debug_enabled = _enable_checkpoint_early_stop = None
@@ -362,6 +369,120 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     return run(functions[last:])(input)
 
 
+class CheckpointPolicy(enum.Enum):
+    """What selective checkpointing does with an operator's result; offloaded ones stay where they are, in the host's memory."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told beside the operator and its arguments: the result. It is asked in the first run alone."""
+
+    def __init__(self, *, is_recompute, op_output=None):
+        self.is_recompute, self.op_output = is_recompute, op_output
+
+
+SAC_IGNORED_OPS = {torch.ops.aten.detach.default}
+_SAVED_BY = {CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, True}
+_RECOMPUTE, _CONSUMED = object(), object()
+_MISMATCH = (
+    "This can happen if the operations in the checkpointed region are nondeterministic or depend on global state that changed between forward and backward."
+)
+
+
+class _Versioned:
+    """A saved result and the version it had."""
+
+    def __init__(self, value):
+        self.value = value.detach() if isinstance(value, torch.Tensor) else value
+        self.version = getattr(value, "_version", None)
+
+    def get(self, may_change):
+        if not may_change and self.version is not None and self.value._version != self.version:
+            raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
+        return self.value
+
+
+class _Counting(TorchDispatchMode):
+    """Tells the calls of an operator apart by their number."""
+
+    def __init__(self, storage):
+        super().__init__()
+        self.storage, self.calls = storage, collections.Counter()
+
+    def __enter__(self):
+        self.calls.clear()
+        return super().__enter__()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func in SAC_IGNORED_OPS:
+            return func(*args, **kwargs)
+        self.calls[func] += 1
+        return self.run(func, self.calls[func] - 1, args, kwargs)
+
+
+class _Caching(_Counting):
+    """The first run: keeps the results that the policy wants."""
+
+    def __init__(self, policy, storage):
+        super().__init__(storage)
+        self.policy = policy
+
+    def run(self, func, number, args, kwargs):
+        out = func(*args, **kwargs)
+        policy = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=out), func, *args, **kwargs)
+        self.storage.setdefault(func, {})[number] = tree_map(_Versioned, out) if policy in _SAVED_BY else _RECOMPUTE
+        return out
+
+
+class _Cached(_Counting):
+    """The second run: hands out what was kept, once."""
+
+    def __init__(self, storage, may_change):
+        super().__init__(storage)
+        self.may_change = may_change
+
+    def run(self, func, number, args, kwargs):
+        entries = self.storage.get(func)
+        if entries is None:
+            raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
+        entry = entries.get(number)
+        if entry is None:
+            raise RuntimeError(f"{func} invocation index {number} encountered during backward but not found in storage. {_MISMATCH}")
+        if entry is _CONSUMED:
+            raise RuntimeError(
+                "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective activation checkpoint."
+            )
+        if entry is _RECOMPUTE:
+            return func(*args, **kwargs)
+        entries[number] = _CONSUMED
+        return tree_map(lambda saved: saved.get(self.may_change), entry)
+
+
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
-    """Selective checkpointing looks at each ATen operator below autograd, where there is no hook here."""
-    raise NotImplementedError("torch.utils.checkpoint.create_selective_checkpoint_contexts: needs TorchDispatchMode")
+    """The contexts of a checkpoint's two runs that keep some operators' results: those of a list of overloads, or for which
+    policy(context, overload, *args, **kwargs) is a CheckpointPolicy (or True) that says so.
+    """
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            if not isinstance(op, OpOverload):
+                extra = (
+                    "Please update the OpOverloadPacket to a specific OpOverload.For example, if you have `torch.ops.aten.mm`, "
+                    "change it to `torch.ops.aten.mm.default`."
+                    if isinstance(op, OpOverloadPacket)
+                    else ""
+                )
+                raise ValueError(f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {extra}")
+        saved = policy_fn_or_list
+        policy = lambda ctx, op, *args, **kwargs: op in saved  # noqa: E731
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    storage: dict = {}
+    return _Caching(policy, storage), _Cached(storage, allow_cache_entry_mutation)

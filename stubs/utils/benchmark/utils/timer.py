@@ -1,0 +1,64 @@
+"""Timing of statements."""
+
+import time
+import timeit
+
+import torch
+
+from .common import Measurement, TaskSpec, set_torch_threads
+
+__all__ = ["Timer", "timer"]
+timer = time.perf_counter
+
+
+class Timer:
+    """Times a statement like timeit's, with a number of threads set."""
+
+    def __init__(
+        self,
+        stmt="pass",
+        setup="pass",
+        global_setup="",
+        timer=timer,
+        globals=None,
+        label=None,
+        sub_label=None,
+        description=None,
+        env=None,
+        num_threads=1,
+        language="python",
+    ):
+        if language not in ("python", "py"):
+            if language not in ("c++", "cpp"):
+                raise ValueError(f"Invalid language `{language}`.")
+            raise NotImplementedError(f"torch.utils.benchmark.Timer: language {language!r}")
+        self._timer = timeit.Timer(stmt, setup, timer, globals if globals is not None else {"torch": torch})
+        self._task_spec = TaskSpec(stmt, setup, global_setup, label, sub_label, description, env, num_threads)
+
+    def timeit(self, number=1000000):
+        """One measurement of ``number`` executions, after a hundredth of them."""
+        with set_torch_threads(self._task_spec.num_threads):
+            self._timer.timeit(max(number // 100, 2))
+            return Measurement(number, [self._timer.timeit(number)], self._task_spec)
+
+    def blocked_autorange(self, callback=None, min_run_time=0.2):
+        """Measurements for ``min_run_time`` seconds, each long enough for the clock."""
+        with set_torch_threads(self._task_spec.num_threads):
+            number = 1
+            while (t := self._timer.timeit(number)) < min(min_run_time / 1000, 1e-3):
+                number *= 10
+            times = [t]
+            while sum(times) < min_run_time:
+                times.append(self._timer.timeit(number))
+                if callback is not None:
+                    callback(number, times[-1])
+        return Measurement(number, times, self._task_spec)
+
+    def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
+        """Measurements until their spread is below ``threshold`` of the median."""
+        measurement = self.blocked_autorange(callback, min_run_time)
+        while measurement.iqr > threshold * measurement.median and sum(measurement.raw_times) < max_run_time:
+            more = self.blocked_autorange(callback, min_run_time)
+            if more.number_per_run == measurement.number_per_run:
+                measurement.raw_times += more.raw_times
+        return measurement
