@@ -141,8 +141,10 @@ class FlopCounterMode:
 
     def get_table(self, depth=None):
         """The counts as a table; needs the package tabulate, as PyTorch's."""
-        import tabulate
-
+        try:
+            import tabulate
+        except ImportError:
+            raise ModuleNotFoundError("FlopCounterMode's table needs the package tabulate, as PyTorch's does", name="tabulate") from None
         tabulate.PRESERVE_WHITESPACE = True
         depth, total = depth or self.depth or math.inf, self.get_total_flops()
         suffix, rows, covered = get_suffix_str(total), [], False
