@@ -78,6 +78,7 @@ class Cpu:
     host, target = True, "CPU"
     # elements from which a broadcast operand is expanded first: MindSpore's broadcasting loop is 45 to 90 times slower than equal shapes
     expand_from = 2048
+    ladder = staticmethod(table.ladder)  # tune.py puts one in its place
 
     def __init__(self):
         self.plans, self._plans = [], {}
@@ -101,30 +102,31 @@ class Cpu:
             plan = self._plans[op, dtype] = self._made(op, dtype)
         return plan
 
-    def _made(self, op, dtype, large=False):
-        """A plan with the first kernel of the table that takes the dtype, or takes a wider one."""
+    def _made(self, op, dtype, step=0):
+        """A plan with the first kernel of the table that takes the dtype, or takes a wider one; `step`: of those for larger tensors."""
         half = op.options.opmath and dtype in dt.OPMATH
         compute = dt.OPMATH[dtype] if half else dtype
-        kernel, work = table.choose(op, compute, large)
+        ladder = self.ladder(op, compute)
+        _, kernel, work = ladder[step]
         cls = PLANS[kernel.kind]
         if op.promote is not None and work is dt.float64 and dtype is dt.float32 and cls is PrimitivePlan and op.operands == [0] and not op.attributes:
             cls = ThroughFloat64
         plan = cls(self, op, dtype, CPU, kernel, work if work is not dtype else None, half and op.promote is not None)
         if depends_on_shape(op):
             plan.direct = False
-        switch = None if large else table.switches(op, compute if op.promote is not None else None)
-        if switch is not None:
+        if step + 1 < len(ladder):
+            switch = ladder[step + 1][0]
             plan.limit = switch if switch is not table.SPREAD else None
-            plan.larger = lambda: self._larger(op, dtype)
-        if large or not kernel.broadcasts:
+            plan.larger = lambda: self._larger(op, dtype, step + 1)
+        if step or not kernel.broadcasts:
             plan.direct = plan.direct and op.promote is None
         return plan
 
-    def _larger(self, op, dtype):
-        key = op, dtype, "large"
+    def _larger(self, op, dtype, step):
+        key = op, dtype, step
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[key] = self._made(op, dtype, large=True)
+            plan = self._plans[key] = self._made(op, dtype, step)
         return plan
 
     # ---------------------------------------------------------------- arguments and results

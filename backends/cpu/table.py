@@ -1,11 +1,16 @@
-"""The table of what stands in for a primitive on CPU: kind, reason, dtypes, and the size from which it pays."""
+"""The table of what stands in for a primitive on CPU: kind, reason, dtypes, and the size from which it pays.
+
+With MINDTORCH_KERNELS=fastest what measured.py knows of NumPy's kernels goes before it.
+"""
 
 from collections import Counter
 
 from ...runtime import dtypes as dt
+from ...runtime.backend import KERNELS
 from ...runtime.registry import DECOMPOSITIONS
 from ..host import CODES, WIDER
-from ..plan import KINDS, SPREAD, Kernel  # noqa: F401  (SPREAD is for the entries)
+from ..plan import KINDS, SPREAD, Kernel
+from . import measured
 from .primitives import DTYPES
 
 ALL, INTS, FLOATS, COMPLEXES, REALS = "".join(CODES), "Basil", "fd", "FD", "Basilfd"
@@ -64,6 +69,20 @@ def numpy(names, why, fn=None, dtypes=ALL, above=0):
     return deco
 
 
+_quick = {}
+
+
+def quick(names, fn=None, dtypes=FLOATS):
+    """quick("mm", fn=np.matmul) or as a decorator: a NumPy kernel that is only for MINDTORCH_KERNELS=fastest; arrays in, array out."""
+
+    def deco(f):
+        for n in names.split():
+            _quick.setdefault(n, []).append(_kernel("numpy", f, None, dtypes, why="measured as faster"))
+        return f
+
+    return deco if fn is None else deco(fn)
+
+
 _without = {}
 
 
@@ -112,6 +131,41 @@ def switches(op, dtype=None):
         above = [k.above for k in kernels(op) if k.above and (dtype is None or k.takes(dtype))]
         s = _switch[op, dtype] = min(above) if above else None
     return s
+
+
+def ladder(op, dtype, fastest=KERNELS == "fastest"):
+    """[(elements from which it is chosen, kernel, dtype that it computes in)], the first from 0 on; SPREAD stands for itself."""
+    steps = [(0, *choose(op, dtype))]
+    switch = switches(op, dtype if op.promote is not None else None)
+    if switch is not None:
+        steps.append((switch, *choose(op, dtype, True)))
+    best = measured.kinds(op.full, dtype) if fastest else None
+    kernel = numpy_kernel(op, dtype) if best else None
+    return steps if kernel is None else _merged(steps, best, kernel, dtype)
+
+
+def quick_kernels(op):
+    """The NumPy kernels of an operator that are for `fastest` alone."""
+    return _quick.get(op.full, [])
+
+
+def numpy_kernel(op, dtype):
+    """The NumPy kernel of an operator that takes the dtype as it is, whatever its size; None if there is none."""
+    return next((k for k in (*quick_kernels(op), *kernels(op)) if k.kind == "numpy" and k.takes(dtype)), None)
+
+
+def _merged(steps, best, kernel, dtype):
+    """The ladder with `kernel` in the classes of size where it measured fastest."""
+    spread = [s for s in steps if s[0] == SPREAD]
+    steps, found = [s for s in steps if s[0] != SPREAD], []
+    for (start, end), kind in zip(measured.CLASSES, best):
+        if kind == "numpy":
+            found.append((start, kernel, dtype))
+        else:
+            found.append((start, *[s for s in steps if s[0] <= start][-1][1:]))
+            found += [s for s in steps if start < s[0] < end]
+    found = [s for i, s in enumerate(found) if not i or s[1] is not found[i - 1][1]]
+    return found + (spread if found[-1][1] is not kernel else [])
 
 
 updates = {}

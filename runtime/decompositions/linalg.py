@@ -135,7 +135,7 @@ def cholesky_ex(A, upper):
         column = rest[..., :, 0] / d.clamp(min=0).sqrt().unsqueeze(-1)
         L.append(T.cat([T.zeros((*A._shape[:-2], j), dtype=A.dtype, device=A.device), column], -1))
         below = column[..., 1:]
-        rest = (rest[..., 1:, 1:] - below.unsqueeze(-1) * below.conj().unsqueeze(-2)).tril()
+        rest = (rest[..., 1:, 1:] - below.unsqueeze(-1) * T.conj_physical(below).unsqueeze(-2)).tril()
     L = T.stack(L, -1) if n else A
     return (L.mH if upper else L), info.to(dt.int32)
 
@@ -170,7 +170,7 @@ def _rotation(n, p, q, app, aqq, apq):
     s = (t * c).to(apq.dtype)
     J = T.eye(n, dtype=apq.dtype, device=apq.device).expand((*apq._shape[:-1], n, n)).clone()
     J[..., p, p], J[..., q, q] = c.to(apq.dtype), c.to(apq.dtype)
-    J[..., p, q], J[..., q, p] = s * phase, -s * phase.conj()
+    J[..., p, q], J[..., q, p] = s * phase, -s * T.conj_physical(phase)
     return J
 
 
@@ -217,7 +217,7 @@ def svd(A, full_matrices=False, compute_uv=True):
             at, to = tensor(p, device=A.device), tensor(q, device=A.device)
             a, b = W[..., at], W[..., to]
             squares = lambda x: (x.abs() ** 2).sum(-2)
-            J = _rotation(n, at, to, squares(a), squares(b), (a.conj() * b).sum(-2))
+            J = _rotation(n, at, to, squares(a), squares(b), (T.conj_physical(a) * b).sum(-2))
             W, V = product(W, J), product(V, J)
     S, order = (W.abs() ** 2).sum(-2).sqrt().sort(-1, descending=True)
     if not compute_uv:

@@ -19,7 +19,7 @@ for _name, _fn in {
     "baddbmm": lambda c, a, b, beta, alpha: plus(T.bmm(a, b), c, beta, alpha),
     "addmv": lambda c, a, v, beta, alpha: plus(T.mv(a, v), c, beta, alpha),
     "dot": lambda a, b: T.mm(a.unsqueeze(0), b.unsqueeze(1)).reshape(()),
-    "vdot": lambda a, b: T.dot(T.conj(a) if a.dtype.is_complex else a, b),
+    "vdot": lambda a, b: T.dot(T.conj_physical(a) if a.dtype.is_complex else a, b),
     "mv": lambda a, v: T.mm(a, v.unsqueeze(1)).squeeze(1),
 }.items():
     decomposition(_name)(_fn)

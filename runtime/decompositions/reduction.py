@@ -34,7 +34,7 @@ def _sorted_nanmedian(x, dim, keepdim):
 def _variance(x, dim, correction, keepdim):
     off = x - x.mean(dim, True)
     n = x.numel() // max(T.sum(x, dim).numel(), 1)
-    return (off * off.conj() if x.is_complex() else off * off).sum(dim, keepdim) / max(n - correction, 0)
+    return (off * T.conj_physical(off) if x.is_complex() else off * off).sum(dim, keepdim) / max(n - correction, 0)
 
 
 decomposition("_std")(lambda *args: _variance(*args).sqrt())

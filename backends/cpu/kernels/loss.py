@@ -49,14 +49,14 @@ def _targets(x, t, weight, ignore):
 
 
 @numpy("_C._nn.nll_loss", "NLLLoss computes float64 in float32", dtypes="d")
-def _np_nll(x, t, weight, reduction, ignore):
+def np_nll(x, t, weight, reduction, ignore):
     at, w = _targets(x, t, weight, ignore)
     out = np.where(w, -x[at] * w, 0)
     return (out, x.dtype.type(0)) if reduction == 0 else (out.sum() / (w.sum() if reduction == 1 else 1), w.sum())
 
 
 @numpy("_C._nn.nll_loss_backward", "NLLLossGrad computes float64 in float32", dtypes="d")
-def _np_nll_backward(g, x, t, weight, reduction, ignore, total):
+def np_nll_backward(g, x, t, weight, reduction, ignore, total):
     at, w = _targets(x, t, weight, ignore)
     grad = np.zeros_like(x)
     grad[at] = np.where(w, -w * (g / total if reduction == 1 else g), 0)

@@ -1,0 +1,186 @@
+"""NumPy kernels for MINDTORCH_KERNELS=fastest alone: where MindSpore's are right, and a call of theirs takes longer than the work.
+
+What the table has for other sizes or dtypes, measured.json may choose as well.
+"""
+
+import numpy as np
+import scipy.special
+
+from ..arrays import add_rows
+from ..table import quick
+from .indexing import check_rows
+from .loss import np_nll, np_nll_backward
+
+
+# ------------------------------------------------------------------------------------------------ products
+def _rows(a, b):
+    """a @ b for a of any number of dimensions and a matrix b."""
+    return np.dot(a, b) if a.ndim == 2 else np.dot(a.reshape(-1, a.shape[-1]), b) if a.size else np.matmul(a, b)
+
+
+@quick("_linear")
+def _linear(x, weight, bias):
+    out = _rows(x, weight.T)
+    if bias is not None:
+        out = np.add(out, bias, out=out) if bias.ndim == 1 else out.reshape(*x.shape[:-1], -1) + bias
+    return out
+
+
+@quick("addmm")
+def _addmm(c, a, b, beta, alpha):
+    out = np.dot(a, b)
+    if alpha != 1:
+        out *= out.dtype.type(alpha)
+    if beta:
+        out += c if beta == 1 else c * out.dtype.type(beta)
+    return out
+
+
+@quick("baddbmm")
+def _baddbmm(c, a, b, beta, alpha):
+    out = np.matmul(a, b)
+    if alpha != 1:
+        out *= out.dtype.type(alpha)
+    if beta:
+        out += c if beta == 1 else c * out.dtype.type(beta)
+    return out
+
+
+quick("mm dot mv", np.dot)
+quick("_mm", _rows)
+quick("bmm _bmm", np.matmul)
+
+# ------------------------------------------------------------------------------------------------ elementwise
+quick("relu", lambda x: np.maximum(x, 0))
+quick("relu_backward", lambda g, y: np.where(y <= 0, 0, g))
+quick("sigmoid", lambda x: 1 / (1 + np.exp(-x)))
+quick("sigmoid_backward", lambda g, y: (1 - y) * y * g)
+quick("tanh_backward", lambda g, y: (1 - y * y) * g)
+quick("_C._nn.silu", lambda x: x / (1 + np.exp(-x)))
+quick("_C._nn.hardtanh", lambda x, low, high: np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)))
+quick("_clamp", lambda x, low, high: np.minimum(np.maximum(x, low), high), dtypes="fdil")
+quick("threshold", lambda x, t, v: np.where(x <= t, x.dtype.type(v), x))
+quick("erf", scipy.special.erf)
+quick("erfc", scipy.special.erfc)
+quick("_where", np.where, dtypes="fdilb")
+quick("masked_fill", lambda x, mask, v: np.where(mask, v, x), dtypes="fdilb")
+
+
+# ------------------------------------------------------------------------------------------------ rows
+@quick("_softmax")
+def _softmax(x, dim):
+    if not x.shape:
+        return x - x + 1
+    out = x - x.max(dim, keepdims=True)
+    np.exp(out, out=out)
+    out /= np.add.reduce(out, dim, keepdims=True)
+    return out
+
+
+@quick("_softmax_backward_data")
+def _softmax_backward(g, y, dim, dtype):
+    out = g * y
+    if out.shape:
+        out -= y * np.add.reduce(out, dim, keepdims=True)
+        return out
+    return out - y * out
+
+
+@quick("_log_softmax")
+def _log_softmax(x, dim):
+    if not x.shape:
+        return x - x
+    out = x - x.max(dim, keepdims=True)
+    out -= np.log(np.add.reduce(np.exp(out), dim, keepdims=True))
+    return out
+
+
+@quick("_log_softmax_backward_data")
+def _log_softmax_backward(g, y, dim, dtype):
+    return g - np.exp(y) * np.add.reduce(g, dim, keepdims=True) if g.shape else g - g
+
+
+@quick("native_layer_norm")
+def _layer_norm(x, shape, weight, bias, eps):
+    stat = (*x.shape[: x.ndim - len(shape)], *(1,) * len(shape))
+    rows = x.reshape(int(np.prod(stat)), -1)
+    n = rows.dtype.type(max(rows.shape[1], 1))
+    mean = np.add.reduce(rows, 1, keepdims=True)
+    mean /= n
+    out = rows - mean
+    rstd = np.add.reduce(np.square(out), 1, keepdims=True)
+    rstd /= n
+    rstd += rows.dtype.type(eps)
+    np.sqrt(rstd, out=rstd)
+    np.reciprocal(rstd, out=rstd)
+    out *= rstd
+    out = out.reshape(x.shape)
+    if weight is not None:
+        out *= weight
+    if bias is not None:
+        out += bias
+    return out, mean.reshape(stat), rstd.reshape(stat)
+
+
+# ------------------------------------------------------------------------------------------------ classes, rows of tables
+quick("_C._nn.nll_loss", np_nll, dtypes="f")
+quick("_C._nn.nll_loss_backward", np_nll_backward, dtypes="f")
+
+
+@quick("_C.embedding_dense_backward")
+def _embedding_backward(g, indices, rows, padding_idx, by_freq):
+    i = indices.reshape(-1)
+    check_rows(i, rows)
+    g = g.reshape(i.size, g.shape[-1])
+    if i.size * rows <= 1 << 16:
+        chosen = np.zeros((rows, i.size), g.dtype)
+        chosen[i, np.arange(i.size)] = 1
+        out = np.dot(chosen, g)
+    else:
+        out = np.zeros((rows, g.shape[1]), g.dtype)
+        add_rows(out, i, g)
+    if by_freq:
+        out /= np.maximum(np.bincount(i, minlength=rows), 1)[:, None].astype(out.dtype)
+    if padding_idx >= 0:
+        out[padding_idx] = 0
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ losses
+def _reduced(loss):
+    """A loss of each element with the reduction that follows the tensors: 0 none, 1 mean, 2 sum."""
+
+    def kernel(x, target, reduction, *rest):
+        out = loss(x, target, *rest)
+        return out if reduction == 0 else np.add.reduce(out, axis=None) / out.dtype.type(out.size if reduction == 1 else 1)
+
+    return kernel
+
+
+def _weighted(loss, tensors):
+    """The same for losses with tensors between target and reduction."""
+
+    def kernel(*args):
+        out = loss(*args[: 2 + tensors])
+        reduction = args[2 + tensors]
+        return out if reduction == 0 else np.add.reduce(out, axis=None) / out.dtype.type(out.size if reduction == 1 else 1)
+
+    return kernel
+
+
+def _bce(x, t, weight):
+    low = x.dtype.type(-100)
+    out = (t - 1) * np.maximum(np.log1p(-x), low) - t * np.maximum(np.log(x), low)
+    return out if weight is None else out * weight
+
+
+def _bce_logits(x, t, weight, pos_weight):
+    # (1 - t) x + (1 + (p - 1) t) (log(1 + exp(-|x|)) + max(-x, 0))
+    soft = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
+    out = (1 - t) * x + (soft if pos_weight is None else (1 + (pos_weight - 1) * t) * soft)
+    return out if weight is None else out * weight
+
+
+quick("_C._nn.mse_loss", _reduced(lambda x, t: np.square(x - t)))
+quick("_C._nn.binary_cross_entropy", _weighted(_bce, 1))
+quick("_C._nn.binary_cross_entropy_with_logits", _weighted(_bce_logits, 2))

@@ -1,0 +1,41 @@
+"""Which kind of kernel was fastest, by operator, dtype and size: what `python -m mindtorch_proxy tune` measured here, or the table that comes along.
+
+{"mindspore": its version, "kernels": {operator: {letter of a dtype: a kind for each class of sizes}}}
+"""
+
+import json
+import os
+from pathlib import Path
+
+from ...runtime import pyboost
+from ...runtime.backend import KERNELS
+from ..host import CODES
+
+SIZES = 64, 4096, 65536, 1 << 20  # measured at
+CLASSES = (0, 512), (512, 16384), (16384, 262144), (262144, float("inf"))  # and said of these numbers of elements
+BUNDLED = Path(__file__).with_name("measured.json")
+_LETTERS = {d: c for c, d in CODES.items()}
+
+
+def own():
+    """Where this machine's measurements stand."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(os.environ.get("MINDTORCH_KERNEL_TABLE") or os.path.join(cache, "mindtorch_proxy", "kernels.json"))
+
+
+def load():
+    """This machine's table, where it was measured with this MindSpore, else the bundled one."""
+    for path in (own(), BUNDLED):
+        if path.exists():
+            found = json.loads(path.read_text())
+            if path is BUNDLED or found["mindspore"] == pyboost.version():
+                return found["kernels"]
+    return {}
+
+
+_TABLE = load() if KERNELS == "fastest" else {}
+
+
+def kinds(full, dtype):
+    """The fastest kind for each of CLASSES, or None where nothing was measured."""
+    return _TABLE.get(full, {}).get(_LETTERS[dtype])

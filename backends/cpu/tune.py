@@ -1,0 +1,160 @@
+"""python -m mindtorch_proxy tune [file]: measures NumPy's kernels beside those that MINDTORCH_KERNELS=primitives takes, at four sizes.
+
+What it finds goes to the file, or where measured.own() says: MINDTORCH_KERNELS=fastest takes it from there. It takes three minutes on one core.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from ...runtime import dtypes as dt
+from ...runtime import ops, pyboost  # noqa: F401  (the operators)
+from ...runtime.autograd import no_grad
+from ...runtime.registry import operators
+from ...runtime.tensor import from_array
+from ..host import CODES
+from . import measured, table
+from .backend import BACKEND
+
+ROUNDS, SECONDS = 5, 0.01
+MARGIN = 0.9  # NumPy's kernel must take less than this part of the time
+_RANDOM = np.random.RandomState(0)
+
+
+def _draw(dtype, *shape):
+    """Numbers that every function takes."""
+    a = _RANDOM.uniform(0.1, 0.9, shape)
+    return from_array((a < 0.5 if dtype is dt.bool_ else a * 100 + 1 if dtype.category == dt.INT else a).astype(dtype.np), dtype)
+
+
+def _square(n):
+    """The side of a square of about n elements."""
+    return max(round(n**0.5), 1)
+
+
+def _indices(high, n):
+    return from_array(_RANDOM.randint(0, high, n))
+
+
+# operator: the arguments of a call with about n elements, for those that are not elementwise
+SAMPLES = {
+    "mm _mm": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s)),
+    "bmm _bmm": lambda d, n: (_draw(d, 4, s := _square(n // 4), s), _draw(d, 4, s, s)),
+    "_linear": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s), _draw(d, s)),
+    "addmm": lambda d, n: (_draw(d, s := _square(n)), _draw(d, s, s), _draw(d, s, s), 1, 1),
+    "baddbmm": lambda d, n: (_draw(d, 4, s := _square(n // 4), s), _draw(d, 4, s, s), _draw(d, 4, s, s), 1, 1),
+    "_where": lambda d, n: (_draw(dt.bool_, n), _draw(d, n), _draw(d, n)),
+    "masked_fill": lambda d, n: (_draw(d, n), _draw(dt.bool_, n), 0.0),
+    "dot": lambda d, n: (_draw(d, n), _draw(d, n)),
+    "mv": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s)),
+    "_softmax _log_softmax": lambda d, n: (_draw(d, s := _square(n), s), 1),
+    "_softmax_backward_data _log_softmax_backward_data": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s), 1, d),
+    "native_layer_norm": lambda d, n: (_draw(d, s := _square(n), s), (s,), _draw(d, s), _draw(d, s), 1e-5),
+    "native_group_norm": lambda d, n: (_draw(d, 2, 4, s := _square(n // 8), s), _draw(d, 4), _draw(d, 4), 2, 4, s * s, 2, 1e-5),
+    "_C.native_batch_norm": lambda d, n: (_draw(d, 2, 4, s := _square(n // 8), s), *(_draw(d, 4) for _ in range(4)), True, 0.1, 1e-5),
+    "convolution": lambda d, n: (_draw(d, 2, 8, s := _square(n // 16), s), _draw(d, 8, 8, 3, 3), _draw(d, 8), (1, 1), (1, 1), (1, 1), False, (0, 0), 1),
+    "_C.convolution_weight": lambda d, n: (_draw(d, 2, 8, s := _square(n // 16), s), _draw(d, 2, 8, s, s), (3, 3), (1, 1), (1, 1), (1, 1), 1),
+    "sum": lambda d, n: (_draw(d, s := _square(n), s), (0,), False, None),
+    "mean": lambda d, n: (_draw(d, s := _square(n), s), (1,), False, None),
+    "any all": lambda d, n: (_draw(d, n),),
+    "_cat": lambda d, n: ([_draw(d, 2, max(n // 4, 1))] * 2, 1),
+    "stack": lambda d, n: ([_draw(d, max(n // 2, 1))] * 2, 0),
+    "index_select": lambda d, n: (_draw(d, s := _square(n), s), 0, _indices(s, s)),
+    "embedding": lambda d, n: (_draw(d, 512, 64), _indices(512, max(n // 64, 1)), -1, False, False),
+    "_C.embedding_dense_backward": lambda d, n: (_draw(d, m := max(n // 64, 1), 64), _indices(512, m), 512, -1, False),
+    "_C._nn.nll_loss": lambda d, n: (_draw(d, s := _square(n), s), _indices(s, s), None, 1, -100),
+    "_C._nn.nll_loss_backward": lambda d, n: (_draw(d), _draw(d, s := _square(n), s), _indices(s, s), _draw(d, s), 1, -100, _draw(d)),
+    "_C._nn.mse_loss": lambda d, n: (_draw(d, n), _draw(d, n), 1),
+    "_C._nn.binary_cross_entropy": lambda d, n: (_draw(d, n), _draw(d, n), None, 1),
+    "_C._nn.binary_cross_entropy_with_logits": lambda d, n: (_draw(d, n), _draw(d, n), None, None, 1),
+}
+SAMPLES = {name: make for names, make in SAMPLES.items() for name in names.split()}
+
+
+def _elementwise(op):
+    """The arguments of an elementwise operator: tensors, then defaults; None where an attribute has none."""
+    args = op.schema.args
+    if any(not a.is_tensor and a.required for a in args) or any(a.list for a in args):
+        return None
+    return lambda d, n: tuple(_draw(d, n) if a.is_tensor and (a.required or not a.optional) else a.default for a in args)
+
+
+def _cases():
+    """(operator, letter, dtype, arguments by size) where NumPy has a kernel beside another."""
+    for op in operators():
+        sample = SAMPLES.get(op.full) or (_elementwise(op) if op.promote is not None else None)
+        if sample is None or op.fn is not None:
+            continue
+        for letter in "fdlb":
+            d = CODES[letter]
+            try:
+                steps = table.ladder(op, d, fastest=False)
+            except NotImplementedError:
+                continue
+            kernel = table.numpy_kernel(op, d)
+            if kernel is not None and any(k.fn is not kernel.fn for _, k, _ in steps):
+                yield op, letter, d, sample
+
+
+def _choose(op, dtype, kernel):
+    """Have the operator run on this kernel alone, or on those of MINDTORCH_KERNELS=primitives; all others run on these."""
+    BACKEND.ladder = lambda o, d: [(0, kernel, d)] if kernel is not None and o is op and d is dtype else table.ladder(o, d, fastest=False)
+    op.plans.clear()
+    for key in [k for k in BACKEND._plans if k[0] is op]:
+        del BACKEND._plans[key]
+
+
+def _time(call, args):
+    """Seconds of one call, the least of some."""
+    best, end = float("inf"), time.perf_counter() + SECONDS
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        call(*args)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _fastest(op, dtype, args, size):
+    """The kind that is the fastest for these arguments."""
+    usual, numpy = [k for start, k, _ in table.ladder(op, dtype, fastest=False) if start <= size][-1], table.numpy_kernel(op, dtype)
+    if usual.fn is numpy.fn:
+        return "numpy"
+    best, call = [float("inf")] * 2, op.make_call()
+    for _ in range(ROUNDS):
+        for i, kernel in enumerate((None, numpy)):
+            _choose(op, dtype, kernel)
+            call(*args)
+            best[i] = min(best[i], _time(call, args))
+    return "numpy" if best[1] < MARGIN * best[0] else usual.kind
+
+
+def measure(names=None, report=lambda text: None):
+    """{operator: {letter: [kind for each size]}} of those with this name, or all."""
+    found = {}
+    before = BACKEND.ladder
+    try:
+        with no_grad():
+            for op, letter, d, sample in _cases():
+                if names is None or op.full in names:
+                    kinds = [_fastest(op, d, sample(d, n), n) for n in measured.SIZES]
+                    report(f"{op.full} {d}: {' '.join(kinds)}")
+                    if "numpy" in kinds:
+                        found.setdefault(op.full, {})[letter] = kinds
+    finally:
+        BACKEND.ladder = before
+        BACKEND._plans.clear()
+        for op in operators():
+            op.plans.clear()
+    return found
+
+
+def main(path=None):
+    path = Path(path) if path else measured.own()
+    kernels = measure(report=lambda text: print(text, file=sys.stderr))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(of)}" for name, of in sorted(kernels.items()))
+    path.write_text(f'{{"mindspore": {json.dumps(pyboost.version())}, "kernels": {{\n{lines}\n}}}}\n')
+    print(path)

@@ -1,0 +1,222 @@
+"""Recurrent layers: an operator for each kind, one layer in one direction over whole sequences, and torch.lstm and its like over these.
+
+The steps' operators are the decomposition that any device can run (decompositions/recurrent.py); a gradient that is itself to be differentiated
+goes through them as well. A layer's input is (time, batch, features), or packed: (rows, features) and the batch size of each step, which never grows.
+"""
+
+from ..autograd import MODE, enable_grad, grad
+from ..autograd.tangents import carry
+from ..call.autocast import LOWER
+from ..declare import composite, op
+from .common import F, T, numel
+
+
+# ------------------------------------------------------------------------------------------------ one step, by operators
+# (projected input, states, recurrent weight, its bias, LSTM's projection) -> (states, what the gradients read of it); the first state is the output
+def _step_rnn(activation):
+    def step(x, states, w_hh, b_hh, w_hr=None):
+        return (getattr(T, activation)(x + F.linear(states[0], w_hh, b_hh)),), ()
+
+    return step
+
+
+def _step_lstm(x, states, w_hh, b_hh, w_hr=None):
+    h, c = states
+    gates = x + F.linear(h, w_hh, b_hh)
+    (i, f, _, o), g = T.sigmoid(gates).chunk(4, 1), T.tanh(gates.chunk(4, 1)[2])
+    c = T.addcmul(f * c, i, g)
+    h = o * T.tanh(c)
+    return (h if w_hr is None else F.linear(h, w_hr), c), (T.cat((i, f, g, o), 1), c)
+
+
+def _step_gru(x, states, w_hh, b_hh, w_hr=None):
+    (h,) = states
+    size = h.size(1)
+    hidden = F.linear(h, w_hh, b_hh)
+    r, z = T.sigmoid(x[:, : 2 * size] + hidden[:, : 2 * size]).chunk(2, 1)
+    hidden = hidden[:, 2 * size :]
+    n = T.tanh(T.addcmul(x[:, 2 * size :], r, hidden))
+    return (T.lerp(n, h, z),), (T.cat((r, z, n), 1), hidden)
+
+
+# mode: (rows of the weights in hidden sizes, step, widths of what the gradients read in hidden sizes)
+MODES = {"RNN_TANH": (1, _step_rnn("tanh"), ()), "RNN_RELU": (1, _step_rnn("relu"), ()), "LSTM": (4, _step_lstm, (4, 1)), "GRU": (3, _step_gru, (3, 1))}
+
+
+def resized(states, n, later, ended):
+    """States for a step of n sequences: of others than before, `later` gives those that start, `ended` takes those that end."""
+    running = states[0].size(0)
+    if n > running:
+        return [T.cat([s, start[running:n]]) for s, start in zip(states, later)]
+    if n < running:
+        ended.append([s[n:] for s in states])
+        return [s[:n] for s in states]
+    return states
+
+
+def by_steps(mode, x, states, weights, sizes, reverse):
+    """(outputs, last states, what the gradients read) by the steps' operators."""
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    projected = F.linear(x, w_ih, b_ih)
+    steps = projected.unbind(0) if sizes is None else projected.split(sizes)
+    outputs, kept, ended, later = [], [], [], states
+    states = [s[: steps[-1 if reverse else 0].size(0)] for s in states]
+    for x_t in reversed(steps) if reverse else steps:
+        states, read = MODES[mode][1](x_t, resized(states, x_t.size(0), later, ended), w_hh, b_hh, w_hr)
+        outputs.append(states[0])
+        kept.append(read)
+    if reverse:
+        outputs.reverse()
+        kept.reverse()
+    if ended:
+        states = [T.cat([s, *(e[i] for e in reversed(ended))]) for i, s in enumerate(states)]
+    join = T.stack if sizes is None else T.cat
+    return join(outputs), states, lambda: [join(k) for k in zip(*kept)]
+
+
+# ------------------------------------------------------------------------------------------------ one layer
+_TENSORS = ("input", "hx", "cx", "w_ih", "w_hh", "b_ih", "b_hh", "w_hr")  # cx, w_hr and a second state are an LSTM's
+_ARGS = "Tensor input, Tensor hx, Tensor? cx, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr"
+
+
+def _check(input, hx, others):
+    if input._shape[0] == 0:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    for t in others:
+        if t is not None and t.dtype is not input.dtype:
+            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {input.dtype} and {t.dtype}")
+    for x, w in ((input, others[2]), (hx, others[3])):
+        if x._shape[-1] != w._shape[1]:
+            raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(x._shape[:-1])}x{x._shape[-1]} and {w._shape[1]}x{w._shape[0]})")
+
+
+def _layer_meta(mode):
+    gates, _, widths = MODES[mode]
+
+    def meta(input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, reverse, train):
+        _check(input, hx, (hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr))
+        rows, batch, d = input._shape[:-1], input._shape[1] if sizes is None else sizes[0], input.dtype
+        states = [((batch, hx._shape[1]), d), ((0,) if cx is None else (batch, cx._shape[1]), d)]
+        kept = [((*rows, w * (w_hh._shape[0] // gates)), d) if train else ((0,), d) for w in widths]
+        return [((*rows, hx._shape[1]), d), *states, *kept, *[((0,), d)] * (2 - len(kept))]
+
+    return meta
+
+
+def _gradients_by_operators(mode):
+    """The gradients through the steps' operators: with a graph of their own where MODE says so."""
+
+    def gradients(gs, tensors, sizes, reverse, needs):
+        graph = MODE.grad
+        given = [t if t is None or graph and (t._requires_grad or not n) else carry(t, t.detach()).requires_grad_(n) for t, n in zip(tensors, needs)]
+        input, hx, cx, *weights = given
+        with enable_grad():
+            out, states, _ = by_steps(mode, input, (hx,) if cx is None else (hx, cx), weights, sizes, reverse)
+        outs, gs = zip(*[(o, g) for o, g in zip((out, *states), gs) if g is not None])
+        got = iter(grad(outs, [t for t, n in zip(given, needs) if n], gs, create_graph=graph, allow_unused=True, materialize_grads=True))
+        return tuple(next(got) if n else None for n in needs)
+
+    return gradients
+
+
+def _declare_layer(mode):
+    name, plain = mode.lower(), _gradients_by_operators(mode)
+
+    back = op(
+        f"_{name}_layer_backward({_ARGS}, Tensor? g_out, Tensor? g_h, Tensor? g_c, Tensor out, Tensor kept, Tensor more, int[]? sizes, bool reverse, "
+        "bool[] needs) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+        meta=lambda *args: [(t._shape if n else (0,), args[0].dtype) for t, n in zip(args, args[-1])],
+        out=False,
+        empty_ok=True,
+    )
+
+    def gradients(gs, input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr, out0, out3, out4, sizes, reverse, needs):
+        gs, tensors = [*gs, None, None][:3], (input, hx, cx, w_ih, w_hh, b_ih, b_hh, w_hr)
+        if MODE.grad:
+            return plain(gs, tensors, sizes, reverse, needs)
+        return tuple(g if n else None for g, n in zip(back.call(*tensors, *gs, out0, out3, out4, sizes, reverse, needs), needs))
+
+    return op(
+        f"_{name}_layer({_ARGS}, int[]? sizes, bool reverse, bool train) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+        meta=_layer_meta(mode),
+        derivative={_TENSORS: gradients},
+        non_differentiable=(3, 4) if mode == "LSTM" else (2, 3, 4),
+        out=False,
+        autocast=None if mode == "GRU" else LOWER,
+    )
+
+
+LAYERS = {mode: _declare_layer(mode) for mode in MODES}
+
+
+def _layer(mode, x, states, weights, sizes, reverse, call=None):
+    """(outputs, last states) of one layer in one direction; call: the operator's, below autocast."""
+    tensors = (x, *states, *(None,) * (2 - len(states)), *weights)
+    train = MODE.grad and any(t is not None and t._requires_grad for t in tensors)
+    out = (call or getattr(T, f"_{mode.lower()}_layer"))(*tensors, sizes, reverse, train)
+    return out[0], out[1 : 1 + len(states)]
+
+
+def run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirectional):
+    """All layers; states are tensors of (layers * directions, batch, features), weights the five of each layer and direction.
+
+    sizes: the batch size of each step of a packed input, else None.
+    """
+    directions, last = 1 + bidirectional, []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            i = layer * directions + direction
+            output, final = _layer(mode, x, [s[i] for s in states], weights[i], sizes, direction == 1)
+            outputs.append(output)
+            last.append(final)
+        x = T.cat(outputs, -1) if bidirectional else outputs[0]
+        if dropout and train and layer < num_layers - 1:
+            x = F.dropout(x, dropout, True)
+    return x, tuple(T.stack(s) for s in zip(*last))
+
+
+def step(mode, x, states, w_ih, w_hh, b_ih, b_hh):
+    """The states after one step over x: (batch, features). Autocast leaves gated cells as they are."""
+    call = None if mode.startswith("RNN") else LAYERS[mode].call
+    return _layer(mode, x.unsqueeze(0), states, (w_ih, w_hh, b_ih, b_hh, None), None, False, call)[1]
+
+
+# ------------------------------------------------------------------------------------------------ torch.lstm and its like
+def _grouped(params, has_biases, count):
+    """The flat weights as the five of each layer and direction, None for those that it lacks."""
+    n = len(params) // count
+    for i in range(0, n * count, n):
+        w = list(params[i : i + n])
+        biases = w[2:4] if has_biases else [None, None]
+        rest = w[4:] if has_biases else w[2:]
+        yield [*w[:2], *biases, rest[0] if rest else None]
+
+
+def _declare(name, mode):
+    pair = mode == "LSTM"
+    hx, out = ("Tensor[] hx", "(Tensor, Tensor, Tensor)") if pair else ("Tensor hx", "(Tensor, Tensor)")
+    rest = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
+
+    def layers(x, sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
+        weights = list(_grouped(params, has_biases, num_layers * (1 + bidirectional)))
+        return run(mode, x, sizes, hx if pair else (hx,), weights, num_layers, dropout, train, bidirectional)
+
+    @composite(f"{name}.input(Tensor input, {hx}, {rest}, bool batch_first) -> {out}", out=False)
+    def padded(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
+        x, states = layers(input.transpose(0, 1) if batch_first else input, None, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+        return (x.transpose(0, 1) if batch_first else x, *states)
+
+    @composite(f"{name}.data(Tensor data, Tensor batch_sizes, {hx}, {rest}) -> {out}", out=False)
+    def packed(data, batch_sizes, *a):
+        x, states = layers(data, batch_sizes.tolist(), *a)
+        return (x, *states)
+
+    @composite(f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {out if pair else 'Tensor'}", out=False)
+    def cell(input, hx, w_ih, w_hh, b_ih, b_hh):
+        states = step(mode, input, hx if pair else (hx,), w_ih, w_hh, b_ih, b_hh)
+        return states if pair else states[0]
+
+
+for _mode in MODES:
+    _declare(_mode.lower(), _mode)
