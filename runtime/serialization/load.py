@@ -18,6 +18,7 @@ from .config import LoadEndianness, _serialization_tls, load_config
 from .files import _is_path, _is_zipfile, _open_file_like, check_dill_version, unpickle
 from .legacy import legacy_load
 from .places import _get_restore_location
+from .sparse import loaded_sparse, validate_loaded
 from .storages import storage_id, swapped
 from .unpickler import UNSAFE_MESSAGE
 
@@ -65,8 +66,11 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     try:
         with _open_file_like(f, "rb") as file:
             _serialization_tls.map_location = map_location
+            loaded_sparse.clear()
             if _is_zipfile(file):
-                return _load(Reader(file), map_location, pickle_module, f if mmap else None, pickle_load_args)
+                result = _load(Reader(file), map_location, pickle_module, f if mmap else None, pickle_load_args)
+                validate_loaded()
+                return result
             if mmap:
                 name = f"{f}, " if isinstance(f, str) else ""
                 raise RuntimeError(
@@ -74,7 +78,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
                     f"`torch.save({name}_use_new_zipfile_serialization=True), "
                     "please torch.save your checkpoint with this option in order to use mmap."
                 )
-            return legacy_load(file, map_location, pickle_module, pickle_load_args)
+            result = legacy_load(file, map_location, pickle_module, pickle_load_args)
+            validate_loaded()
+            return result
     except pickle.UnpicklingError as e:
         if weights_only:
             raise pickle.UnpicklingError(_get_wo_message(str(e))) from None

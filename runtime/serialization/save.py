@@ -19,6 +19,8 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
     check_dill_version(pickle_module)
     if not (_is_path(f) or hasattr(f, "write")):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    if _is_path(f) and _use_new_zipfile_serialization and not os.path.isdir(parent := os.path.dirname(os.path.abspath(os.fspath(f)))):
+        raise RuntimeError(f"Parent directory {parent} does not exist.")
     storages = Storages()
     if not _use_new_zipfile_serialization:
         if _serialization_tls.skip_data:

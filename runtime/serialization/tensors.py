@@ -8,16 +8,18 @@ from collections import OrderedDict
 
 from .. import dtypes as dt
 from ..call.overrides import handle_torch_function, has_torch_function
+from ..call.state import LAZY
 from ..device import HOST, LAYOUTS, META, QSCHEMES, Size
 from ..device import device as _device
 from ..device import layout as _layout
-from ..ops.sparse import SparseTensor, sparse_coo_tensor
+from ..ops.sparse import INVARIANTS, SparseTensor, parts, sparse_compressed_tensor, sparse_coo_tensor
 from ..storage import TypedStorage, UntypedStorage
-from ..tensor import Tensor, alias, canonical, from_array, meta_tensor, tensor_method, wrap
+from ..tensor import NO_MEMORY, Tensor, alias, canonical, from_array, meta_tensor, tensor_method, wrap
 from . import unpickler as safe
 from .config import _serialization_tls
 from .load import load
 from .save import save
+from .sparse import loaded_sparse
 from .storages import STORAGE_OF
 
 
@@ -82,11 +84,11 @@ def get_tensor_metadata(tensor):
 
 
 def set_tensor_metadata(tensor, metadata):
-    """Apply saved conjugate and negative marks, at once."""
+    """Apply saved conjugate and negative marks."""
     if metadata.get("conj"):
-        tensor._replace(tensor.conj_physical())
+        LAZY.mark("conj", tensor)
     if metadata.get("neg"):
-        tensor._replace(tensor.neg())
+        LAZY.mark("neg", tensor)
 
 
 @_named("torch._utils")
@@ -119,9 +121,15 @@ def _refuse(name, what):
 
 @_named("torch._utils")
 def _rebuild_sparse_tensor(layout, data):
-    if layout is not LAYOUTS["sparse_coo"]:
-        raise NotImplementedError(f"torch.load: tensors of layout {layout} are not supported")
-    return sparse_coo_tensor(*data[:3], check_invariants=True, is_coalesced=len(data) > 3 and data[3])
+    if layout is LAYOUTS["sparse_coo"]:
+        t = sparse_coo_tensor(*data[:3], check_invariants=False, is_coalesced=len(data) > 3 and data[3])
+    elif str(layout).startswith("torch.sparse_"):
+        t = sparse_compressed_tensor(*data, layout=layout, check_invariants=False)
+    else:
+        raise NotImplementedError(f"rebuilding sparse tensor for layout {layout}")
+    if INVARIANTS.checked:
+        loaded_sparse.append(t)
+    return t
 
 
 _rebuild_nested_tensor = _refuse("_rebuild_nested_tensor", "nested")
@@ -184,7 +192,7 @@ def _reduce_plain(t):
 def __reduce_ex__(self, proto):
     """Pickle as PyTorch does: a rebuild function over the storage."""
     state = _get_obj_state(self)
-    if type(self) is Tensor and not state:
+    if (type(self) is Tensor or type(self) in LAZY) and not state:
         return _reduce_plain(self)
     if has_torch_function((self,)):
         return handle_torch_function(Tensor.__reduce_ex__, (self,), self, proto)
@@ -219,11 +227,19 @@ def __deepcopy__(self, memo):
     if id(self) in memo:
         return memo[id(self)]
     cls = type(self)
-    if self.device is HOST:
+    if self._storage is NO_MEMORY or cls in LAZY:
+        new = self.clone()
+        if type(new) is not cls and cls not in LAZY:
+            raise RuntimeError(
+                "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that properly implement "
+                "__torch_dispatch__() and for which cloning returns another instance of the same subclass. You should either properly implement "
+                "clone() for your subclass or override __deepcopy__() if it is intended behavior for cloning to return an instance of a different type."
+            )
+    elif self.device is HOST:
         new = rebuild(copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride())
     else:
         new = alias(self).clone()
-    if cls is not Tensor:
+    if cls is not Tensor and cls not in LAZY and self._storage is not NO_MEMORY:
         if type(self.new_empty([])) is not cls:
             raise RuntimeError(
                 "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
@@ -262,7 +278,9 @@ safe.ALLOWED.update({str(d): d for d in (*dt.ALL.values(), *QSCHEMES.values())})
 
 
 def _reduce_sparse(self, proto):
-    return _rebuild_sparse_tensor, (self.layout, (self._i, self._v.detach(), self.shape, self._c))
+    a, b, more = parts(self)
+    indices = [a] if b is None else [a, b]
+    return _rebuild_sparse_tensor, (self.layout, (*indices, self._v.detach(), self.shape, *more))
 
 
 # sparse tensors and storages do not know how they are saved

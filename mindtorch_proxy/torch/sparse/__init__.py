@@ -1,0 +1,84 @@
+"""torch.sparse: functions of sparse tensors, and the switch of the checks of their indices."""
+
+import torch
+from mindtorch_proxy.runtime import ops as _ops  # noqa: F401  (fills the registry)
+from mindtorch_proxy.runtime.registry import function as _function
+
+__all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum", "softmax", "log_softmax"]
+
+addmm, mm, softmax, log_softmax, spdiags, spsolve, sampled_addmm = (
+    _function("_C._sparse", name)
+    for name in ("_sparse_addmm", "_sparse_mm", "_sparse_softmax", "_sparse_log_softmax", "_spdiags", "_spsolve", "sparse_sampled_addmm")
+)
+
+
+def sum(input, dim=None, dtype=None):
+    """The sum over all elements, or over dimensions: sparse where a sparse dimension remains."""
+    return torch._sparse_sum(input, dtype=dtype) if dim is None else torch._sparse_sum(input, dim, dtype=dtype)
+
+
+class check_sparse_tensor_invariants:
+    """Whether a sparse tensor's indices are compared with its size when it is made: a context, a decorator, a setting."""
+
+    def __init__(self, enable=True):
+        self.state, self.saved = enable, None
+
+    @staticmethod
+    def is_enabled():
+        return torch._C._check_sparse_tensor_invariants()
+
+    @staticmethod
+    def enable():
+        torch._C._set_check_sparse_tensor_invariants(True)
+
+    @staticmethod
+    def disable():
+        torch._C._set_check_sparse_tensor_invariants(False)
+
+    def __enter__(self):
+        if self.saved is not None:
+            raise RuntimeError("This context manager instance is already activated. Use a different context manager instance for context nesting.")
+        self.saved = self.is_enabled()
+        torch._C._set_check_sparse_tensor_invariants(self.state)
+
+    def __exit__(self, *exc):
+        torch._C._set_check_sparse_tensor_invariants(self.saved)
+        self.saved = None
+
+    def __call__(self, func):
+        import functools
+
+        @functools.wraps(func)
+        def checked(*args, **kwargs):
+            with type(self)(self.state):
+                return func(*args, **kwargs)
+
+        return checked
+
+
+class _LegacyMeta(type):
+    """torch.sparse.FloatTensor and its kin are tests for a dtype and the layout sparse_coo."""
+
+    def __instancecheck__(cls, x):
+        return isinstance(x, torch.Tensor) and x.layout is torch.sparse_coo and x.dtype is cls.dtype and x.device.type == "cpu"
+
+    def __call__(cls, *args):
+        if not args:
+            return torch.sparse_coo_tensor((0,), dtype=cls.dtype)
+        return torch.sparse_coo_tensor(*args, dtype=cls.dtype) if len(args) > 1 else torch.sparse_coo_tensor(args[0], dtype=cls.dtype)
+
+
+for _name, _dtype in (
+    ("BFloat16", torch.bfloat16),
+    ("Byte", torch.uint8),
+    ("Char", torch.int8),
+    ("Double", torch.float64),
+    ("Float", torch.float32),
+    ("Half", torch.float16),
+    ("Int", torch.int32),
+    ("Long", torch.int64),
+    ("Short", torch.int16),
+):
+    globals()[_name + "Tensor"] = _LegacyMeta(
+        _name + "Tensor", (), {"dtype": _dtype, "layout": torch.sparse_coo, "is_cuda": False, "__module__": "torch.sparse"}
+    )

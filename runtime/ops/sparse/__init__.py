@@ -1,0 +1,27 @@
+"""Sparse tensors: coordinates (torch.sparse_coo) and the compressed layouts (CSR, CSC, BSR, BSC).
+
+Each is strided tensors of indices and of values under one class (tensors.py); its operators are functions over operators of those.
+"""
+
+from . import construct, convert, functions, products, refusals  # noqa: F401  (declarations, and the tables of both layouts)
+from .construct import sparse_compressed_tensor, sparse_coo_tensor, validate_compressed, validate_coo
+from .coo import gather_gradient, make, rows_gradient
+from .tensors import COO, INVARIANTS, SparseTensor
+
+
+def parts(t):
+    """(indices, plain indices of a compressed layout or None, what a coordinate tensor is made with beside)."""
+    return (t._i, None, (t._c,)) if t.layout is COO else (t._lines, t._plain, ())
+
+
+def validate(t):
+    """PyTorch's errors for a tensor whose indices are none of its size."""
+    a, b, _ = parts(t)
+    if b is None:
+        validate_coo(a, t._v, t._shape)
+    else:
+        validate_compressed(a, b, t._v, t._shape, t.layout)
+
+
+__all__ = ["INVARIANTS", "SparseTensor", "gather_gradient", "make", "parts", "rows_gradient"]
+__all__ += ["sparse_compressed_tensor", "sparse_coo_tensor", "validate", "validate_compressed", "validate_coo"]

@@ -1,0 +1,311 @@
+"""What a sparse tensor is: strided tensors of indices and of values under one class, and how calls on it find what they do.
+
+A sparse tensor has neither memory nor a place in the graph of its own: whatever is differentiable goes through its values.
+Calls on it come by __torch_function__; what stands in no table is no operator of the layout, and says so in PyTorch's words.
+"""
+
+import copy
+import functools
+
+from ...autograd.modes import MODE
+from ...call.overload import name_of, resolve
+from ...device import HOST, LAYOUTS, META
+from ...registry import OPERATORS, operators
+from ...schema import bind
+from ..common import T, Tensor, dt
+from ..memory import CONVERSIONS
+from .gradients import named, reaching_all, twin
+
+COO = LAYOUTS["sparse_coo"]
+ROWS = tuple(LAYOUTS[n] for n in ("sparse_csr", "sparse_bsr"))  # rows are compressed
+BLOCKS = tuple(LAYOUTS[n] for n in ("sparse_bsr", "sparse_bsc"))  # each index is of a block of values
+COMPRESSED = (*ROWS, *(LAYOUTS[n] for n in ("sparse_csc", "sparse_bsc")))
+SPOKEN = {LAYOUTS[n]: s for n, s in zip(LAYOUTS, "Strided Sparse SparseCsr SparseCsc SparseBsr SparseBsc Mkldnn Jagged".split())}  # in errors
+# methods that are no operators and act on each value as it is
+_CONVERSIONS = frozenset(("to", "cpu", "npu", *CONVERSIONS))
+
+
+@functools.cache
+def rules():
+    """name -> (operator, what its declaration says for sparse tensors): "values", "coalesced", ..."""
+    return {name: (o, o.options.sparse) for o in operators() if o.options.sparse for name in (o.name, *o.options.alias)}
+
+
+class INVARIANTS:
+    """torch.sparse.check_sparse_tensor_invariants: whether indices are compared with the size when a tensor is made."""
+
+    checked = False
+
+
+class SparseTensor(Tensor, raw=True):
+    """A tensor of a sparse layout: `_v` are its values, `TABLE` what functions do with tensors of the layout, by name."""
+
+    __module__ = "torch"
+    _of_layout = True
+    TABLE: dict = {}
+    KEY = "Sparse"  # PyTorch's dispatch key, without the device
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name, kwargs = _name(func), dict(kwargs or {})
+        out = kwargs.pop("out", None)
+        found = [a for a in _flat((*args, *kwargs.values(), *(out if isinstance(out, tuple) else (out,)))) if isinstance(a, SparseTensor)]
+        # a compressed tensor decides before coordinates do
+        owner = next((a for a in found if a.layout is not COO), found[0])
+        _check(func, args, kwargs)
+        if name in owner.TABLE:
+            result = owner.TABLE[name](*args, **kwargs)
+        elif args and isinstance(args[0], SparseTensor) and name in _CONVERSIONS:
+            result = _converted(func, args[0], args[1:], kwargs)
+        elif rules().get(name, ("", ""))[1] == "composite" and (call := declared(func, args, kwargs)) is not None:
+            result = call[0].fn(*call[1])
+        else:
+            result = owner._by_rule(func, name, args, kwargs)
+        if out is not None:
+            return written(out, result)
+        if any(result is a for a in args):
+            return result
+        found = owner.TABLE.get(name)
+        conversion = found is None and name in _CONVERSIONS
+        kind = getattr(found, "gradient", None) or ("all" if conversion or rules().get(name, ("", ""))[1].endswith("values") else None)
+        return named("to_copy" if conversion else name, reaching_all(func, kind, args, kwargs, result), args, kwargs)
+
+    @staticmethod
+    def _by_rule(func, name, args, kwargs):
+        raise refused(func, args, kwargs)
+
+    def _take(self, other):
+        """Become `other`: the in-place operators."""
+        if MODE.grad and self.requires_grad and self.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        self.__dict__.pop("_twin", None)
+        self.__dict__.update(other.__dict__)
+        self._shape, self.dtype, self.device = other._shape, other.dtype, other.device
+        self._bump()
+        return self
+
+    def _fits(self, other):
+        """`other` with the dtype of this tensor, for an in-place operator, or PyTorch's error."""
+        if other.dtype is not self.dtype and not dt.can_cast(other.dtype, self.dtype):
+            raise RuntimeError(f"result type {dt.scalar_name(other.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}")
+        return other.to(self.dtype)
+
+    def _no_memory(self, *args, **kwargs):
+        raise NotImplementedError(f"Cannot access storage of {type(self)._implementation}")
+
+    _make_array = _array = _mstensor = _get_storage = untyped_storage = _typed_storage = storage = storage_type = is_shared = share_memory_ = _no_memory
+    _implementation = "SparseTensorImpl"
+
+    def data_ptr(self):
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    tolist = data_ptr
+
+    def numpy(self, *, force=False):
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        raise TypeError(f"can't convert {SPOKEN[self.layout]} layout tensor to numpy. Use Tensor.to_dense() first.")
+
+    def __setitem__(self, index, value):
+        raise TypeError("Cannot assign to a sparse tensor")
+
+    def is_pinned(self, device=None):
+        return self._v.is_pinned(device)
+
+    def detach(self):
+        return self._with(self._v.detach())
+
+    data = property(detach, lambda self, new: self._set_data(new))
+
+    def _set_data(self, new):
+        if not isinstance(new, type(self)):
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. "
+                f"(layout {self.layout} and {new.layout})"
+            )
+        self._take(new.detach().requires_grad_(self.requires_grad))
+
+    def detach_(self):
+        self._v = self._v.detach()
+        return self
+
+    is_leaf, grad_fn, output_nr = (property(lambda self, n=n: getattr(self._v, n)) for n in ("is_leaf", "grad_fn", "output_nr"))
+    requires_grad = property(lambda self: self._v.requires_grad, lambda self, value: self.requires_grad_(value))
+
+    def requires_grad_(self, requires_grad=True):
+        self._v.requires_grad_(requires_grad)
+        return self
+
+    def retain_grad(self):
+        self._v.retain_grad()
+
+    _dense_grad = None  # what came to every element of a leaf
+
+    @property
+    def grad(self):
+        g = self._v.grad
+        g = None if g is None else self._gradient(g)
+        if self._dense_grad is not None:
+            return self._dense_grad if g is None else self._dense_grad + g.to_dense()
+        return g
+
+    @grad.setter
+    def grad(self, g):
+        self._dense_grad = self._v.grad = None
+        if g is not None and not isinstance(g, SparseTensor):
+            self._dense_grad = g
+        elif g is not None:
+            self._v.grad = g._v if self.layout is not COO else self.detach()._with(self._v)._at_indices(g)
+
+    def _gradient(self, g):
+        """The gradient of the values as one of the tensor."""
+        return self._with(g)
+
+    def _root(self, gradient):
+        """(values, their gradient): where the backward pass of a sparse tensor starts."""
+        return self._v, None if gradient is None else gradient._v if gradient.layout is not COO else self._at_indices(gradient)
+
+    def register_hook(self, hook):
+        def on_values(g):
+            found = hook(self._with(g))
+            return found if found is None else found._v
+
+        return self._v.register_hook(on_values)
+
+    def backward(self, gradient=None, *args, **kwargs):
+        if gradient is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if "_twin" in self.__dict__:
+            return twin(self).backward(gradient.to_dense(), *args, **kwargs)
+        values, g = self._root(gradient)
+        return values.backward(g, *args, **kwargs)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            if not self.is_leaf:
+                raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
+            new = memo[id(self)] = self._with(copy.deepcopy(self._v, memo))
+            new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if isinstance(v, Tensor) and k != "_v"})
+        return memo[id(self)]
+
+
+def _flat(args):
+    for a in args:
+        yield from a if isinstance(a, (list, tuple)) else (a,)
+
+
+def _converted(func, self, args, kwargs):
+    """`self` with its values converted; what is said by another sparse tensor its values say."""
+    values = func(self._v, *(a._v if isinstance(a, SparseTensor) else a for a in args), **kwargs)
+    return self if values is self._v else self._with(values)
+
+
+def written(out, result):
+    """`out=`: a sparse tensor becomes the result, a strided one is resized and written to."""
+    if isinstance(out, tuple):
+        return tuple(map(written, out, result))
+    if isinstance(out, SparseTensor):
+        return out._take(out._fits(result))
+    if isinstance(result, SparseTensor):
+        raise RuntimeError(f"expected `out` to have {result.layout} layout, but got {out.layout}")
+    return (out if out._shape == result._shape else out.resize_(result._shape)).copy_(result)
+
+
+# ------------------------------------------------------------------------------------------------ what there is not
+def backend_key(t):
+    """PyTorch's name of the backend that a tensor's kernels belong to."""
+    return getattr(t, "KEY", "") + ("CPU" if t.device is HOST else t.device.type.upper())
+
+
+def could_not_run(operator, t):
+    """PyTorch's error for an operator that a layout has no kernel of."""
+    return NotImplementedError(
+        f"Could not run 'aten::{operator}' with arguments from the '{backend_key(t)}' backend. This could be because the operator doesn't exist for this "
+        "backend, or was omitted during the selective/custom build process (if using custom build). "
+        f"(layout {t.layout}, dtype {t.dtype}, device {t.device})"
+    )
+
+
+def unsupported(what, t):
+    """The error for what PyTorch does with tensors of a layout and we do not."""
+    return NotImplementedError(f'"{what}" is not implemented for layout {t.layout}, dtype {t.dtype}, device {t.device}')
+
+
+INNER: dict = {}  # what PyTorch computes from another operator, which it then lacks -> that operator
+
+
+def declared(func, args, kwargs):
+    """(operator, its arguments in the schema's order) of a public function's call, or None."""
+    name = func.__name__
+    for namespace in ("Tensor", "torch", "nn.functional", "special", "linalg", "fft"):
+        for suffix in ("", "_"):
+            for o in OPERATORS.get(namespace, {}).get(name.removesuffix(suffix) if suffix else name, ()):
+                values = bind(o.schema, args, kwargs)
+                if values is not None:
+                    return o, [(v,) if a.list and isinstance(v, int) else v for a, v in zip(o.schema.args, values)]
+    return None
+
+
+def _name(func):
+    """The name of a function in the tables: torch.linalg has some of torch's names for others of its own."""
+    return ("linalg_" if func.__module__ == "torch.linalg" else "") + func.__name__
+
+
+def _check(func, args, kwargs):
+    """Raise the TypeError of a call whose arguments fit no declaration of the function."""
+    if len(args) + len(kwargs) > 1 and declared(func, args, kwargs) is None and (error := _misfit(func, args, kwargs)) is not None:
+        raise error
+
+
+def same_layout(self, other):
+    """PyTorch's error for a conversion to the options of a tensor of another layout."""
+    if other.layout is not self.layout:
+        said = f"self.layout being {SPOKEN[self.layout]} and options.layout set as {SPOKEN[other.layout]}"
+        raise RuntimeError(f"to(options) doesn't support converting to a different layout, but got {said}")
+
+
+def _misfit(func, args, kwargs):
+    """The TypeError of arguments that a function does not take, of whatever layout; None where it takes them."""
+    strided = lambda a: T.empty(0) if isinstance(a, SparseTensor) else a  # noqa: E731
+    self = T.empty(args[0]._shape, dtype=args[0].dtype, device=META) if isinstance(args[0], SparseTensor) else args[0]
+    try:
+        func(self, *map(strided, args[1:]), **{k: strided(v) for k, v in kwargs.items()})
+    except TypeError as error:
+        return error
+    except Exception:  # noqa: BLE001  (the layout is refused before)
+        pass
+    return None
+
+
+def _strided_error(func, args, kwargs):
+    """What a function says of its arguments where its tensors are strided; None where it takes them."""
+    strided = lambda a: T.empty(a._shape, dtype=a.dtype, device=META) if isinstance(a, Tensor) else a  # noqa: E731
+    try:
+        func(*map(strided, args), **{k: strided(v) for k, v in kwargs.items()})
+    except NotImplementedError:
+        pass
+    except (TypeError, ValueError, IndexError, RuntimeError) as error:
+        return error
+    return None
+
+
+def refused(func, args, kwargs):
+    """The error of a function that a layout does not have."""
+    name = func.__name__
+    t = next(a for a in _flat((*args, *kwargs.values())) if isinstance(a, SparseTensor))
+    call = declared(func, args, kwargs)
+    if _name(func) != name:
+        return could_not_run("linalg_vector_norm" if name in ("norm", "vector_norm") else _name(func), t)
+    if call is None:
+        return _misfit(func, args, kwargs) or could_not_run(name, t)
+    o, values = call
+    inner = (t.INNER if t.layout is not COO else {}).get(o.name) or INNER.get(o.name)
+    if inner is not None:
+        error = _strided_error(func, args, kwargs) if inner == "as_strided" else None  # views look at their arguments first
+        return error or could_not_run(inner, t)
+    suffix = "_" if name[-1] == "_" and o.name[-1] != "_" else ""
+    found = resolve(o, values, suffix)
+    if found is None:
+        return could_not_run(name_of(o)[0] + suffix, t)
+    schema = found[0]
+    return could_not_run(schema.name.removeprefix("aten::") + (f".{schema.overload_name}" if schema.overload_name else ""), t)

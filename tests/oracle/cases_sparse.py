@@ -1,0 +1,489 @@
+"""Sparse tensors of every layout: what expressions give, as text, or the type and the beginning of their error."""
+
+import re
+
+
+def told(torch, expressions, **names):
+    """expression -> repr of its value, whether it is coalesced, or its error."""
+    T = torch.tensor
+    space = {"torch": torch, "T": T, "coo": torch.sparse_coo_tensor, "csr_tensor": torch.sparse_csr_tensor, "eye": torch.eye, "ones": torch.ones, **names}
+    space |= {n: getattr(torch, f"sparse_{n}_tensor") for n in ("csr", "csc", "bsr", "bsc")} | {"comp": torch.sparse_compressed_tensor}
+    found = {}
+    for e in filter(None, map(str.strip, expressions.splitlines())):
+        try:
+            value = eval(e, space)  # noqa: S307
+            coalesced = isinstance(value, torch.Tensor) and value.layout is torch.sparse_coo and value.is_coalesced()
+            found[e] = re.sub(r"\s+", " ", repr(value)) + (" coalesced" if coalesced else "")
+        except Exception as error:
+            found[e] = f"{type(error).__name__}: {str(error)[:90]}"
+    return found
+
+
+def coordinates(torch):
+    coo, T = torch.sparse_coo_tensor, torch.tensor
+    return dict(
+        x=coo([[0, 1], [1, 0]], [3.0, 4.0], (2, 3)),
+        xi=coo([[0, 1], [1, 0]], T([3, 4], dtype=torch.int32), (2, 3)),
+        h=coo([[0, 2, 0]], torch.arange(6.0).view(3, 2), (3, 2)),
+        b=coo([[0, 1], [1, 0]], [True, True], (2, 2)),
+        one=coo([[0, 2]], T([1, 2], dtype=torch.int32), (3,)),
+    )
+
+
+def case_coo_indexing(torch):
+    return told(
+        torch,
+        """x[0]
+        x[0, 1]
+        x[..., 0]
+        x[None]
+        x[T(0)]
+        x[5]
+        x[0:1]
+        x[[0]]
+        x[T([0])]
+        x.select(0, 5)
+        h[0]
+        h.select(1, 0)
+        one[0]
+        list(x)
+        x.unbind(1)
+        x.index_select(0, T([1, 0, 1]))
+        h.index_select(0, T([0, 1]))
+        h.index_select(1, T([1]))
+        x.index_select(0, T([5]))
+        x.index_select(0, T([0.0]))
+        torch.narrow_copy(x, 0, 1, 1)
+        x.__setitem__(0, 1.0)
+        len(x)""",
+        **coordinates(torch),
+    )
+
+
+def case_coo_shapes(torch):
+    return told(
+        torch,
+        """torch.cat([x, x])
+        torch.cat([x, x], 1)
+        torch.cat([h, h], 1)
+        torch.cat([x, ones(2, 3)])
+        torch.cat([x, x.t()])
+        torch.cat([x, eye(3).to_sparse(1)])
+        torch.stack([x, x], -1)
+        torch.hstack([x, x])
+        h.unsqueeze(2)
+        x.unsqueeze(0)
+        x.unsqueeze(5)
+        x.squeeze(0)
+        h.permute(1, 0)
+        x.permute(1, 0)
+        x.permute(0, 0)
+        x.permute(0)
+        x.T
+        x.mT
+        h.t()
+        h.transpose(0, 1)
+        x.clone().t_()
+        x.reshape(6)
+        x.flatten()
+        x.view(6)
+        x.expand(3, 2, 3)
+        x.chunk(2)
+        x.clone().sparse_resize_((4, 5), 2, 0)
+        x.clone().sparse_resize_((1, 5), 2, 0)
+        x.clone().sparse_resize_((4, 5), 1, 1)
+        x.clone().sparse_resize_((4, 5), 2, 1)
+        x.clone().sparse_resize_and_clear_((4, 5), 1, 1)
+        x.clone().resize_as_sparse_(coo((5, 5)))
+        coo((2, 2)).sparse_resize_((3, 3, 3), 2, 1)""",
+        **coordinates(torch),
+    )
+
+
+def case_coo_arithmetic(torch):
+    return told(
+        torch,
+        """x + x
+        torch.add(x, x, alpha=2)
+        x + xi
+        x + x.t()
+        x + 1
+        x + ones(2, 3)
+        ones(2, 3) + x
+        ones(3) + x
+        ones(2, 3) - x
+        1 - x
+        x - x
+        b + b
+        eye(2).to_sparse(1) + eye(2).to_sparse()
+        xi.clone().add_(x)
+        x * ones(3)
+        x * ones(5, 2, 3)
+        x * T([[1.0, 2, 3], [4, 5, 6]])
+        x * x.t()
+        h * h
+        h * ones(2)
+        xi * 1.5
+        xi * x
+        x / 2
+        xi / 2
+        x / ones(2, 3)
+        x / coo(torch.zeros(0, 1, dtype=torch.long), [2.0], ())
+        1 / x
+        torch.div(x, 2, rounding_mode="floor")
+        x // 2
+        x**2
+        x**0
+        x**x
+        2**x
+        xi**0.5
+        -x
+        x.sqrt()
+        x.exp()
+        torch.relu(-x)
+        x == 0
+        h.abs_()
+        h.clone().neg_()
+        x.float_power(2)
+        x.clone().copy_(x * 3)
+        x.clone().copy_(ones(2, 3))
+        x.clone().fill_(1)
+        torch.abs(x, out=x.clone())""",
+        **coordinates(torch),
+    )
+
+
+def case_coo_reductions(torch):
+    return told(
+        torch,
+        """x.sum()
+        x.sum(0)
+        x.sum(0, keepdim=True)
+        x.sum((0, 1))
+        h.sum(0)
+        h.sum(1)
+        xi.sum(0)
+        b.sum()
+        x.sum(dtype=torch.float64)
+        torch.sparse.sum(x, 0)
+        torch.sparse.sum(xi, 0)
+        torch.sparse.sum(x, 0, dtype=torch.float64)
+        torch.sparse.sum(h, [0])
+        torch.sparse.sum(x, 5)
+        torch.sparse.sum(x, (0, 0))
+        torch.sparse.sum(ones(2, 2))
+        torch.sparse.sum(ones(2, 2), 0)
+        x.norm()
+        x.norm(1)
+        x.norm(dim=0)
+        xi.norm()
+        torch.linalg.norm(x)
+        x.any()
+        x.all()
+        x.max()
+        x.mean()
+        torch.sparse.softmax(x, 1)
+        torch.sparse.log_softmax(x, -1)
+        torch.sparse.softmax(h, 0)
+        torch.sparse.softmax(h, 1)
+        torch.sparse.softmax(x, 1, dtype=torch.float64)
+        torch.sparse.softmax(xi, 1)
+        torch.sparse.softmax(ones(2, 2), 1)
+        torch.sparse.softmax(x.to_sparse_csr(), 1)
+        x.softmax(1)""",
+        **coordinates(torch),
+    )
+
+
+def case_coo_products(torch):
+    return told(
+        torch,
+        """x @ ones(3, 2)
+        x @ ones(3)
+        ones(2) @ x
+        ones(2, 2) @ x
+        x @ x
+        x @ x.t()
+        x @ ones(2, 2)
+        x @ ones(2, 3, 2)
+        x.mv(ones(2))
+        x @ ones(3, 2).double()
+        x @ x.t().double()
+        x.long() @ ones(3, 2).long()
+        x.long() @ x.t().long()
+        eye(2).to_sparse(1) @ ones(2, 2)
+        torch.sparse.mm(x, ones(3, 2), "sum")
+        torch.sparse.mm(ones(2, 2), ones(2, 2))
+        torch.addmm(ones(2), x, ones(3, 2), beta=2, alpha=3)
+        torch.addmm(ones(3, 3), x, ones(3, 2))
+        torch.addmm(ones(2, 3), ones(2, 2), x)
+        torch.sparse.addmm(ones(2, 2), x, ones(3, 2), beta=2)
+        torch.bmm(torch.stack([x, x]), ones(2, 3, 2))
+        torch.smm(x, ones(3, 2))
+        torch.hspmm(x, ones(3, 2))
+        torch.sspaddmm(eye(2).to_sparse(), x, ones(3, 2))
+        torch.nn.functional.linear(ones(2, 3), x, ones(2))
+        torch.matrix_power(x @ x.t(), 3)
+        torch.dot(x[0], x[0])
+        torch.outer(x[0], x[0])
+        torch.mm(x, ones(3, 2), out=torch.empty(0))
+        torch.sparse.spdiags(torch.arange(9).reshape(3, 3), T([0, -1, 2]), (3, 3))
+        torch.sparse.spdiags(torch.arange(9).reshape(3, 3), T([0, -1, 2]), (3, 3), layout=torch.sparse_csr)
+        torch.sparse.spdiags(torch.arange(6).reshape(2, 3), T([1, 1]), (3, 4))
+        torch.sparse.spdiags(torch.arange(6).reshape(2, 3), T([1]), (3, 4))
+        torch.sparse.spsolve(x, ones(2))""",
+        **coordinates(torch),
+    )
+
+
+def case_made_and_refused(torch):
+    return told(
+        torch,
+        """coo([[0, 5]], [1.0, 2.0], (2,), check_invariants=True)
+        coo([[0]], [1.0, 2.0], (2,))
+        coo((2, 2))
+        csr([0, 1, 2], [1, 0], [3.0, 4.0])
+        csc([0, 1, 2], [1, 0], [3.0, 4.0])
+        bsr([0, 1], [0], ones(1, 2, 3))
+        bsc([0, 1], [0], ones(1, 2, 3))
+        csr([0, 1], [0], [1], (1, 1), dtype=torch.float64)
+        csr([0, 1], [0], [1.0], (1, 1), requires_grad=True)
+        csr([[0, 1, 2], [0, 1, 2]], [[1, 0], [0, 1]], [[3.0, 4.0], [1, 2]])
+        comp([0, 1, 2], [1, 0], [3.0, 4.0], layout=torch.sparse_csc)
+        comp([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2))
+        comp([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2), layout=torch.sparse_coo)
+        csr([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2), layout=torch.sparse_csc)
+        csr(T([0, 1], dtype=torch.int32), T([0]), [1.0], (1, 1), check_invariants=True)
+        csr(T([0.0, 1.0]), T([0.0]), [1.0], (1, 1), check_invariants=True)
+        csr([[0, 1]], [0], [1.0], (1, 1), check_invariants=True)
+        csr(0, [0], [1.0], (1, 1), check_invariants=True)
+        csr([0, 1], [0], [1.0], (1,), check_invariants=True)
+        csr([0, 1], [1, 0], [3.0, 4.0], (2, 2), check_invariants=True)
+        csr([1, 1, 2], [1, 0], [3.0, 4.0], (2, 2), check_invariants=True)
+        csr([0, 1, 3], [1, 0], [3.0, 4.0], (2, 2), check_invariants=True)
+        csr([0, 3, 2], [0, 1], [3.0, 4.0], (2, 2), check_invariants=True)
+        csr([0, 1, 2], [5, 0], [3.0, 4.0], (2, 2), check_invariants=True)
+        csr([0, 2, 2], [1, 0], [3.0, 4.0], (2, 2), check_invariants=True)
+        csr([0, 1, 2], [1, 0], [3.0], (2, 2), check_invariants=True)
+        csr([[0, 1, 2], [0, 1, 2]], [[1, 0]], [[3.0, 4.0], [1, 2]], (2, 2, 2), check_invariants=True)
+        bsr([0, 1], [0], ones(1), (2, 2), check_invariants=True)
+        bsr([0, 1], [0], ones(1, 2, 2), (3, 2), check_invariants=True)
+        csc([0, 1, 2], [5, 0], [3.0, 4.0], (2, 2), check_invariants=True)
+        csr([0, 1, 2], [5, 0], [3.0, 4.0], (2, 2)).to_dense()
+        torch._validate_sparse_csr_tensor_args(T([0, 1]), T([5]), T([1.0]), (1, 1))
+        torch.zeros(2, 3, layout=torch.sparse_coo)
+        torch.zeros(2, 3, layout=torch.sparse_csr)
+        torch.zeros(2, 2, layout=torch.sparse_bsr)
+        torch.ones(2, 3, layout=torch.sparse_coo)""",
+    )
+
+
+def case_conversions(torch):
+    two = torch.stack([torch.eye(2)] * 2)
+    return told(
+        torch,
+        """four.to_sparse_csr()
+        four.to_sparse_csc()
+        four.to_sparse_bsr((2, 2))
+        four.to_sparse_bsc((1, 2))
+        two.to_sparse_csr()
+        ones(2, 2, 2).to_sparse_csr(dense_dim=1)
+        ones(2, 2, 3).to_sparse_bsr((1, 2), dense_dim=1)
+        torch.stack([eye(2), ones(2, 2)]).to_sparse_csr()
+        ones(2, 2, 2).to_sparse_csr(dense_dim=5)
+        ones(3, 3).to_sparse_bsr((2, 2))
+        ones(2, 2).to_sparse_bsr((2,))
+        four.to_sparse(layout=torch.sparse_bsr)
+        four.to_sparse(layout=torch.sparse_csr, blocksize=(1, 2))
+        four.to_sparse(layout=torch.sparse_coo, dense_dim=1)
+        four.to_sparse(5)
+        four.to_sparse(0)
+        T(3.0).to_sparse()
+        four.to_sparse().to_sparse_csr()
+        four.to_sparse().to_sparse_bsr((2, 4))
+        four.to_sparse().to_sparse_bsr((3, 4))
+        four.to_sparse().to_sparse(1)
+        ones(1, 2, 2).to_sparse().to_sparse_csr()
+        ones(2, 2, 2).to_sparse(2).to_sparse_csr()
+        four.to_sparse_csr().to_sparse_csc()
+        four.to_sparse_csc().to_sparse_csr()
+        four.to_sparse_csc().to_sparse()
+        four.to_sparse_csr().to_sparse_bsc((2, 2))
+        four.to_sparse_bsr((2, 2)).to_sparse()
+        four.to_sparse_bsr((2, 2)).to_sparse_bsc((2, 2))
+        four.to_sparse_bsr((2, 2)).to_sparse_bsr((1, 2))
+        four.to_sparse_bsr((2, 2)).to_sparse_csr()
+        two.to_sparse_csr().to_sparse_csc()
+        two.to_sparse_csr().to_sparse()
+        two.to_sparse_csr().to_sparse_bsr((2, 2))
+        four.to_sparse_bsr((2, 2)).to_dense()
+        four.to_sparse_bsc((1, 2)).to_dense()
+        two.to_sparse_csc().to_dense()
+        ones(2, 2, 2).to_sparse_csr(dense_dim=1).to_dense()
+        four.to_sparse_csr().to_dense(torch.float64)
+        four.to_sparse().indices()
+        four.crow_indices()
+        four.to_sparse_csr().ccol_indices()
+        four.to_sparse_csc().crow_indices()
+        four.to_sparse_csr().indices()
+        four.values()
+        four.sparse_mask(eye(4).to_sparse())
+        four.sparse_mask(eye(4).to_sparse_bsr((2, 2)))
+        four.to_sparse().sparse_mask(eye(4).to_sparse_csr())
+        four.to_sparse_csr().sparse_mask(eye(4).to_sparse())
+        four.sparse_mask(eye(2).to_sparse())""",
+        four=torch.tensor([[0.0, 3, 0, 0], [4, 0, 0, 5], [0, 0, 0, 0], [0, 1, 0, 2]]),
+        two=two,
+    )
+
+
+def case_compressed(torch):
+    x = torch.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 3))
+    return told(
+        torch,
+        """c + c
+        c + ones(2, 3)
+        torch.add(ones(2, 3), c, alpha=2)
+        c + 1
+        c + q
+        c + c.double()
+        b + b
+        c - c
+        c * 2
+        c * c
+        c * x
+        c * ones(2, 3)
+        c * ones(3)
+        s * s
+        b * b
+        c / 2
+        c**2
+        c == c
+        c.exp()
+        c.sin()
+        -c
+        c.angle()
+        c.clone().fill_(1.0)
+        c.clone().zero_()
+        torch.zeros_like(c)
+        torch.zeros_like(b)
+        torch.ones_like(c)
+        c[0]
+        c[0, 1]
+        c[:, 1]
+        s[0]
+        b[0]
+        two[0]
+        two[0, 0]
+        two.select(1, 0)
+        c[0:1]
+        c[None]
+        c[5]
+        list(c)
+        c.sum()
+        c.sum(0)
+        c.sum(0, keepdim=True)
+        c.sum((0, 1), keepdim=True)
+        s.sum(0, keepdim=True)
+        torch.sparse.sum(c)
+        c.t()
+        c.mT
+        b.t()
+        two.transpose(1, 2)
+        two.transpose(0, 1)
+        c.clone().t_()
+        c.permute(1, 0)
+        c.reshape(6)
+        torch.cat([c, c])
+        c.clone().resize_(3, 3)
+        c.clone().copy_(c * 2)
+        c.clone().copy_(x)
+        c.stride()
+        c.is_contiguous()
+        c.data_ptr()
+        c.untyped_storage()
+        c.numpy()
+        c.tolist()
+        c.type()
+        c.double()
+        (c.is_sparse, c.is_sparse_csr, s.is_sparse_csr, c.sparse_dim(), c.dense_dim(), c._nnz(), c.layout)
+        c @ ones(3, 2)
+        c @ ones(3)
+        ones(2, 2) @ c
+        s @ ones(3, 2)
+        b @ ones(4, 2)
+        c @ c.t()
+        q @ q
+        q @ x
+        ones(2, 4) @ b
+        two @ ones(2, 2, 2)
+        c @ ones(2, 2)
+        c.long() @ ones(3, 2).long()
+        torch.addmm(ones(2, 2), c, ones(3, 2), beta=2, alpha=3)
+        torch.addmm(ones(2, 3), ones(2, 2), c)
+        torch.addmm(q, q, q, beta=2)
+        torch.addmm(q, ones(2, 2), ones(2, 2))
+        torch.addmv(ones(2), c, ones(3), beta=2)
+        torch.sparse.mm(c, torch.arange(6.0).view(3, 2), "mean")
+        torch.sparse.mm(c, torch.arange(6.0).view(3, 2), "amax")
+        torch.sparse.mm(c, ones(3, 2), "prod")
+        torch.sparse.mm(s, ones(3, 2), "sum")
+        torch.sparse.sampled_addmm(q, ones(2, 3), ones(3, 2), beta=2.0, alpha=0.5)
+        torch.sparse.sampled_addmm(two, ones(2, 2, 3), ones(2, 3, 2))
+        torch.sparse.sampled_addmm(q, ones(2, 3), ones(2, 2))
+        torch.sparse.sampled_addmm(q, q, q)
+        torch.sparse.sampled_addmm(x, ones(2, 3), ones(3, 3))
+        torch.triangular_solve(ones(2, 1), T([[2.0, 1.0], [0, 4.0]]).to_sparse_csr())[0]
+        torch.nn.functional.linear(ones(4, 3), c)""",
+        x=x,
+        c=x.to_sparse_csr(),
+        s=x.to_sparse_csc(),
+        q=torch.eye(2).to_sparse_csr(),
+        b=torch.eye(4).to_sparse_bsr((2, 2)),
+        two=torch.stack([torch.eye(2)] * 2).to_sparse_csr(),
+    )
+
+
+def case_gradients(torch):
+    W, M = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[1.0, 5.0], [2.0, 7.0]])
+    leaves = {
+        "dense": lambda: torch.tensor([[0.0, 3.0], [4.0, 0.0]], requires_grad=True),
+        "coo": lambda: torch.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 2), requires_grad=True),
+        "uncoalesced": lambda: torch.sparse_coo_tensor([[0, 1, 0], [1, 0, 1]], [3.0, 4.0, 1.0], (2, 2), requires_grad=True),
+        "csr": lambda: torch.sparse_csr_tensor([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2), requires_grad=True),
+    }
+    functions = {
+        "mm": lambda x: x @ M,
+        "mm on the right": lambda x: M @ x,
+        "sparse.mm": lambda x: torch.sparse.mm(x, M),
+        "mv": lambda x: x.mv(torch.tensor([1.0, 2.0])),
+        "addmm": lambda x: torch.addmm(M, x, M),
+        "sum": lambda x: x.sum(),
+        "to_dense": lambda x: x.to_dense(),
+        "twice": lambda x: x + x,
+        "neg": lambda x: -x,
+        "times": lambda x: x * 2,
+        "times, mm": lambda x: (x * 2) @ M,
+        "t, mm": lambda x: x.t() @ M,
+        "clone": lambda x: x.clone(),
+        "to a dense one": lambda x: M + x,
+    }
+    found = {}
+    for leaf, make in leaves.items():
+        for name, f in functions.items():
+            x = make()
+            y = f(x.to_sparse() if leaf == "dense" else x)
+            y = y if y.layout is torch.strided else y.to_dense()
+            (y * W if y.dim() == 2 else y).sum().backward()
+            found[f"{leaf} {name}"] = re.sub(r"\s+", " ", repr(x.grad))
+    return found
+
+
+def case_nodes(torch):
+    """The names of the nodes that sparse tensors hang on."""
+    d = torch.tensor([[0.0, 3.0], [4.0, 0.0]], requires_grad=True)
+    x, c = d.to_sparse(), d.to_sparse_csr()
+    made = torch.sparse_coo_tensor([[0, 0]], d[0] + 1, (2,))
+    outs = x, d.to_sparse(1), c, d.to_sparse_csc(), made, made.coalesce(), x.to_dense(), c.to_dense(), x.values(), c.values(), x * 2, x + x, -x, x.t()
+    outs += x[0], x @ d, c @ d, torch.sparse.mm(x, d), x.sum(), torch.sparse.softmax(x, 0), x.to_sparse_csr(), c.to_sparse(), x.clone(), x.double()
+    return [type(y.grad_fn).__name__ for y in outs] + [repr(c), repr(x)]
