@@ -1,12 +1,19 @@
 """What the runtime asks of a device, and the backends by device type. They register when their device is first used; no name of one stands here."""
 
 import importlib
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .device import device as Device
     from .dtypes import dtype as Dtype
+
+
+# how a backend chooses among kernels: "primitives", MindSpore's first, or "fastest", what measured fastest, where a backend has a choice
+KERNELS = os.environ.get("MINDTORCH_KERNELS") or "primitives"
+if KERNELS not in ("primitives", "fastest"):
+    raise ValueError(f"MINDTORCH_KERNELS={KERNELS}: expected 'primitives' or 'fastest'")
 
 
 class OutOfMemoryError(RuntimeError):

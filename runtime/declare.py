@@ -30,9 +30,11 @@ class Options:
     inplace_function: bool | tuple = False  # torch.f_; a tuple: for these names alone
     out: bool | Out | None = None  # out=, and what it asks of the tensor; None: where the result is a tensor and no view
     alias: tuple = ()  # other names, with their namespace where it is another
+    numbers_between: bool = False  # may also be called as f(self, alpha, other), f(beta, self, alpha, a, b), which is deprecated
     varargs: str | None = None  # an argument that may be given one by one: f(2, 3) for f((2, 3))
     python: bool | None = None  # PyTorch's own is written in Python, and hands optional arguments on by name; None: those of nn.functional
     aten: str | None = None  # PyTorch's name below autograd, "add.Tensor"; None: the schema's own
+    aten_constants: tuple = ()  # (argument, value) that PyTorch's has beside
     # how a call is computed
     alpha: bool = False  # the last argument multiplies the second operand; `prepare` folds it in
     numbers: bool = False  # may be called without any tensor
@@ -50,7 +52,12 @@ class Options:
     role: str = "compute"  # "fill" and "draw" compute nothing from tensors: reports count them apart
     reads_first: bool = False  # an argument in the memory that is written to does no harm
     autocast: Autocast | None = None
-    sparse: str | None = None  # on sparse tensors: "values" acts on each value, "coalesced" where an index occurs once
+    # forward mode
+    forward: Callable | None = None  # forward(op, args, tangents, outs) -> the results' tangents; None: from the formulas, see autograd/forward.py
+    no_forward: str | None = None  # PyTorch has no rule for it, and calls it so where it says that
+    # on sparse tensors: "values" acts on each value, "coalesced" where an index occurs once; "coo ...": of that layout alone; "compressed": not of it;
+    # "composite": its function, over operators that have them
+    sparse: str | None = None
 
     @classmethod
     def of(cls, given):

@@ -146,6 +146,7 @@ def new_tensor_device():
 
 
 def set_default_device(d):
+    """The device of new tensors."""
     d = HOST if d is None else device(d)
     default.device, default.stack[:] = d, [d] * len(default.stack)  # stays after the blocks
 
@@ -261,14 +262,20 @@ class _Named:
 
 
 class layout(_Named):
+    """How elements lie in memory: ``torch.strided``, ``torch.sparse_coo``, ..."""
+
     __module__ = "torch"
 
 
 class memory_format(_Named):
+    """The order of dimensions in memory: ``torch.contiguous_format``, ``torch.channels_last``, ..."""
+
     __module__ = "torch"
 
 
 class qscheme(_Named):
+    """How a quantized tensor would be scaled. There are none here."""
+
     __module__ = "torch"
 
 

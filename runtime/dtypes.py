@@ -9,6 +9,8 @@ BOOL, INT, FLOAT, COMPLEX = range(4)
 
 
 class dtype:
+    """What an element is: ``torch.float32``, ``torch.int64``, ..."""
+
     __slots__ = ("name", "itemsize", "np", "category", "is_floating_point", "is_complex", "is_signed", "full_name")
     __module__ = "torch"
 
@@ -241,10 +243,12 @@ class _State:
 
 
 def get_default_dtype():
+    """The floating-point dtype of new tensors."""
     return _State.default
 
 
 def set_default_dtype(d):
+    """The floating-point dtype of new tensors."""
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from . import dtypes as dt
-from .device import HOST
+from .autograd.forward import tangent_of
+from .call.state import LAZY
+from .device import HOST, LAYOUTS, strided
 from .tensor import tensor_method
 
 
@@ -141,16 +143,38 @@ def _is(cls, name):
 
 
 def _part(name, tensor, indent):
-    """The indices or the values of a sparse tensor."""
+    """Indices or the values of a sparse tensor."""
     size = f", size={tuple(tensor.shape)}" if not tensor.numel() else ""
     return f"{name}=tensor({_numbers(_values(tensor), indent + len(name) + 8)}{size})"
+
+
+def _sparse_parts(tensor):
+    """The names and tensors that a sparse tensor consists of."""
+    if tensor.is_sparse:
+        return ("indices", tensor._indices().detach()), ("values", tensor._values().detach())
+    names = ("crow_indices", "col_indices") if tensor.layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_bsr"]) else ("ccol_indices", "row_indices")
+    return *((n, getattr(tensor, n)()) for n in names), ("values", tensor.values().detach())
+
+
+def _history(tensor):
+    """How a tensor was made, and its tangent."""
+    try:
+        node = tensor.grad_fn
+        name = None if node is None else type(node).__name__
+    except RuntimeError:  # a view whose base was changed under no_grad has no valid node
+        name = "Invalid"
+    if name is not None:
+        yield f"grad_fn=<{name}>"
+    elif tensor.requires_grad:
+        yield "requires_grad=True"
+    if (tangent := tangent_of(tensor)) is not None:
+        yield f"tangent={tangent}"
 
 
 def tensor_str(tensor, *, tensor_contents=None):
     """What repr(tensor) says; `tensor_contents` stands in for the numbers."""
     cls, options = type(tensor), PRINT_OPTS
-    sparse = _is(cls, "SparseTensor")
-    plain = _is(cls, "Tensor") or _is(cls, "Parameter") or sparse
+    sparse, plain = getattr(tensor, "layout", strided) is not strided, _is(cls, "Tensor") or _is(cls, "Parameter")
     text = "tensor(" if plain else cls.__name__ + "("
     indent, default = len(text), dt.get_default_dtype()
     dtype, shape, meta = tensor.dtype, tuple(tensor.shape), tensor.device.type == "meta"
@@ -165,32 +189,25 @@ def tensor_str(tensor, *, tensor_contents=None):
         suffixes.append(f"dtype={dtype}")
     if sparse:
         suffixes.append(f"layout={tensor.layout}")
-        tensor_contents = (",\n" + " " * indent).join(
-            _part(name, part, indent) for name, part in (("indices", tensor._indices()), ("values", tensor._values().detach()))
-        )
+        tensor_contents = (",\n" + " " * indent).join(_part(name, part, indent) for name, part in _sparse_parts(tensor))
     if tensor_contents is None:
         tensor_contents = "..." if meta else _numbers(_values(tensor), indent)
     text += tensor_contents
-    try:
-        node = tensor.grad_fn
-        name = None if node is None else type(node).__name__
-    except RuntimeError:  # a view whose base was changed under no_grad has no valid node
-        name = "Invalid"
-    if name is not None:
-        suffixes.append(f"grad_fn=<{name}>")
-    elif tensor.requires_grad:
-        suffixes.append("requires_grad=True")
-    column = len(text) - text.rfind("\n") + 1 if not sparse else options.linewidth
+    suffixes += _history(tensor)
+    # PyTorch begins a new line behind coordinates, whatever fits
+    column = len(text) - text.rfind("\n") + 1 if not (sparse and tensor.is_sparse) else options.linewidth
     for suffix in suffixes:
         if column + len(suffix) + 2 > options.linewidth:
             text, column = text + ",\n" + " " * indent + suffix, indent + len(suffix)
         else:
             text, column = text + ", " + suffix, column + len(suffix) + 2
     text += ")"
+    if sparse and getattr(tensor, "_is_param", False):
+        return "Parameter containing:\n" + text
     parameter = not plain and (getattr(tensor, "_is_param", False) or any(_is(c, "Parameter") for c in cls.__mro__))
     return f"Parameter({text})" if parameter else text
 
 
 @tensor_method
 def __repr__(self, *, tensor_contents=None):
-    return tensor_str(self, tensor_contents=tensor_contents)
+    return tensor_str(LAZY.values(self) if type(self) in LAZY else self, tensor_contents=tensor_contents)

@@ -21,6 +21,8 @@ from textwrap import dedent
 
 import numpy as np
 
+from ..installation import does_not_load
+
 LOCK = threading.RLock()
 _cache = {}
 MADE = 128  # primitives with constructor arguments that are kept
@@ -32,7 +34,7 @@ def mindspore():
     """The mindspore module, loaded and configured once."""
     global _ms
     if _ms is None:
-        with _signals_wait(), LOCK:
+        with _signals_wait(), _told(), LOCK:
             if _ms is None:
                 _ms = _load()
     return _ms
@@ -61,6 +63,21 @@ def _signals_wait():
             for number, handler in handlers.items():
                 if signal.getsignal(number) is wait:
                     last.callback(signal.signal, number, handler)
+
+
+@contextmanager
+def _told():
+    """On a terminal a line says what the seconds are for, until they are over."""
+    terminal = sys.stderr if sys.stderr is not None and sys.stderr.isatty() else None
+    if terminal is not None:
+        terminal.write("mindtorch_proxy: MindSpore is being loaded, once in a process ...")
+        terminal.flush()
+    try:
+        yield
+    finally:
+        if terminal is not None:
+            terminal.write("\r\x1b[K")
+            terminal.flush()
 
 
 def _before_fork():
@@ -95,9 +112,12 @@ def _load():
     # 2.7.2's oneDNN knows this name alone
     os.environ.setdefault("DNNL_PRIMITIVE_CACHE_CAPACITY", "64")
     os.environ.setdefault("GLOG_v", "3")
-    import mindspore as ms
-    from mindspore import _c_expression as c
-    from mindspore.ops.auto_generate import gen_ops_prim  # noqa: F401  (checked here, used by primitive())
+    try:
+        import mindspore as ms
+        from mindspore import _c_expression as c
+        from mindspore.ops.auto_generate import gen_ops_prim  # noqa: F401  (checked here, used by primitive())
+    except Exception as error:  # what its import runs into, it raises
+        raise does_not_load(error) from error
 
     ms.runtime.launch_blocking()
     if ms.get_context("device_target") != "CPU":  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too

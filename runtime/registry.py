@@ -1,10 +1,13 @@
 """Declared operators by name, and the functions that are made of them when they are first asked for.
 
-Nothing is imported here, so that everything may import this: tensors find their methods here, autograd its operators.
+Nothing but their descriptions is imported here, so that everything may import this: tensors find their methods here, autograd its operators.
 """
+
+from .describe import describe
 
 OPERATORS: dict = {}  # namespace -> name -> operators in the order of declaration, which is that of overloads; "Tensor": methods only
 DECOMPOSITIONS: dict = {}  # an operator's full name -> a function over other operators, for backends without a kernel of their own
+IMPLICIT: dict = {}  # an operator's full name -> how PyTorch decomposes it above its dispatcher, where ours is one kernel
 _made: dict = {}  # (namespace, name) -> function
 _make = _names = None  # call/public.py, once it is imported: makes a function of a namespace, or None; the names that it can make
 
@@ -40,7 +43,7 @@ def function(ns, name):
     if f is None:
         f = _make(ns, name)
         if f is not None:
-            _made[key] = f
+            _made[key] = describe(ns, name, f)
     return f
 
 
@@ -51,7 +54,7 @@ def method(name):
 
 def provide(ns, name, f):
     """Enter a function that is written by hand."""
-    _made[ns, name] = f
+    _made[ns, name] = describe(ns, name, f)
     return f
 
 
@@ -75,6 +78,16 @@ class Namespace:
 
 
 T, F, M, LINALG, SPECIAL = map(Namespace, ("torch", "nn.functional", "Tensor", "linalg", "special"))
+
+
+def implicit(*names):
+    """@implicit("_linear"): a function over other operators that is called instead while calls below autograd are handed over."""
+
+    def deco(fn):
+        IMPLICIT.update(dict.fromkeys(names, fn))
+        return fn
+
+    return deco
 
 
 def decomposition(*names):

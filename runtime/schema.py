@@ -10,6 +10,7 @@ from .device import Size, contiguous_format, preserve_format, strided
 from .device import device as Device
 from .device import layout as Layout
 from .device import memory_format as MemoryFormat
+from .signatures import type_name
 from .tensor import Tensor
 
 _CONSTANTS = {
@@ -44,6 +45,12 @@ class Arg:
         self.default = _literal(default.strip()) if eq else None
         self.is_tensor = self.base.rstrip("?").startswith("Tensor")
         self.keyword = name + "_" * (name in ("from", "lambda"))  # PyTorch's own names for what Python does not take as a name
+
+
+def strip_default(arg, v):
+    """Whether a value is that which stands for none."""
+    d = arg.default
+    return not arg.required and (v is d or v.__class__ is d.__class__ and v == d)
 
 
 _argument = functools.cache(Arg)  # most stand in many schemas
@@ -92,7 +99,7 @@ class Schema:
         return [i for i, a in enumerate(self.args) if a.is_tensor]
 
 
-_NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "nested", "masked", "Tensor", "_C._nn", "_C")
+_NAMESPACES = ("aten", "nn.functional", "linalg", "special", "fft", "signal.windows", "nested", "masked", "Tensor", "_C._nn", "_C._sparse", "_C")
 
 
 def _split_name(full):
@@ -120,10 +127,14 @@ def _is_tensor0(v):
     return _is_tensor(v) and all(s == 1 for s in v._shape)
 
 
+def _is_scalar_tensor(v):
+    return _is_tensor(v) and v._shape == () and not v._requires_grad
+
+
 def _is_number(v):
     if isinstance(v, (bool, int, float, complex)):
         return True
-    return isinstance(v, np.generic) and v.dtype.kind in "biufc" or _is_tensor0(v)
+    return isinstance(v, np.generic) and v.dtype.kind in "biufc" or _is_scalar_tensor(v)
 
 
 _CHECKS = {
@@ -132,7 +143,7 @@ _CHECKS = {
     "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v),
     "int": _is_int,
     "float": lambda v: _is_number(v) and not isinstance(v, complex),
-    "bool": lambda v: isinstance(v, bool) or _is_tensor0(v) or type(v).__name__ == "bool_",
+    "bool": lambda v: isinstance(v, bool),
     "str": lambda v: isinstance(v, str),
     "ScalarType": lambda v: isinstance(v, (dt.dtype, type)),
     "Device": lambda v: isinstance(v, (Device, str, int)),
@@ -148,6 +159,7 @@ _SPOKEN = {
     "Device": "torch.device",
     "Layout": "torch.layout",
     "MemoryFormat": "torch.memory_format",
+    "Generator": "torch.Generator",
     "Tensor|Scalar": "Tensor",
 }
 
@@ -161,13 +173,23 @@ def accepts(arg, v):
         check, none_ok = _CHECKS[base], arg.base.endswith("?")
         if isinstance(v, (tuple, list, Size)):
             return all((none_ok and e is None) or check(e) for e in v)
-        return arg.length is not None and check(v) or base == "int" and _is_int(v) or base == "Tensor" and _is_tensor(v) and v._shape != ()
+        return arg.length is not None and check(v) or base == "Tensor" and _is_tensor(v) and v._shape != ()
     return _CHECKS[arg.base](v)
 
 
 def spoken(arg):
     base = _SPOKEN.get(arg.base.rstrip("?"), arg.base.rstrip("?"))
     return f"tuple of {base}s" if arg.list else base
+
+
+def spoken_signature(args, method):
+    """The parameters of a schema as PyTorch's messages list them."""
+    found = []
+    for i, a in enumerate(args[method:]):
+        if a.kwonly and "*" not in found:
+            found.append("*")
+        found.append(f"{spoken(a)} {'input' if not method and i == 0 and a.name == 'self' else a.name}" + ("" if a.required else f" = {a.default}"))
+    return found
 
 
 def type_error(fn_name, args, values, offset=1):
@@ -197,11 +219,6 @@ def ints_error(function, name, v, position=1):
     )
 
 
-def type_name(v):
-    c = type(v)
-    return f"{c.__module__}.{c.__name__}" if c.__module__ in ("torch", "numpy") and c.__name__ != "Tensor" else c.__name__
-
-
 def bind(schema, args, kwargs):
     """Values in schema order, or None when the call does not fit this schema (count, names or types)."""
     positional = [a for a in schema.args if not a.kwonly]
@@ -225,7 +242,7 @@ def bind(schema, args, kwargs):
                 out.append(a.default)
                 continue
             v, used = kwargs[key], used + 1
-        if not accepts(a, v) and not (v is None and a.default is None and not a.required):
+        if not accepts(a, v) and not (v is None and a.default is None and not a.required) and not (a.list and a.base == "int" and _is_int(v)):
             return None
         out.append(v)
     return out if used == len(kwargs) else None

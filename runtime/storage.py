@@ -94,7 +94,9 @@ class UntypedStorage:
                 f.truncate(nbytes)
             size = nbytes
         if size < nbytes:
-            raise RuntimeError(f"unable to mmap {nbytes} bytes from file <{filename}>: the file has {size} bytes")
+            if not os.path.exists(filename):
+                raise RuntimeError(f"unable to open file <{filename}> in read-only mode: No such file or directory (2)")
+            raise RuntimeError(f"file <{filename}> size <{size}> is smaller than the required mapping size <{nbytes}>")
         nbytes = nbytes or size
         if nbytes == 0:
             return cls._from_array(np.zeros(0, np.uint8))
@@ -135,6 +137,10 @@ class UntypedStorage:
         return self._nbytes
 
     size = __len__ = nbytes
+
+    def __sizeof__(self):
+        """The memory, and what PyTorch's object has beside it: sys.getsizeof says the same there."""
+        return 32 + self._nbytes
 
     def element_size(self):
         return 1

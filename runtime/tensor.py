@@ -1,7 +1,7 @@
 """The Tensor class: memory, metadata and what is not an operator. Operators are found in the registry when they are first asked for."""
 
 import math
-import operator
+import types
 import warnings
 
 import numpy as np
@@ -9,8 +9,11 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import disabled, register_direct
-from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, strided
+from .call.state import LAZY, dispatching, register_direct, subclass_kept
+from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
+from .device import device as Device
+from .device import memory_format as MemoryFormat
+from .signatures import type_name
 from .storage import TypedStorage
 
 
@@ -28,6 +31,19 @@ numel = math.prod  # of a shape
 def canonical(shape, stride):
     """None where the strides are those of a fresh contiguous tensor, else the strides."""
     return None if stride == contiguous_strides(shape) else stride
+
+
+def _checked_dim(function, dim, n):
+    """A dimension of n, or PyTorch's error."""
+    if dim.__class__ is not int:
+        if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+            raise TypeError(f"{function}(): argument 'dim' (position 1) must be int, not {type_name(dim)}")
+        dim = dim.__index__()
+    if -n <= dim < n:
+        return dim
+    if n == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
 
 
 def is_contiguous(shape, stride):
@@ -96,6 +112,27 @@ class TensorMeta(type):
 
     def __dir__(cls):
         return sorted({*type.__dir__(cls), *registry.names("Tensor")})
+
+
+class _NoMemory:
+    """In the place of the storage of wrapper subclasses."""
+
+    device, _resizable = META, False
+
+    def data_ptr(self):
+        return 0
+
+    def nbytes(self):
+        return 0
+
+    def is_pinned(self):
+        return False
+
+    def __getattr__(self, name):
+        raise RuntimeError("this tensor is a wrapper without memory of its own: its class has not answered an operator for it")
+
+
+NO_MEMORY = _NoMemory()
 
 
 class Tensor(metaclass=TensorMeta):
@@ -181,39 +218,37 @@ class Tensor(metaclass=TensorMeta):
         return s
 
     def size(self, dim=None):
+        """The shape, or the size of one dimension."""
         if dim is None:
             return self.shape
-        n = len(self._shape)
-        dim = operator.index(dim)
-        if not -n <= dim < n:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {dim})"
-                if n
-                else f"Dimension specified as {dim} but tensor has no dimensions"
-            )
-        return self._shape[dim]
+        return self._shape[_checked_dim("size", dim, len(self._shape))]
 
     def stride(self, dim=None):
+        """The steps between neighbours of each dimension, in elements, or that of one."""
         st = self._stride
         if st is None:
             st = contiguous_strides(self._shape)
-        return st if dim is None else st[dim]
+        return st if dim is None else st[_checked_dim("stride", dim, len(st))]
 
     def storage_offset(self):
+        """The place of the first element in the storage, in elements."""
         return self._offset
 
     def dim(self):
+        """The number of dimensions."""
         return len(self._shape)
 
     ndimension = dim
     ndim = property(dim)
 
     def numel(self):
+        """The number of elements."""
         return numel(self._shape)
 
     nelement = numel
 
     def element_size(self):
+        """The bytes of one element."""
         return self.dtype.itemsize
 
     itemsize = property(element_size)
@@ -223,6 +258,9 @@ class Tensor(metaclass=TensorMeta):
         return numel(self._shape) * self.dtype.itemsize
 
     def is_contiguous(self, memory_format=contiguous_format):
+        """Whether the elements lie in memory one after the other, in a memory format's order."""
+        if memory_format.__class__ is not MemoryFormat:
+            raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {type_name(memory_format)}")
         if memory_format in (channels_last, channels_last_3d):
             n = 4 if memory_format is channels_last else 5
             if len(self._shape) != n:
@@ -233,22 +271,32 @@ class Tensor(metaclass=TensorMeta):
         return self._stride is None or is_contiguous(self._shape, self._stride)
 
     def is_floating_point(self):
+        """Whether the dtype is a floating-point one."""
         return self.dtype.is_floating_point
 
     def is_complex(self):
+        """Whether the dtype is complex."""
         return self.dtype.is_complex
 
     def is_signed(self):
+        """Whether the dtype has a sign."""
         return self.dtype.is_signed
 
     def is_conj(self):
+        """Whether the tensor is a lazy conjugate: its memory holds the conjugates of its values."""
         return False
 
     def is_inference(self):
         """Whether this was made in inference mode."""
         return self._vc is INFERENCE
 
-    is_neg = has_names = lambda self, *a: False
+    def is_neg(self):
+        """Whether the tensor is a lazy negative: its memory holds the negatives of its values."""
+        return False
+
+    def has_names(self):
+        """Whether dimensions have names: no."""
+        return False
 
     def is_shared(self):
         """Whether other processes may map the memory."""
@@ -258,7 +306,12 @@ class Tensor(metaclass=TensorMeta):
     is_cpu = property(lambda self: self.device is HOST)
     is_npu = property(lambda self: self.device.type == "npu")
 
+    def is_distributed(self):
+        """Whether it lies on several machines: False."""
+        return False
+
     def is_set_to(self, other):
+        """Whether two tensors are the same part of the same storage."""
         return (
             self.data_ptr() == other.data_ptr()
             and self._shape == other._shape
@@ -267,20 +320,25 @@ class Tensor(metaclass=TensorMeta):
         )
 
     def get_device(self):
+        """The index of the tensor's device; -1 on the CPU."""
         return -1 if self.device.index is None else self.device.index
 
     def untyped_storage(self):
+        """The bytes behind the tensor."""
         return self._get_storage()
 
     def _typed_storage(self):
+        """The typed storage behind the tensor."""
         return TypedStorage(wrap_storage=self._get_storage(), dtype=self.dtype, _internal=True)
 
     storage = _typed_storage
 
     def storage_type(self):
+        """The class of the typed storage."""
         return type(self.storage())
 
     def data_ptr(self):
+        """The address of the first element."""
         if self.device is META or 0 in self._shape:
             return 0
         return self._get_storage().data_ptr() + self._offset * self.dtype.itemsize
@@ -297,10 +355,15 @@ class Tensor(metaclass=TensorMeta):
 
     @requires_grad.setter
     def requires_grad(self, value):
+        if value.__class__ is not bool:
+            raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad=True):
-        value = bool(requires_grad)
+        """Whether operators on the tensor are recorded from now on."""
+        value = requires_grad
+        if value.__class__ is not bool:
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(value)}")
         if value and self.dtype.category < dt.FLOAT:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not value and self._get_grad_fn() is not None:
@@ -384,15 +447,21 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def data(self):
+        if self.__class__ in dispatching:
+            t = self.detach()
+            t._vc = None
+            return t
         t = alias(self)
         if t._vc is not INFERENCE:
             t._vc = None
-        return t if disabled(type(self)) else t.as_subclass(type(self))
+        return t.as_subclass(type(self)) if subclass_kept(type(self)) else t
 
     @data.setter
     def data(self, new):
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        if self._requires_grad and new.dtype.category < dt.FLOAT:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._replace(new)
         if self._vc is INFERENCE or new._vc is INFERENCE:
             self._vc = INFERENCE if new._vc is INFERENCE else None
@@ -402,12 +471,13 @@ class Tensor(metaclass=TensorMeta):
         return self._hooks
 
     # ------------------------------------------------------------ host values
-    def numpy(self, *, force=False):
-        """A NumPy array over the same memory."""
-        if force:
-            return self.detach().cpu().numpy()
-        if self._requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    def _as_numpy(self):
+        """A NumPy array over the same memory, whether gradients are wanted or not."""
+        if self.__class__ in LAZY:
+            kind, cure = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
+            raise RuntimeError(f"Can't call numpy() on Tensor that has {kind} bit set. Use tensor.resolve_{cure}().numpy() instead.")
+        if self.__class__ in dispatching:
+            raise RuntimeError(".numpy() is not supported for tensor subclasses.")
         if not backend(self.device).host:
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
         if self.dtype in (dt.bfloat16, dt.complex32) or self.dtype.np is None or self.dtype.name.startswith("float8"):
@@ -422,6 +492,10 @@ class Tensor(metaclass=TensorMeta):
 
     def tolist(self):
         """Python numbers, nested as the shape."""
+        if self.__class__ in LAZY:
+            return LAZY.values(self).tolist()
+        if self.__class__ in dispatching:
+            raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}.")
         if self.device is META:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         a = self._host()._array()
@@ -433,17 +507,6 @@ class Tensor(metaclass=TensorMeta):
         """This tensor, or a copy in the host's memory."""
         b = backend(self.device)
         return self if b.host else b.to_host(self)
-
-    def item(self):
-        """The one value of a tensor of one element as a Python number."""
-        if numel(self._shape) != 1:
-            raise RuntimeError(f"a Tensor with {numel(self._shape)} elements cannot be converted to Scalar")
-        if self.device is META:
-            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        v = self._host()._array().item()
-        if v.__class__ is tuple:
-            return complex(*v)
-        return float(v) if self.dtype.category == dt.FLOAT and v.__class__ is not float else v
 
     def __bool__(self):
         n = numel(self._shape)
@@ -523,12 +586,57 @@ class Tensor(metaclass=TensorMeta):
 
     # ------------------------------------------------------------ subclasses and protocols
     @staticmethod
-    def _make_subclass(cls, data, require_grad=False, dispatch_sizes_strides_policy=None, **kw):
+    def _make_subclass(cls, data, require_grad=False, *, dispatch_sizes_strides_policy=None, dispatch_device=False, device_for_backend_keys=None):
+        """The same memory as an instance of a subclass, without history; device_for_backend_keys: what it says of its device."""
+        if not isinstance(data, Tensor):
+            raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+            raise TypeError(
+                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
+            )
         t = alias(data, cls)
         if t._vc is not INFERENCE:
             t._vc = None
+        if device_for_backend_keys is not None:
+            t.device = device_for_backend_keys
         t._requires_grad = False
         if require_grad:
+            t.requires_grad_(True)
+        return t
+
+    @staticmethod
+    def _make_wrapper_subclass(
+        cls,
+        size,
+        strides=None,
+        storage_offset=None,
+        memory_format=None,
+        dtype=None,
+        layout=strided,
+        device=None,
+        pin_memory=False,
+        requires_grad=False,
+        dispatch_sizes_strides_policy=None,
+        dispatch_device=False,
+        dispatch_layout=False,
+        _extra_dispatch_keys=None,
+        storage_size=None,
+    ):
+        """An instance of a subclass with shape, dtype and device, but without memory: its class answers every operator."""
+        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+            raise TypeError(
+                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
+            )
+        if cls not in dispatching:
+            raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
+        t = _new(cls)
+        size = tuple(int(s) for s in size)
+        t._shape, t._stride = size, None if strides is None else canonical(size, tuple(strides))
+        t.dtype, t.device = dtype or dt.get_default_dtype(), new_tensor_device() if device is None else Device(device)
+        t._offset, t._output_nr, t._requires_grad = storage_offset or 0, 0, False
+        t._storage = NO_MEMORY
+        t._ms = t._np = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = t._vc = None
+        if requires_grad:
             t.requires_grad_(True)
         return t
 
@@ -540,6 +648,8 @@ class Tensor(metaclass=TensorMeta):
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if self._requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.is_conj():
+            raise BufferError("Can't export tensors with the conjugate bit set")
         return self.numpy().__dlpack__()
 
     def __dlpack_device__(self):
@@ -558,6 +668,9 @@ def tensor_method(fn):
 
 
 register_direct(Tensor)
+for _method in vars(Tensor).values():
+    if isinstance(_method, types.FunctionType):
+        _method.__module__ = "torch"  # what programs see in overrides
 
 
 def wrap(ms, shape, dtype, device=HOST):
@@ -613,6 +726,9 @@ def strided_view(base, shape, stride, offset, dtype=None):
     return t
 
 
+_set_dtype, _set_device = Tensor.dtype.__set__, Tensor.device.__set__
+
+
 def alias(self, cls=Tensor):
     """Same memory and version counter, no autograd: what detach() returns."""
     if cls is not Tensor and issubclass(cls, Tensor):
@@ -623,12 +739,26 @@ def alias(self, cls=Tensor):
         self._get_storage()
     if self._vc is None:
         self._vc = [0]
-    for f in ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "dtype", "device", "_vc"):
+    for f in ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "_vc"):
         setattr(t, f, getattr(self, f))
+    _set_dtype(t, self.dtype)  # a subclass may have properties of these names
+    _set_device(t, self.device)
     t._output_nr = 0
     t._requires_grad = False
     t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
     return t
+
+
+def number_in(self):
+    """The one value of a tensor of one element as a Python number."""
+    if numel(self._shape) != 1:
+        raise RuntimeError(f"a Tensor with {numel(self._shape)} elements cannot be converted to Scalar")
+    if self.device is META:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+    v = self._host()._array().item()
+    if v.__class__ is tuple:
+        return complex(*v)
+    return float(v) if self.dtype.category == dt.FLOAT and v.__class__ is not float else v
 
 
 def empty(shape, dtype, device=HOST):

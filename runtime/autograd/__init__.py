@@ -1,6 +1,6 @@
 """Autograd: the modes, the graph that calls leave behind, and the engine that walks it."""
 
-from . import methods  # noqa: F401  (tensors get backward, detach and their hooks)
+from . import forward, methods  # noqa: F401  (tensors get backward, detach and their hooks)
 from .derivative import Derivative, zeros
 from .engine import TASK, backward, grad, queue_callback, run_backward, will_execute
 from .function import BackwardCFunction, Function, FunctionCtx, FunctionMeta, once_differentiable

@@ -12,7 +12,7 @@ from ..call.codegen import Source
 from ..call.state import NUMBERS_OR_NONE
 from ..registry import T
 from .graph import OpNode, Saved, accumulator, edge, meta_of, save_list
-from .modes import MODE, next_sequence
+from .modes import MODE, TASK, next_sequence
 
 
 def zeros(shape, dtype, device):
@@ -31,12 +31,20 @@ def _pack(node):
     node.versions = (None,) * len(node.saved)
 
 
-def _forward_trace():
+class _ForwardTrace(str):
+    """Where a node was made; during: the node in whose backward that was, or None."""
+
+    __slots__ = ("during",)
+
+
+def forward_trace():
     """The program's stack up to its own call: without the runtime's frames and those of generated functions, however many there are."""
     frames = traceback.extract_stack()
     while frames and (frames[-1].filename.startswith(_RUNTIME) or "#" in frames[-1].filename and frames[-1].filename[0] == "<"):
         frames.pop()
-    return "".join(traceback.format_list(frames))
+    trace = _ForwardTrace("".join(traceback.format_list(frames)))
+    trace.during = TASK.current if TASK.depth else None
+    return trace
 
 
 _RUNTIME = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -48,7 +56,7 @@ RECORDING = {
     "Saved": Saved,
     "accumulator": accumulator,
     "edge": edge,
-    "forward_trace": _forward_trace,
+    "forward_trace": forward_trace,
     "meta_of": meta_of,
     "new": object.__new__,
     "next_sequence": next_sequence,

@@ -2,26 +2,16 @@
 
 import heapq
 import itertools
-import threading
 import warnings
 
 from .. import dtypes as dt
+from ..device import strided
 from ..registry import T
 from ..tensor import Tensor, numel
 from .graph import AccumulateGrad, add, edge, fitted
 from .hooks import run_hooks
-from .modes import MODE, no_grad
+from .modes import MODE, TASK, no_grad
 
-
-class _Task(threading.local):
-    callbacks = None
-    depth = 0
-    current = None
-    run = None  # the innermost backward of this thread
-    restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints cannot know
-
-
-TASK = _Task()
 _numbers = itertools.count()
 
 
@@ -80,16 +70,14 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
             heapq.heappush(ready, (-n._seq, id(n), n))
     prev, prev_callbacks, prev_restricted, prev_run = MODE.grad, TASK.callbacks, TASK.restricted, TASK.run
     MODE.grad, TASK.restricted, TASK.run = create_graph, inputs is not None, run
-    if prev_callbacks is None:
-        TASK.callbacks = []
+    TASK.callbacks = []  # a pass within a pass has its own
     TASK.depth += 1
     try:
         _run_ready(run, ready, queued, deps)
-        if prev_callbacks is None:
-            callbacks, i = TASK.callbacks, 0
-            while i < len(callbacks):  # a callback may queue more
-                callbacks[i]()
-                i += 1
+        callbacks, i = TASK.callbacks, 0
+        while i < len(callbacks):  # a callback may queue more
+            callbacks[i]()
+            i += 1
     finally:
         MODE.grad = prev
         TASK.callbacks, TASK.restricted, TASK.run = prev_callbacks, prev_restricted, prev_run
@@ -216,20 +204,31 @@ def _send(n, res, buffers):
 
 
 def _run_anomaly(n, gs):
-    trace = getattr(n, "trace", None)
     try:
         res = n.run(gs)
     except Exception:
-        if trace:
-            warnings.warn(f"Error detected in {n.name()}. Traceback of forward call that caused the error:\n{trace}", stacklevel=2)
+        _tell_origin(n)
         raise
     if MODE.anomaly_nan:
         for i, r in enumerate(res if isinstance(res, tuple) else (res,)):
             if isinstance(r, Tensor) and r.dtype.category >= dt.FLOAT and bool((r != r).any()):
-                if trace:
-                    warnings.warn(f"Error detected in {n.name()}. Traceback of forward call that caused the error:\n{trace}", stacklevel=2)
+                _tell_origin(n)
                 raise RuntimeError(f"Function '{n.name()}' returned nan values in its {i}th output.")
     return res
+
+
+def _tell_origin(n):
+    """Warn with the forward call that made a failing node, and with that of the node in whose backward it was made."""
+    lead = f"Error detected in {n.name()}. Traceback of forward call that caused the error:\n"
+    while n is not None:
+        trace = getattr(n, "trace", None)
+        if trace is None:
+            missing = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            warnings.warn(f"Error detected in {n.name()}. {missing}", stacklevel=3)
+            return
+        warnings.warn(lead + trace, stacklevel=3)
+        n = trace.during
+        lead = f"\n\nPrevious calculation was induced by {n and n.name()}. Traceback of forward call that induced the previous calculation:\n"
 
 
 def _tensors(x):
@@ -245,6 +244,8 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
             roots.append(t[:2])
             grads.append(_root_gradient(t[:2], g))
             continue
+        if t.layout is not strided and isinstance(g, Tensor):
+            t, g = t._root(g)
         e = edge(t)
         if g is None:
             if t._requires_grad:
@@ -253,7 +254,7 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
                 if not t.dtype.is_floating_point:
                     raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
                 with no_grad():
-                    g = t.new_ones(t._shape)
+                    g = T.ones_like(t)
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         elif g._shape != t._shape:
@@ -306,7 +307,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def _input_edge(t):
-    e = edge(t) if isinstance(t, Tensor) else t[:2]
+    e = edge(t if t.layout is strided else t._root(None)[0]) if isinstance(t, Tensor) else t[:2]
     if e is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return e
@@ -345,5 +346,5 @@ def grad(
             )
         if g is None and materialize_grads:
             g = t.new_zeros(t._shape) if isinstance(t, Tensor) else T.zeros(t[0]._out_meta[t[1]][0], dtype=t[0]._out_meta[t[1]][1])
-        result.append(g)
+        result.append(g if g is None or not isinstance(t, Tensor) or t.layout is strided else t._gradient(g))
     return tuple(result)

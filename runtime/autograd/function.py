@@ -1,12 +1,16 @@
 """torch.autograd.Function: operators whose backward the user writes."""
 
 import functools
+from contextlib import contextmanager, nullcontext
 
 from .. import dtypes as dt
+from ..call.state import LOCAL, STATE
 from ..tensor import Tensor, alias
-from .derivative import zeros
+from .derivative import forward_trace, zeros
+from .forward import function_tangents
 from .graph import FREED, Node, Saved, edge, meta_of
 from .modes import MODE
+from .tangents import innermost, seeing, visible
 from .views import note_view, rebase
 
 
@@ -20,6 +24,9 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
+        """Keep tensors for jvp."""
+        if any(not isinstance(t, Tensor) and t is not None for t in tensors):
+            raise AssertionError("save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx.")
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args):
@@ -42,7 +49,7 @@ class BackwardCFunction(Node, FunctionCtx):
         Node.__init__(self)
         self.to_save = self.dirty_tensors = self.non_differentiable = ()
         self.materialize_grads = True
-        self._saved = None
+        self._saved = self.saved_for_forward = None
         self._freed = False
 
     def name(self):
@@ -52,6 +59,8 @@ class BackwardCFunction(Node, FunctionCtx):
     def saved_tensors(self):
         if self._freed:
             raise RuntimeError(FREED)
+        if self.saved_for_forward is not None:
+            return tuple(self.saved_for_forward)
         return tuple(s.get() if s is not None else None for s in self._saved or ()) if self._saved is not None else tuple(self.to_save)
 
     saved_variables = saved_tensors
@@ -138,6 +147,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward and record this function's backward."""
+        if LOCAL.transforms:
+            out = _transformed(cls, args, kwargs)
+            if out is not NotImplemented:
+                return out
         node = cls._backward_cls()
         separate = cls.setup_context is not Function.setup_context
         if kwargs and not separate:
@@ -154,20 +167,51 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             positions.append(isinstance(a, Tensor))
         recording = MODE.grad and any(e is not None for e in edges)
         node.needs_input_grad, node._positions = tuple(needs), positions
+        levels = visible() if STATE.duals and innermost(args) is not None else ()
         prev, MODE.grad = MODE.grad, False
         try:
-            if separate:
-                out = cls.forward(*args, **kwargs)
-                cls.setup_context(node, args, out)
-            else:
-                out = cls.forward(node, *args)
+            with seeing(()) if levels else nullcontext():
+                if separate:
+                    out = cls.forward(*args, **kwargs)
+                    cls.setup_context(node, args, out)
+                else:
+                    out = cls.forward(node, *args)
         finally:
             MODE.grad = prev
-        return _finish(node, args, out, recording, edges, metas)
+        return _finish(node, args, out, recording, edges, metas, levels)
 
 
-def _finish(node, args, out, recording, edges, metas):
-    """Outputs of forward as the caller gets them, with the node hung on those that are differentiable."""
+def _transformed(cls, args, kwargs):
+    """What the innermost transform that has to do with the arguments makes of a custom function; NotImplemented where there is none."""
+    if cls.setup_context is Function.setup_context:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the setup_context staticmethod. "
+            "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+        )
+    stack = LOCAL.transforms
+    try:
+        for i in reversed(range(len(stack))):
+            LOCAL.transforms = stack[:i]
+            out = NotImplemented if stack[i] is None else stack[i](cls, args, kwargs)
+            if out is not NotImplemented:
+                return out
+    finally:
+        LOCAL.transforms = stack
+    return NotImplemented
+
+
+@contextmanager
+def transforming(handler=None):
+    """Inside a transform of torch.func: custom functions go to handler(function, args, kwargs), which may give NotImplemented."""
+    before, LOCAL.transforms = LOCAL.transforms, (*LOCAL.transforms, handler)
+    try:
+        yield
+    finally:
+        LOCAL.transforms = before
+
+
+def _finish(node, args, out, recording, edges, metas, levels):
+    """Outputs of forward as the caller gets them, with the node hung on those that are differentiable, and their tangents."""
     single = not isinstance(out, (tuple, list))
     outs = [out] if single else list(out)
     inputs = {id(a): a for a in args if isinstance(a, Tensor)}
@@ -179,21 +223,27 @@ def _finish(node, args, out, recording, edges, metas):
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
             "must all be outputs of the Function."
         )
-    result = [_output(o, inputs, dirty, fixed, recording) if isinstance(o, Tensor) else o for o in outs]
+    result = [_output(o, inputs, dirty, fixed, recording, recording or levels) if isinstance(o, Tensor) else o for o in outs]
     node._out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
     if recording:
+        if MODE.anomaly:
+            node.trace = forward_trace()
         node._edges, node._in_meta = tuple(edges), tuple(metas)
         for k, o in enumerate(result):
             if isinstance(o, Tensor):
                 _hang(node, k, o, id(o) in dirty, id(o) in fixed)
+        if levels:
+            function_tangents(node, args, outs, result, fixed, levels)
         where = {id(o): k for k, o in enumerate(result) if isinstance(o, Tensor)}
         where.update({id(o): k for k, o in enumerate(outs) if isinstance(o, Tensor) and id(o) not in inputs})
         node._saved = [_save(node, i, t, None if id(t) in inputs else where.get(id(t)), result) for i, t in enumerate(node.to_save)]
         node.to_save = ()
+    elif levels:
+        function_tangents(node, args, outs, result, fixed, levels)
     return result[0] if single else tuple(result)
 
 
-def _output(o, inputs, dirty, fixed, recording):
+def _output(o, inputs, dirty, fixed, recording, noted):
     """An output as a tensor of its own: an input that is returned, or a tensor with a history, is aliased."""
     if id(o) in dirty:
         if id(o) not in inputs or not recording or o._grad_fn is not None or not o._requires_grad or o._view is not None:
@@ -204,7 +254,7 @@ def _output(o, inputs, dirty, fixed, recording):
     new = alias(o)
     if id(o) in fixed:
         fixed.add(id(new))
-    if recording:
+    if noted:
         note_view(new, o, "custom")
     return new
 

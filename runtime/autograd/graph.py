@@ -5,10 +5,12 @@ import threading
 import weakref
 
 from .. import dtypes as dt
+from ..call.state import LOCAL, STATE, dispatching
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
 from .hooks import RemovableHandle, run_hooks
 from .modes import MODE, next_sequence, no_grad
+from .tangents import carry, visible
 
 
 class Node:
@@ -63,7 +65,7 @@ class Node:
 class Saved:
     """A tensor kept for backward, with the version it had."""
 
-    __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr", "edge")
+    __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr", "edge", "tangents")  # tangents: set where hooks would lose them
 
     def __init__(self, t, node=None, nr=0):
         vc = t._vc
@@ -95,9 +97,11 @@ class Saved:
             t = self.unpack(self.packed)
             if not isinstance(t, Tensor):
                 raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(t).__name__}")
+            if STATE.duals:
+                self.put_tangents(t)
             if not MODE.grad or (self.edge is None and self.output_of is None):
                 return t
-            t = alias(t)
+            t = _shallow(t)
             t._requires_grad = True
             fn, nr = self.edge if self.edge is not None else (self.output_of(), self.nr)
             if fn.__class__ is AccumulateGrad:
@@ -114,16 +118,33 @@ class Saved:
             raise modified(t, self.version, self.output_of(), self.nr)
         if self.output_of is not None and MODE.grad:
             node = self.output_of()
-            t = alias(t)
+            t = _shallow(t)
             t._requires_grad, t._grad_fn, t._output_nr = True, node, self.nr
         return t
+
+    def put_tangents(self, t):
+        for level, tangent in getattr(self, "tangents", {}).items():
+            if level in visible():
+                level.put(t, tangent)
 
     def release(self):
         self.tensor = self.packed = None
 
 
+def _handed_over(t):
+    """Whether calls with this tensor are seen below autograd."""
+    return STATE.interceptors and (LOCAL.interceptors or t.__class__ in dispatching)
+
+
+def _shallow(t):
+    s = T.detach(t) if _handed_over(t) else alias(t)
+    return carry(t, s) if STATE.duals else s
+
+
 def _same_memory(t):
     """The same memory and version counter in a tensor that does not keep the node of t alive."""
+    if _handed_over(t):
+        return T.detach(t)
     s = wrap(t._ms, t._shape, t.dtype, t.device)
     s._np, s._storage, s._stride, s._offset = t._np, t._storage, t._stride, t._offset
     if t._vc is None:
@@ -182,7 +203,9 @@ class AccumulateGrad(Node):
             old = v._grad
             if old is None:
                 # a gradient nobody else holds is taken as it is: two references are this frame's and the call's
-                if not MODE.grad and not (
+                if STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
+                    g = g if MODE.grad else T.detach(g)
+                elif not MODE.grad and not (
                     sys.getrefcount(g) <= 2 and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
                     g = _laid_out(g.detach(), v)
@@ -260,7 +283,15 @@ class OpNode(Node):
         if unpack:
             args = [a.get() if a.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in a] if a.__class__ is _SavedList else a for a in args]
         outs = self.outs and [s.get() if s is not None else None for s in self.outs]
-        return self.formulas(self, grads, args, outs)
+        if not (STATE.subclasses or STATE.active):
+            return self.formulas(self, grads, args, outs)
+        LOCAL.formulas += 1  # classes of tensors and function modes are no matter of formulas
+        modes, LOCAL.modes = LOCAL.modes, ()
+        try:
+            return self.formulas(self, grads, args, outs)
+        finally:
+            LOCAL.formulas -= 1
+            LOCAL.modes = modes
 
     def release(self):
         """Free what was saved; a node that saved no tensor can run again."""

@@ -1,10 +1,13 @@
 """The methods of tensors that belong to autograd."""
 
-from ..call.state import disabled
+from ..call.state import STATE, dispatching
+from ..registry import T
 from ..tensor import Tensor, alias, tensor_method
 from . import engine
 from .graph import view_as_edge
 from .hooks import RemovableHandle
+from .modes import MODE
+from .tangents import carry, visible
 
 
 @tensor_method
@@ -14,26 +17,24 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
 
 
 @tensor_method
-def detach(self):
-    t = alias(self)
-    return t if self.__class__ is Tensor or disabled(type(self)) else t.as_subclass(type(self))
-
-
-@tensor_method
 def detach_(self):
     if self._view is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
             "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
             "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/"
-            "optimizer.py as a solution."
+            "optimizer.py as the solution."
         )
     self._grad_fn, self._requires_grad, self._output_nr, self._hooks = None, False, 0, None
+    if STATE.duals:
+        for level in visible():
+            level.forget(self)
     return self
 
 
 @tensor_method
 def register_hook(self, hook):
+    """Calls a function with the gradient when it is computed; what it returns takes its place."""
     if not self._requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     fn = self._get_grad_fn()
@@ -46,6 +47,7 @@ def register_hook(self, hook):
 
 @tensor_method
 def register_post_accumulate_grad_hook(self, hook):
+    """Calls a function with a leaf after its gradient has been added."""
     if not self._requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self._get_grad_fn() is not None:
@@ -56,6 +58,7 @@ def register_post_accumulate_grad_hook(self, hook):
 
 @tensor_method
 def retain_grad(self):
+    """Keeps the gradient of a tensor that is no leaf in ``.grad``."""
     if not self._requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     fn = self._get_grad_fn()
@@ -73,4 +76,14 @@ def as_subclass(self, cls):
     t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
     if t._requires_grad and t._grad_fn is None:
         view_as_edge(t, self)
-    return t
+    return carry(self, t) if STATE.duals else t
+
+
+@tensor_method
+def numpy(self, *, force=False):
+    """A NumPy array over the same memory; of a tensor that requires gradients only where none are recorded."""
+    if force:
+        return T.resolve_neg(T.resolve_conj(self.detach().cpu()))._as_numpy()
+    if self._requires_grad and MODE.grad and self.__class__ not in dispatching:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return self._as_numpy()

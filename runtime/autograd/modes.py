@@ -20,7 +20,17 @@ class _Mode(threading.local):
     multithreading = True
 
 
-MODE = _Mode()
+class _Task(threading.local):
+    """The backward passes of a thread."""
+
+    callbacks = None
+    depth = 0
+    current = None
+    run = None  # the innermost backward of this thread
+    restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints cannot know
+
+
+MODE, TASK = _Mode(), _Task()
 next_sequence = itertools.count().__next__
 
 
@@ -179,10 +189,12 @@ def _new_version():
 
 
 def is_grad_enabled():
+    """Whether operators are recorded for gradients."""
     return MODE.grad
 
 
 def is_inference_mode_enabled():
+    """Whether inference mode is on."""
     return MODE.inference
 
 
@@ -234,6 +246,8 @@ class detect_anomaly:
 
 
 class set_detect_anomaly(detect_anomaly):
+    """Switches anomaly detection, for a block as a context manager."""
+
     __module__ = "torch.autograd.anomaly_mode"
 
     def __init__(self, mode, check_nan=True):

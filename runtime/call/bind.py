@@ -1,11 +1,14 @@
 """Arguments of a call: conversions to what the schema says, and PyTorch's errors for what does not fit."""
 
 import math
+import warnings
 
 import numpy as np
 
+from ...tracebacks import shorten
 from .. import dtypes as dt
-from ..schema import NUMPY_NAMES, accepts, ints_error, spoken, type_error, type_name
+from ..schema import NUMPY_NAMES, Arg, accepts, ints_error, spoken_signature, type_error
+from ..signatures import mismatch, signatures, type_name
 from ..tensor import Tensor, numel
 from .state import NUMBERS_OR_NONE, direct
 
@@ -19,7 +22,10 @@ REQUIRED = _Required()
 
 
 def fail(e, o, values, name, is_method_):
-    """After an error: PyTorch's message, where it was for want of memory, or an argument was missing or of the wrong type; else the error as it is."""
+    """After an error: PyTorch's message, where it was for want of memory, or an argument was missing or of the wrong type; else the error, without our
+    frames."""
+    shorten(e)
+    overflow(o, values, name)
     if isinstance(e, MemoryError) or isinstance(e, RuntimeError) and str(e).startswith("Allocate memory failed"):
         raise out_of_memory(e, o, values) from None
     if isinstance(e, ValueError) and str(e).startswith(("array is too big", "Maximum allowed dimension")):
@@ -27,11 +33,49 @@ def fail(e, o, values, name, is_method_):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}") from None
     if not isinstance(e, (TypeError, AttributeError)) or isinstance(e, TypeError) and "(): argument '" in str(e):
         return
-    missing(o, values, name)
+    missing(o, values, name, is_method_)
     args = o.schema.args
-    err = type_error(name, args[1:] if is_method_ else args, values[1:] if is_method_ else values)
+    err = type_error(spelled(o, name), args[1:] if is_method_ else args, values[1:] if is_method_ else values)
     if err is not None:
-        raise err from None
+        raise unfit(o, values, name, is_method_) or err from None
+
+
+def overflow(o, values, name):
+    """PyTorch's error for an int that does not fit into 64 bits."""
+    for a, v in zip(o.schema.args, values):
+        if a.base != "int":
+            continue
+        for k, n in enumerate(v if isinstance(v, (tuple, list)) else (v,)):
+            if n.__class__ is int and not -(2**63) <= n < 2**63:
+                if a.list:
+                    where = f"{name}(): argument '{a.name}' failed to unpack the object at pos {k + 1} with error"
+                    raise TypeError(f'{where} "Overflow when unpacking long long"') from None
+                raise ValueError("Overflow when unpacking long long") from None
+
+
+def spelled(o, name):
+    """A function's name as PyTorch's messages call it."""
+    return f"{o.namespace}_{name}" if o.namespace in ("linalg", "fft", "special") else name
+
+
+def unfit(o, values, name, is_method_):
+    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None."""
+    args, kwargs = [], {}
+    for a, v in list(zip(o.schema.args, values))[is_method_:]:
+        if v is REQUIRED or not a.required and v is a.default:
+            continue
+        if a.kwonly or kwargs or len(args) < sum(not b.kwonly for b in o.schema.args[is_method_ : o.schema.args.index(a)]):
+            kwargs[a.keyword] = v
+        else:
+            args.append(v)
+    return mismatch(spelled(o, name), is_method_, args, kwargs)
+
+
+def expect(o, i, value):
+    """Refuse a value that is not of the class that the i-th argument declares."""
+    a = o.schema.args[i]
+    if not accepts(a, value):
+        raise TypeError(f"argument '{a.name}'")  # fail() says it in PyTorch's words
 
 
 def out_of_memory(e, o, values):
@@ -47,21 +91,24 @@ def out_of_memory(e, o, values):
     )
 
 
-def missing(o, values, name):
+def missing(o, values, name, is_method_):
     """PyTorch's TypeError for arguments that were not given."""
     absent = [a.keyword if i or a.name != "self" else "input" for i, (a, v) in enumerate(zip(o.schema.args, values)) if v is REQUIRED]
     if absent:
+        error = unfit(o, values, name, is_method_)
+        if error is not None:
+            raise error from None
         absent_names = ", ".join(f'"{n}"' for n in absent)
         raise TypeError(f"{name}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: {absent_names}") from None
 
 
 def check_tensors(op, values, name, is_method_):
     """PyTorch's TypeError for what is not a tensor where one must be, or is not there."""
-    missing(op, values, name)
+    missing(op, values, name, is_method_)
     for i in op.tensor_args:
         a = op.schema.args[i]
         if not accepts(a, values[i]):
-            raise type_error(name, (a,), (values[i],), i + 1 - is_method_)
+            raise unfit(op, values, name, is_method_) or type_error(spelled(op, name), (a,), (values[i],), i + 1 - is_method_)
 
 
 def varargs(star, given, name, o, function):
@@ -108,15 +155,79 @@ def with_numpy_names(public, o, names, values, given, out=None):
     return public(*pos, **kw)
 
 
+def with_deprecated(public, o, name, is_method_, given, named):
+    """Call again where an old order of arguments has its number before a tensor: add(x, alpha, y), addmm(beta, x, alpha, a, b)."""
+    for names in _old_orders(o.schema.args, is_method_):
+        values = dict(zip(names, given))
+        if len(names) == len(given) and all(isinstance(v, Tensor) == (n not in _FACTORS) or n in _FACTORS and accepts(_NUMBER, v) for n, v in values.items()):
+            _warn_deprecated(o, name, is_method_, names)
+            named.update((n, values.pop(n)) for n in names if n in _FACTORS)
+            return public(*values.values(), **named)
+    positional = sum(not a.kwonly for a in o.schema.args) - is_method_
+    were = len(given) - is_method_
+    raise TypeError(f"{name}() takes {positional} positional argument{'s' * (positional != 1)} but {were} were given")
+
+
+def _old_orders(args, is_method_):
+    """The names of the arguments in the deprecated orders; those of a method begin with self."""
+    tensors, factors = [a.name for a in args if not a.kwonly], [a.name for a in args if a.kwonly]
+    if factors[0] != "beta":
+        yield [tensors[0], *factors, *tensors[1:]]
+        return
+    lead = [tensors[0], "beta"] if is_method_ else ["beta", tensors[0]]
+    yield [*lead, "alpha", *tensors[1:]]
+    yield [*lead, *tensors[1:]]
+
+
+_FACTORS, _NUMBER = ("alpha", "beta", "value"), Arg("Scalar number", False)
+_warned_deprecated = False
+
+
+def _warn_deprecated(o, name, is_method_, order):
+    """PyTorch warns of the first such call alone."""
+    global _warned_deprecated
+    if _warned_deprecated:
+        return
+    _warned_deprecated = True
+    old = [f"{'Number' if n in _FACTORS else 'Tensor'} {'input' if n == 'self' else n}" for n in order if not (is_method_ and n == "self")]
+    old += [] if is_method_ else ["*", "Tensor out = None"]
+    now = (signatures(name, is_method_) or [spoken_signature(o.schema.args, is_method_)])[0]
+    warnings.warn(
+        f"This overload of {name} is deprecated:\n\t{name}({', '.join(old)})\nConsider using one of the following signatures instead:\n\t"
+        f"{name}({', '.join(now)})",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
 def as_int(v):
     if isinstance(v, Tensor):
         return int(v.item()) if v.dtype.category <= dt.INT and numel(v._shape) == 1 else v.__index__()
-    if v.__class__ is bool:
-        return int(v)
     try:
         return v.__index__()
     except AttributeError:
         raise TypeError(f"'{type(v).__name__}' object cannot be interpreted as an integer") from None
+
+
+def as_sizes(v):
+    """As as_ints, of what must be a sequence."""
+    if v.__class__ is not tuple and v.__class__ is not list and not isinstance(v, (tuple, list)):
+        raise TypeError(f"must be tuple of ints, not {type_name(v)}")
+    return as_ints(v)
+
+
+def as_dtype(v):
+    """A dtype, for which Python's classes of numbers may stand."""
+    if v.__class__ is not type or v not in dt.PYTHON:
+        raise TypeError(f"must be torch.dtype, not {type_name(v)}")
+    return dt.PYTHON[v]
+
+
+def as_dim(v):
+    """An int that is no bool."""
+    if v.__class__ is bool:
+        raise TypeError("must be int, not bool")
+    return as_int(v)
 
 
 def as_ints(v, length=None):
@@ -135,7 +246,7 @@ def as_ints(v, length=None):
 
 
 def as_scalar(v):
-    if isinstance(v, Tensor):
+    if isinstance(v, Tensor) and v._shape == () and not v._requires_grad:
         return v.item()
     if isinstance(v, (int, float, complex, np.generic)):
         return python_number(v)
@@ -161,18 +272,10 @@ def as_float(v):
 
 
 def no_overload(name, ops, args, kwargs, kind):
-    if len(args) == 1 + (kind in ("method", "inplace")) or not kwargs:
-        best = None
-        for o in ops:
-            if len(args) <= len(o.schema.args):
-                skip = 1 if kind in ("method", "inplace") else 0
-                best = best or type_error(name, o.schema.args[skip:], args[skip:])
-        if best is not None and len(ops) < 2:
-            return best
-    got = ", ".join([kind_of(a) for a in args] + [f"{k}={kind_of(v)}" for k, v in kwargs.items()])
-    lines = "".join(f"\n * ({', '.join(f'{spoken(a)} {a.name}' for a in o.schema.args)})" for o in ops)
-    return TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:{lines}\n")
-
-
-def kind_of(v):
-    return type(v).__name__ if not isinstance(v, (tuple, list)) else f"{type(v).__name__} of ({', '.join(map(kind_of, v))})"
+    """PyTorch's TypeError where no schema of a name fits."""
+    method = kind in ("method", "inplace")
+    error = mismatch(spelled(ops[0], name), method, args[method:], kwargs, [spoken_signature(o.schema.args, method) for o in ops])
+    if error is None:
+        given = [o for o in ops if len(args) <= len(o.schema.args)] or ops
+        error = next((e for o in given if (e := type_error(spelled(o, name), o.schema.args[method:], args[method:])) is not None), None)
+    return error or TypeError(f"{name}() received an invalid combination of arguments")

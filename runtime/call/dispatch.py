@@ -7,8 +7,9 @@ from ..backend import backend
 from ..device import HOST, META
 from ..tensor import Tensor, meta_tensor
 from .geometry import broadcast_shapes, in_order, memory_order, permuted, strides_in_order
+from .overload import name_of, resolve
 from .promotion import promote
-from .state import LOCAL, NUMBERS_OR_NONE, activate
+from .state import LAZY, LOCAL, NUMBERS_OR_NONE, activate, dispatching
 
 
 def tensors_of(args):
@@ -100,9 +101,9 @@ def intercept(handler):
     """Inside, in this thread, each operator below autograd and autocast goes to handler(name, args, proceed) instead of its kernel.
 
     name: PyTorch's, as "aten.add.Tensor". args: in the schema's order, as they were given. proceed(*args) runs the operator without gradients
-    and without this handler (an outer one sees it); proceed.op is the declared operator, `with proceed.outer():` lets whole functions do the same.
-    What the handler returns is the result, on which autograd hangs the node of the call.
-    Functions over other operators are not seen themselves: what they call is.
+    and without this handler (an outer one sees it); proceed.op is the declared operator, `with proceed.outer():` lets whole functions do the same,
+    proceed.resolve(args) gives the arguments as PyTorch's. What the handler returns is the result, on which autograd hangs the node of the call.
+    Functions over other operators are seen themselves where PyTorch's dispatcher sees them and no gradient flows through them; else what they call is.
     """
     previous = LOCAL.interceptors
     LOCAL.interceptors = (*previous, handler)
@@ -114,39 +115,121 @@ def intercept(handler):
         LOCAL.interceptors = previous
 
 
-def handle(op, args, run, suffix=""):
-    """Hand a call to the innermost handler. run(*args): what it is without one; suffix: "_" for in-place operators."""
-    *outer, handler = stack = LOCAL.interceptors
+class Call:
+    """A call below autograd, on its way from the innermost handler outwards and then to the classes of its arguments and the kernel."""
 
-    def proceed(*args):
-        recording, MODE.grad, LOCAL.interceptors = MODE.grad, False, tuple(outer)
+    __slots__ = ("op", "suffix", "run", "handlers", "_resolved")
+
+    def __init__(self, op, suffix, run, handlers):
+        self.op, self.suffix, self.run, self.handlers, self._resolved = op, suffix, run, handlers, None
+
+    def __call__(self, *args):
+        """Run the operator without gradients and without this handler."""
+        recording, stack, MODE.grad, LOCAL.interceptors = MODE.grad, LOCAL.interceptors, False, self.handlers
         try:
-            return handle(op, args, run, suffix) if outer else run(*args)
+            return handle(self.op, args, self.run, self.suffix)
         finally:
             MODE.grad, LOCAL.interceptors = recording, stack
 
     @contextmanager
-    def inside():
+    def outer(self):
         """Operators called inside go to the outer handlers."""
-        LOCAL.interceptors = tuple(outer)
+        stack, LOCAL.interceptors = LOCAL.interceptors, self.handlers
         try:
             yield
         finally:
             LOCAL.interceptors = stack
 
-    proceed.op, proceed.outer = op, inside
-    recording, MODE.grad = MODE.grad, False
+    def resolve(self, args):
+        """(schema, args, kwargs) of PyTorch's, or None."""
+        return resolve(self.op, args, self.suffix)
+
+
+def intercepted(args):
+    """Whether a call with these arguments is handed over before its kernel: asked where STATE.interceptors is not 0."""
+    return (
+        bool(LOCAL.interceptors) or bool(KERNELS) or not LOCAL.dispatch_off and bool(dispatching) and any(t.__class__ in dispatching for t in tensors_of(args))
+    )
+
+
+def handle(op, args, run, suffix=""):
+    """Hand a call to the innermost handler, then to the classes of its arguments. run(*args): what it is without; suffix: "_" for in-place operators."""
+    stack = LOCAL.interceptors
+    recording, autocast, above = MODE.grad, LOCAL.autocast, LOCAL.recording
+    MODE.grad, LOCAL.autocast, LOCAL.recording = False, None, recording or above
     try:
-        return handler(dispatch_name(op, args, suffix), args, proceed)
+        if LAZY and any(t.__class__ in LAZY for t in tensors_of(args)):
+            return LAZY.handler(op, args, run, suffix)
+        if stack:
+            return stack[-1](dispatch_name(op, args, suffix), args, Call(op, suffix, run, stack[:-1]))
+        if not LOCAL.dispatch_off and any(t.__class__ in dispatching for t in tensors_of(args)):
+            return CLASSES.handler(dispatch_name(op, args, suffix), args, Call(op, suffix, run, ()))
+        return _overridden_kernel(op, args, run, suffix) if KERNELS else run(*args)
     finally:
-        MODE.grad = recording
+        MODE.grad, LOCAL.autocast, LOCAL.recording = recording, autocast, above
+
+
+KERNELS: dict = {}  # (PyTorch's full name, device type) -> what torch.library runs instead of the kernel
+
+
+def _overridden_kernel(op, args, run, suffix):
+    found = resolve(op, args, suffix)
+    if found is not None:
+        schema, given, named = found
+        device = next((t.device for t in tensors_of(args)), HOST).type
+        kernel = KERNELS.get((schema.full_name, device))
+        if kernel is not None:
+            LOCAL.dispatch_off += 1
+            held, KERNELS[schema.full_name, device] = kernel, None  # inside, the operator is the original
+            try:
+                return held(*given, **named)
+            finally:
+                LOCAL.dispatch_off -= 1
+                KERNELS[schema.full_name, device] = held
+    return run(*args)
+
+
+class Overload(Call):
+    """A call of an operator written in Python, which is its own overload."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, overload, run, handlers, given):
+        super().__init__(overload, "", run, handlers)
+        self.given = given
+
+    def __call__(self, *args):
+        raise NotImplementedError("operators written in Python are called by their overload")
+
+    def resolve(self, args):
+        return self.op._schema, *self.given
+
+
+def hand_over(overload, args, kwargs, run):
+    """The same for an operator written in Python: run(args, kwargs) is what it is without."""
+    flat, stack = (*args, *kwargs.values()), LOCAL.interceptors
+    recording, autocast, above = MODE.grad, LOCAL.autocast, LOCAL.recording
+    MODE.grad, LOCAL.autocast, LOCAL.recording = False, None, recording or above
+    try:
+        if stack:
+            return stack[-1](str(overload), flat, Overload(overload, run, stack[:-1], (args, kwargs)))
+        if not LOCAL.dispatch_off and any(t.__class__ in dispatching for t in tensors_of(flat)):
+            return CLASSES.handler(str(overload), flat, Overload(overload, run, (), (args, kwargs)))
+        return run(args, kwargs)
+    finally:
+        MODE.grad, LOCAL.autocast, LOCAL.recording = recording, autocast, above
+
+
+class CLASSES:
+    """handler(name, args, call): asks the __torch_dispatch__ of arguments; set by torch._ops."""
+
+    handler = None
 
 
 def dispatch_name(op, args, suffix=""):
     """PyTorch's name of a call below autograd: its operator and overload."""
-    name, _, overload = (op.options.aten or op.key).partition(".")
-    if not overload:
-        two = op.namespace != "special" and any(op.schema.args[i].base == "Tensor|Scalar" for i in op.operands[1:])
-        overload = "Tensor" if two else "default"
-    namespace = op.namespace.rpartition(".")[2] + "_" if op.options.aten is None and op.namespace in ("linalg", "fft", "special") else ""
-    return f"aten.{namespace}{name}{suffix}.{overload}"
+    found = resolve(op, args, suffix)
+    if found is not None:
+        return f"aten.{found[0].name[6:]}.{found[0].overload_name or 'default'}"
+    name, overload = name_of(op)
+    return f"aten.{name}{suffix}.{overload or 'default'}"

@@ -1,6 +1,8 @@
 """Shapes and strides of results: broadcasting, and the order in memory that PyTorch's TensorIterator gives an elementwise result."""
 
+from ..registry import T
 from ..tensor import Tensor, is_contiguous, is_dense, strided_view
+from .state import dispatching
 
 
 def broadcast_shapes(*shapes):
@@ -85,6 +87,8 @@ def permuted(t, order):
 
 def in_order(t, shape, order):
     """A fresh contiguous tensor of the permuted shape, seen in the original order of dimensions."""
+    if t.__class__ in dispatching:
+        return T.permute(t, [order.index(d) for d in range(len(order))])
     return strided_view(t, shape, strides_in_order(shape, order), 0)
 
 

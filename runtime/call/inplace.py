@@ -1,32 +1,39 @@
 """Operators that write into their first argument."""
 
 from .. import dtypes as dt
-from ..autograd import MODE, Saved, check_inplace, rebase
+from ..autograd import MODE, Saved, check_inplace, forward, rebase
+from ..autograd.tangents import carry, innermost
 from ..backend import backend
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, check_writable
-from .dispatch import handle, requires_grad
+from .dispatch import handle, intercepted, requires_grad
 from .out import check_overlap, write
+from .overload import resolve
 from .promotion import COMPLEX_TO_FLOAT
-from .state import LOCAL, STATE
+from .state import STATE, dispatching
 
 
 def inplace(op, self, args):
     """Compute, then write into self; returns self."""
     if self._vc is INFERENCE:
         check_writable(self)
-    if self._storage is not None:
+    if self._storage is not None and self.__class__ not in dispatching:
         check_overlap(op, self, args[1:])
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, *args[1:])
     instead = op.options.operator
     if instead is not None and all(a is None for a in args[2:]):
         op, args = instead, args[:2]
+    if STATE.duals and op.fn is None and (level := innermost(args)) is not None:
+        return forward.inplace(op, args, level, inplace)
     recording = MODE.grad and requires_grad(op, args)
+    given_over = STATE.interceptors and intercepted(args)
+    if given_over and not recording and _named(op, args):
+        return _in_kernel(op, self, args, False, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"))
     if op.fn is not None:
         return _composite(op, self, args, recording)
     recording = recording and op.derivative is not None
-    if STATE.interceptors and LOCAL.interceptors:
+    if given_over:
         return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _computed(op, args), "_"), keep=True)
     if op.promote is not None and not recording and backend(self.device).update(op, self, args):
         self._bump()
@@ -42,10 +49,20 @@ def inplace(op, self, args):
     return _computed(op, args, recording)
 
 
+def _named(op, args):
+    """Whether PyTorch's dispatcher has the in-place operator of a function over others."""
+    found = resolve(op, args, "_")
+    return found is not None and not found[0].implicit
+
+
+def _below(op, args):
+    return _composite(op, args[0], args, False) if op.fn is not None else _computed(op, args)
+
+
 def _composite(op, self, args, recording):
     r = op.fn(*(past(self), *args[1:]) if recording else args)
     _check_result(op, self, r)
-    if MODE.grad and (r._requires_grad or self._requires_grad):
+    if MODE.grad and (r._requires_grad or self._requires_grad) or STATE.duals and innermost((self, r)) is not None:
         return Tensor.copy_(self, r)
     write(self, r)
     return self
@@ -57,7 +74,13 @@ def _in_kernel(op, self, args, recording, kernel, keep=False):
     if recording:
         first = _before(op, args[0]) if keep else args[0]
         node = op.record(alias(self), (first, *args[1:]))
-    kernel(*args)
+    if self.__class__ in dispatching:
+        version = self._version
+        kernel(*args)
+        if self._version == version:
+            self._bump()
+    else:
+        kernel(*args)
     if node is not None:
         if keep and node.outs:
             node.outs = [Saved(self, node, 0)]
@@ -96,7 +119,7 @@ def past(self):
     """A copy of self with its history: the value before an in-place operator."""
     old = T.clone(self.detach())
     old._requires_grad, old._grad_fn, old._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
-    return old
+    return carry(self, old, T.clone) if STATE.duals else old
 
 
 def _check_result(op, self, r):

@@ -73,7 +73,9 @@ def _make(dunder, name, reflected):
         def otherwise(self, other):
             try:
                 return public(self, other)
-            except TypeError:
+            except TypeError as error:
+                if getattr(error, "not_implemented", False):
+                    return NotImplemented
                 if isinstance(other, takes):
                     raise
                 if name == "eq" and isinstance(other, np.ndarray):  # alone among the comparisons

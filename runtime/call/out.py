@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .. import dtypes as dt
-from ..autograd import MODE
+from ..autograd import MODE, forward
 from ..backend import backend
 from ..device import META
 from ..tensor import INFERENCE, Tensor, check_writable, empty, is_dense, meta_tensor, numel, strided_view
 from .geometry import preserved_strides
+from .state import LAZY
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ def with_out(op, result, out, args=()):
     if isinstance(out, (tuple, list)) and len(out) == 1:
         out = out[0]
     _check(name, result, out)
+    if forward.has_tangent(result, out):
+        raise forward.refuse(f"{name}_out", "because it is an out= function")
     rules = rules if rules.__class__ is Out else _ANY
     if out.dtype is not result.dtype:
         check_dtype(name, rules, result.dtype, out.dtype)
@@ -151,6 +154,9 @@ def _meet(a, b):
 
 def write(dst, src):
     """Copy values into dst's memory and count a version."""
+    if dst.__class__ in LAZY:
+        LAZY.write(dst, src)
+        return
     if dst._vc is INFERENCE:
         check_writable(dst)
     if dst.device is not META:

@@ -9,13 +9,17 @@ microsecond: that is why these functions are written out, each as one.
 
 from _thread import _count as other_threads
 
+from ...tracebacks import shorten
 from .. import dtypes as dt
-from ..autograd import MODE, note_view
+from ..autograd import MODE, forward, note_view
+from ..autograd.tangents import innermost
 from ..backend import backend
+from ..registry import IMPLICIT
 from ..tensor import Tensor, numel, strided_view, versions
 from .codegen import Source
-from .dispatch import elementwise, general, handle, requires_grad
-from .state import LOCAL, NUMBERS_OR_NONE, STATE, direct
+from .dispatch import elementwise, general, handle, intercepted, requires_grad
+from .overload import resolve
+from .state import NUMBERS_OR_NONE, STATE, direct
 
 _NAMES = {
     "CATEGORY": dt.SCALAR_CATEGORY,
@@ -66,10 +70,14 @@ def make_operator(op, name, otherwise, takes):
     """
     source = Source(name, "a0, a1", **_names(op), STATE=STATE, direct=direct, takes=takes, otherwise=otherwise)
     source.add("if STATE.active or a0.__class__ not in direct or a1.__class__ not in takes:", "    return otherwise(a0, a1)")
+    begun, source.names["shorten"] = len(source.lines), shorten
     if op.fn is not None:
-        return source.add("return function(a0, a1)").function(f"Tensor.{name}")
-    source.add(*(f"a{i} = defaults[{i}]" for i in range(2, len(op.schema.args))))
-    _stages(op, source, tensors={0})
+        source.add("return function(a0, a1)")
+    else:
+        source.add(*(f"a{i} = defaults[{i}]" for i in range(2, len(op.schema.args))))
+        _stages(op, source, tensors={0})
+    stages = ["    try:", *("    " + line for line in source.lines[begun:]), "    except Exception as error:", "        shorten(error)", "        raise"]
+    source.lines[begun:] = stages  # no instruction more where nothing is raised
     return source.function(f"Tensor.{name}")
 
 
@@ -201,21 +209,35 @@ def _with_number(op, source, tensors):
 
 
 def make_intercepted(op):
-    """The call of an operator while interceptors are active in some thread."""
+    """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a __torch_dispatch__ exist."""
     direct, schema = op.make_call(), op.schema
-    if op.fn is not None:
-        return direct
     defaults = tuple(a.default for a in schema.args)
+    implicit = IMPLICIT.get(op.full)
+    composite, differentiable = op.fn is not None and implicit is None, op.options.role == "compute"
+    parts = op.fn if op.options.mutates else direct  # not the single kernel of a function that changes arguments
+    flag = next((i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None)  # what makes new tensors: no gradient flows through it
 
     def call(*args):
-        if not LOCAL.interceptors:
+        if STATE.duals and (level := innermost(args)) is not None:
+            return forward.call(op, args + defaults[len(args) :], level)
+        if not intercepted(args):
             return direct(*args)
         args += defaults[len(args) :]
-        recording = op.derivative is not None and MODE.grad and requires_grad(op, args)
+        if implicit is not None:
+            return implicit(*args)
+        recording = MODE.grad and differentiable and requires_grad(op, args)
+        if composite:
+            found = None if recording and flag is None else resolve(op, args)
+            if found is None or found[0].implicit:
+                return parts(*args)
+            out = handle(op, args, parts)
+            return out.requires_grad_() if flag is not None and args[flag] and not out._requires_grad else out
+        recording = recording and op.derivative is not None
         out = handle(op, args, direct)
         if op.geometry is not None:
             for t in out if schema.several else (out,):
-                note_view(t, args[0], "multi" if schema.several else None)
+                if t._storage is not None and t._storage is args[0]._storage:
+                    note_view(t, args[0], "multi" if schema.several else None)
         if recording:
             op.record(out, args if op.prepare is None else op.prepare(*args))
         return out

@@ -5,12 +5,35 @@ call (pipeline.py), any other by overrides.py. Several schemas under one name sh
 """
 
 import inspect
+import types
+from typing import Optional
 
+from ...tracebacks import shorten
 from .. import dtypes as dt
 from .. import registry
+from ..device import layout, memory_format
+from ..generator import Generator
 from ..schema import NUMPY_NAMES, bind
 from ..tensor import Tensor
-from .bind import REQUIRED, as_float, as_int, as_ints, as_scalar, check_tensors, direct_list, fail, no_overload, python_number, varargs, with_numpy_names
+from .bind import (
+    REQUIRED,
+    as_dim,
+    as_dtype,
+    as_float,
+    as_int,
+    as_ints,
+    as_scalar,
+    as_sizes,
+    check_tensors,
+    direct_list,
+    expect,
+    fail,
+    no_overload,
+    python_number,
+    varargs,
+    with_deprecated,
+    with_numpy_names,
+)
 from .codegen import Source
 from .inplace import inplace
 from .out import out_dtype, with_out
@@ -66,8 +89,15 @@ def _build(ops, name, ns, kind):
 
 # ------------------------------------------------------------------------------------------------ one schema
 _NAMES = {
-    "PYTHON_TYPES": dt.PYTHON,
+    "as_dim": as_dim,
+    "as_dtype": as_dtype,
+    "as_sizes": as_sizes,
+    "dtype_class": dt.dtype,
     "STATE": STATE,
+    "generator": Generator,
+    "layout": layout,
+    "memory_format": memory_format,
+    "expect": expect,
     "as_float": as_float,
     "as_int": as_int,
     "as_ints": as_ints,
@@ -84,6 +114,7 @@ _NAMES = {
     "overridden": run_overridden,
     "python_number": python_number,
     "varargs": varargs,
+    "with_deprecated": with_deprecated,
     "with_numpy_names": with_numpy_names,
     "with_out": with_out,
 }
@@ -92,7 +123,7 @@ _CONVERSIONS = {  # base type -> (class that needs no conversion, or a set of th
     "int": ("is not int", "as_int({})"),
     "Scalar": ("not in numbers", "as_scalar({})"),
     "float": ("is not float", "as_float({})"),
-    "ScalarType": ("is type", "PYTHON_TYPES[{}]"),
+    "ScalarType": ("is not dtype_class", "as_dtype({})"),
 }
 
 
@@ -101,12 +132,14 @@ class _Signature:
 
     def __init__(self, op, kind):
         self.args, self.method = op.schema.args, kind in ("method", "inplace")
+        self.python, self.single = op.python and kind == "function", op.schema.returns in ("Tensor", "Tensor(a!)", ("Tensor",))
         tensors = op.schema.tensor_args
         # torch.f(x, sizes): no star; torch.f(*tensors), x.f(*sizes): one
         starred = op.options.varargs if self.method or not tensors or self.args[tensors[0]].name == op.options.varargs else None
         self.names = [a.keyword if self.method or i or a.name != "self" else "input" for i, a in enumerate(self.args)]
         self.starred = next((i for i, a in enumerate(self.args) if a.name == starred), None)
         self.out = kind == "function" and op.takes_out
+        self.more = bool(op.options.numbers_between)
         self.numpy_names = not op.python and any(a.name in NUMPY_NAMES for a in self.args[self.method :])
 
     def parameters(self, defaults):
@@ -118,7 +151,7 @@ class _Signature:
                 keywords = True
                 continue
             if a.kwonly and not keywords:
-                found.append("*")
+                found.append("*more" if self.more else "*")
                 keywords = True
             if not a.required:
                 defaults[f"d{i}"] = a.default
@@ -134,25 +167,46 @@ class _Signature:
         for i, (name, a) in enumerate(zip(self.names, self.args)):
             kind = P.VAR_POSITIONAL if i == self.starred else P.KEYWORD_ONLY if keywords or a.kwonly else P.POSITIONAL_OR_KEYWORD
             keywords = keywords or kind is not P.POSITIONAL_OR_KEYWORD
-            found.append(P(name, kind, default=P.empty if a.required or kind is P.VAR_POSITIONAL else a.default))
+            default = P.empty if a.required or kind is P.VAR_POSITIONAL else a.default
+            found.append(P(name, kind, default=default, annotation=_annotation(a) if self.python else P.empty))
         if self.out:
-            found.append(P("out", P.KEYWORD_ONLY, default=None))
+            found.append(P("out", P.KEYWORD_ONLY, default=None, annotation=Optional[Tensor] if self.python else P.empty))
         try:
-            return inspect.Signature(found)
+            return inspect.Signature(found, return_annotation=Tensor if self.python and self.single else P.empty)
         except ValueError:  # PyTorch has required arguments behind optional ones
             return inspect.Signature([p.replace(default=P.empty) if p.kind is P.POSITIONAL_OR_KEYWORD else p for p in found])
 
 
-def _conversion(name, a):
-    """The line that converts an argument that is no tensor, or None."""
+_ANNOTATIONS = {"Tensor": Tensor, "int": int, "float": float, "bool": bool, "str": str, "Scalar": float, "ScalarType": int}
+
+
+def _annotation(a):
+    """The type of an argument as PyTorch's functions that are written in Python annotate it."""
+    kind = _ANNOTATIONS.get(a.base.rstrip("?"))
+    if kind is None:
+        return inspect.Parameter.empty
+    kind = types.GenericAlias(list, kind) if a.list else kind
+    return Optional[kind] if a.optional else kind  # type: ignore[valid-type]
+
+
+_EXPECTED = {"bool": "bool", "str": "str", "Layout": "layout", "MemoryFormat": "memory_format", "Generator": "generator"}
+
+
+def _conversion(name, a, i, strict):
+    """The lines that convert an argument that is no tensor; strict: or refuse it, as PyTorch's own reading of arguments does."""
     base = a.base.rstrip("?")
+    if strict and base in _EXPECTED and not a.list:
+        optional = f" and {name} is not None" if a.optional else ""
+        return [f"if {name}.__class__ is not {_EXPECTED[base]}{optional}:", f"    expect(op, {i}, {name})"]
     if a.list:
         guard = f"if {name} is not None:" if a.optional else "if True:"
-        return [guard, f"    {name} = as_ints({name}, {a.length!r})"] if base == "int" else []
+        convert = "as_sizes({})" if strict and a.length is None else f"as_ints({{}}, {a.length!r})"
+        return [guard, f"    {name} = {convert.format(name)}"] if base == "int" else []
     if base not in _CONVERSIONS:
         return []
     test, convert = _CONVERSIONS[base]
-    optional = f" and {name} is not None" if a.optional and base != "ScalarType" else ""
+    convert = "as_dim({})" if strict and base == "int" else convert
+    optional = f" and {name} is not None" if a.optional else ""
     return [f"if {name}.__class__ {test}{optional}:", f"    {name} = {convert.format(name)}"]
 
 
@@ -174,6 +228,11 @@ def _write(op, name, kind):
     if signature.numpy_names:
         source.names["python_names"] = tuple(names)
         source.add("if numpy_names:", f"    return with_numpy_names(public, op, python_names, {given}, numpy_names{out})")
+    if signature.more:
+        kwonly = ", ".join(f"{n!r}: {n}" for n, a in zip(names, op.schema.args) if a.kwonly)
+        out_given = ["    if out is not None:", "        named['out'] = out"] if signature.out else []
+        first = ", ".join(n for n, a in zip(names, op.schema.args) if not a.kwonly)
+        source.add("if more:", f"    named = {{{kwonly}}}", *out_given, f"    return with_deprecated(public, op, {name!r}, {method}, ({first}, *more), named)")
     if signature.starred is not None:
         n = names[signature.starred]
         star = f", star={n}_"
@@ -181,9 +240,9 @@ def _write(op, name, kind):
     source.add(*(["run = call"] if not is_inplace else []))
     source.add(f"if {' or '.join(['STATE.active', *(_indirect(n, a) for n, a in zip(names, op.schema.args) if a.is_tensor)])}:")
     source.add(
-        f"r = overridden(public, op, {given}, {'out' if signature.out else 'STATE'}, {kind!r}{star})",
-        "if r is not STATE:",
-        "    return r",
+        f"_r = overridden(public, op, {given}, {'out' if signature.out else 'STATE'}, {kind!r}{star})",
+        "if _r is not STATE:",
+        "    return _r",
         f"check_tensors(op, {given}, {name!r}, {method})",
         *(f"{n} = python_number({n})" for n, a in zip(names, op.schema.args) if a.base == "Tensor|Scalar" and not a.list),
         *(["run = op.call"] if not is_inplace else []),
@@ -192,7 +251,7 @@ def _write(op, name, kind):
     source.add("try:")
     for i, (n, a) in enumerate(zip(names, op.schema.args)):
         if not a.is_tensor and i != signature.starred:
-            source.add(*_conversion(n, a), depth=2)
+            source.add(*_conversion(n, a, i, not op.python), depth=2)
     if signature.out and "layout" in names:
         source.add("if out is not None:", "    dtype, device = out_dtype(dtype, out), getattr(out, 'device', None) if device is None else device", depth=2)
     if is_inplace:
@@ -219,23 +278,27 @@ def _overloaded(ops, parts, name, kind):
     chosen = {}
 
     def dispatch(*args, **kwargs):
-        # which schema fits follows from the classes of the arguments nearly always: remembered, and called as written
-        key = (tuple(map(type, args)), tuple(kwargs), tuple(map(type, kwargs.values()))) if kwargs else tuple(map(type, args))
-        p = chosen.get(key)
-        if p is not None:
-            return p(*args, **kwargs)
-        out = kwargs.pop("out", None) if kind == "function" else None
-        if STATE.active or any(map(_overrides, (*args, *kwargs.values()))):
-            r = run_overridden(dispatch, ops, args, out, kind, kwargs)
-            if r is not STATE:
-                return r
-        for o, p in zip(ops, parts):
-            values = bind(o.schema, args, kwargs)
-            if values is not None:
-                if out is None and "out" not in kwargs and _settled(o, values, args, kwargs):
-                    chosen[key] = p
-                return _call_part(o, p, values, out, kind)
-        raise no_overload(name, ops, args, kwargs, kind)
+        try:
+            # which schema fits follows from the classes of the arguments nearly always: remembered, and called as written
+            key = (tuple(map(type, args)), tuple(kwargs), tuple(map(type, kwargs.values()))) if kwargs else tuple(map(type, args))
+            p = chosen.get(key)
+            if p is not None:
+                return p(*args, **kwargs)
+            out = kwargs.pop("out", None) if kind == "function" else None
+            if STATE.active or any(map(_overrides, (*args, *kwargs.values()))):
+                r = run_overridden(dispatch, ops, args, out, kind, kwargs)
+                if r is not STATE:
+                    return r
+            for o, p in zip(ops, parts):
+                values = bind(o.schema, args, kwargs)
+                if values is not None:
+                    if out is None and "out" not in kwargs and _settled(o, values, args, kwargs):
+                        chosen[key] = p
+                    return _call_part(o, p, values, out, kind)
+            raise no_overload(name, ops, args, kwargs, kind)
+        except Exception as error:
+            shorten(error)
+            raise
 
     for p in parts:
         p.__globals__["public"] = dispatch

@@ -29,24 +29,50 @@ class _State:
     """`active` counts what forces calls off the direct way, in any thread: function modes, autocast, devices as contexts, interceptors."""
 
     active = 0
+    subclasses = False  # classes of tensors other than the direct ones exist
     interceptors = 0
+    duals = 0  # levels of forward-mode differentiation that somebody is in
+    levels = ()  # those that every thread sees
 
 
 STATE = _State()
 _lock = threading.Lock()
 
 
-def activate(n, interceptors=0):
+def activate(n, interceptors=0, duals=0):
     with _lock:
         STATE.active += n
         STATE.interceptors += interceptors
+        STATE.duals += duals
+
+
+dispatching = set()  # classes of tensors with a __torch_dispatch__ of their own
+
+
+class _Lazy(set):
+    """Classes of tensors whose memory does not hold their values (ops/conjugate.py).
+
+    handler(op, args, run, suffix): a call with them; values(t): t's values in memory; write(t, source): copy_ into one; mark(kind, t): turn t,
+    whose memory holds conjugates ("conj") or negatives ("neg"), into one.
+    """
+
+    handler = values = write = mark = None
+
+
+LAZY = _Lazy()
 
 
 class _Local(threading.local):
+    formulas = 0  # how many derivative formulas this thread is in
+    dispatch_off = 0
+    recording = False  # whether gradients are recorded above the level of the call that is handed over
     modes = ()
     subclass_off = 0
     autocast = None
     interceptors = ()
+    levels = None  # of forward-mode differentiation, those that calls look at; None: STATE.levels
+    transforms = ()  # torch.func's that run, and for each what custom functions ask, or None
+    forward, disabled = True, None  # whether forward mode is enabled; if not, the levels before
 
 
 LOCAL = _Local()
@@ -64,10 +90,57 @@ class DisableTorchFunctionSubclass:
         LOCAL.subclass_off -= 1
 
 
-def _disabled_torch_function_impl(cls, func=None, types=None, args=(), kwargs=None):
+class DisableTorchDispatch:
+    """While it lives, or until the end of its block, neither classes of arguments nor modes are asked below autograd."""
+
+    __module__, __qualname__ = "torch._C", "_DisableTorchDispatch"
+
+    def __init__(self):
+        LOCAL.dispatch_off += 1
+        self.interceptors, LOCAL.interceptors = LOCAL.interceptors, ()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        if self.interceptors is not None:
+            LOCAL.dispatch_off -= 1
+            LOCAL.interceptors, self.interceptors = self.interceptors, None
+
+    __del__ = __exit__
+
+
+class _Unbound:
+    """A function that stays what it is in a class: no method of its instances, and called without the class, as a builtin one is."""
+
+    def __init__(self, function):
+        self._function = function
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+
+    def __call__(self, func, types, args=(), kwargs=None):
+        return self._function(func, args, kwargs or {})
+
+    def __reduce__(self):
+        return self.__name__
+
+
+@_Unbound
+def _disabled_torch_dispatch_impl(func, args, kwargs):
+    """The value of __torch_dispatch__ in classes that take no part in dispatch."""
+    with DisableTorchDispatch():
+        return func(*args, **kwargs)
+
+
+@_Unbound
+def _disabled_torch_function_impl(func, args, kwargs):
     """The value of __torch_function__ in classes that take part in operators as direct tensors."""
     with DisableTorchFunctionSubclass():
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs)
+
+
+def subclass_kept(cls):
+    """Whether what is made of a tensor of a class has the class: where overrides of classes are on and it has some."""
+    return not LOCAL.subclass_off and not disabled(cls)
 
 
 def disabled(cls):
@@ -77,6 +150,7 @@ def disabled(cls):
     tf = getattr(cls, "__torch_function__", None)
     tf = getattr(tf, "__func__", tf)
     if tf is _disabled_torch_function_impl:
-        register_direct(cls)
+        if cls not in dispatching:
+            register_direct(cls)
         return True
     return False

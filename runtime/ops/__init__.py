@@ -11,6 +11,7 @@ FAMILIES = (
     "views",
     "indexing",
     "pointwise",
+    "conjugate",
     "special",
     "reduction",
     "sorting",
@@ -26,8 +27,10 @@ FAMILIES = (
     "resample",
     "norm",
     "loss",
+    "recurrent",
     "misc",
     "sparse",
+    "aten",
 )
 
 for _f in FAMILIES:

@@ -51,6 +51,8 @@ def _no_bool_relu(common, self):
 _relu_backward = _hidden(
     "relu_backward(Tensor grad_output, Tensor result) -> Tensor",
     "ReluGrad",
+    aten="threshold_backward.default",
+    aten_constants=(("threshold", 0),),
     derivative={"grad_output": lambda g, result: _relu_backward.call(g, result), "result": zero},
 )
 _relu_grad = lambda g, out: _relu_backward.call(g, out)
@@ -338,9 +340,10 @@ _log_softmax_grad = op(
     "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", "LogSoftmaxGrad", **_LOG_SOFTMAX_GRAD
 )
 _SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_back_of(_softmax_grad))
-_softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", method=False, out=SAME_DTYPE, **_SOFTMAX)
+_WHOLE = (("half_to_float", False),)
+_softmax = op("_softmax(Tensor self, int dim) -> Tensor", "Softmax", method=False, out=SAME_DTYPE, aten_constants=_WHOLE, **_SOFTMAX)
 _LOG_SOFTMAX = dict(prepare=_softmax_prepare, meta=_softmax_meta("log_softmax"), call=lambda p, x, dim: p.of(dim)(x), derivative=_back_of(_log_softmax_grad))
-_log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", method=False, out=SAME_DTYPE, **_LOG_SOFTMAX)
+_log_softmax = op("_log_softmax(Tensor self, int dim) -> Tensor", "LogSoftmax", method=False, out=SAME_DTYPE, aten_constants=_WHOLE, **_LOG_SOFTMAX)
 
 
 def _implicit_dim(name, n):

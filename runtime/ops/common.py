@@ -4,6 +4,8 @@ import math
 import operator
 
 from .. import dtypes as dt
+from ..call.state import LOCAL, dispatching
+from ..device import META
 from ..registry import LINALG, SPECIAL, F, M, T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
 
@@ -26,6 +28,11 @@ def wrap_dims(dims, n, empty_is_all=True):
     if len(set(out)) != len(out):
         raise RuntimeError(f"dim {next(d for d in out if out.count(d) > 1)} appears multiple times in the list of dims")
     return tuple(sorted(out))
+
+
+def has_values(t):
+    """Whether a function may look at a tensor's values to check them: not where there are none, or others see what it does."""
+    return t.device is not META and t.__class__ not in dispatching and not LOCAL.interceptors
 
 
 def check_float(name, t):
@@ -78,7 +85,7 @@ def changed(shape, dim, *sizes):
 
 def conj(x):
     """The conjugate where it differs; real tensors as they are."""
-    return T.conj(x) if isinstance(x, Tensor) and x.dtype.is_complex else x.conjugate() if x.__class__ is complex else x
+    return T.conj_physical(x) if isinstance(x, Tensor) and x.dtype.is_complex else x.conjugate() if x.__class__ is complex else x
 
 
 __all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "numel", "contiguous_strides", "is_contiguous"]

@@ -7,11 +7,16 @@ from numbers import Integral
 import numpy as np
 
 from ..backend import backend
+from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides, strides_in_order
 from ..call.out import Out
+from ..call.overrides import asking_modes
+from ..call.state import STATE
 from ..declare import composite, op
+from ..determinism import DETERMINISM, unwritten
 from ..device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, preserve_format, strided, usable
 from ..device import device as Device
+from ..signatures import mismatch
 from ..storage import TypedStorage, UntypedStorage
 from ..tensor import alias, from_array, meta_tensor, strided_view, tensor_method
 from ..tensor import empty as _empty
@@ -34,6 +39,17 @@ def _options(dtype, layout, device, default=None):
     return dtype or default or dt.get_default_dtype(), place(device)
 
 
+NOTHING: dict = {}  # a sparse layout -> makes a tensor of it without values, of (size, dtype, device)
+
+
+def _sparse_zeros(size, dtype, layout, device, requires_grad):
+    return _flag(NOTHING[layout](_size(size), dtype or dt.get_default_dtype(), place(device)), requires_grad)
+
+
+def _is_sparse(layout):
+    return layout in NOTHING
+
+
 def _flag(t, requires_grad):
     if not requires_grad:
         return t
@@ -42,17 +58,11 @@ def _flag(t, requires_grad):
     return t.requires_grad_(True)
 
 
-class Deterministic:
-    """torch.use_deterministic_algorithms and torch.utils.deterministic.fill_uninitialized_memory."""
-
-    enabled, fill = False, True
-
-
 def _defined(t):
     """Memory as it was found, or, in deterministic mode, filled with NaN, the largest integer or True."""
-    if Deterministic.enabled and Deterministic.fill and t.device is not META:
-        d, version = t.dtype, t._vc
-        t.fill_(float("nan") if d.category >= dt.FLOAT else True if d is dt.bool_ else dt.iinfo(d).max)
+    if DETERMINISM.enabled and DETERMINISM.fill and t.device is not META:
+        version = t._vc
+        t.fill_(unwritten(t.dtype))
         t._vc = version
     return t
 
@@ -66,6 +76,8 @@ def _size(size):
 
 @composite(f"empty(int[] size, *, {OPTS}, MemoryFormat? memory_format=None) -> Tensor", varargs="size")
 def empty(size, dtype, layout, device, requires_grad, pin_memory, memory_format):
+    if _is_sparse(layout):
+        return _sparse_zeros(size, dtype, layout, device, requires_grad)
     d, dev = _options(dtype, layout, device)
     return _flag(_defined(_strided_empty(_size(size), format_strides(size, memory_format), d, dev)), requires_grad)
 
@@ -107,6 +119,8 @@ fill_op = op("_full(int[] size, Scalar value, ScalarType dtype, Device device) -
 @composite(f"full(int[] size, Scalar fill_value, *, {OPTS}) -> Tensor")
 def full(size, fill_value, dtype, layout, device, requires_grad, pin_memory):
     """A tensor of a size, filled with a number."""
+    if _is_sparse(layout):
+        raise RuntimeError("full(...) is not implemented for sparse layout")
     d, dev = _options(dtype, layout, device, dt.scalar_dtype(fill_value))
     return _flag(fill_op.call(_size(size), fill_value, d, dev), requires_grad)
 
@@ -114,11 +128,17 @@ def full(size, fill_value, dtype, layout, device, requires_grad, pin_memory):
 def _constant(name, value):
     @composite(f"{name}(int[] size, *, {OPTS}) -> Tensor", varargs="size")
     def make(size, dtype, layout, device, requires_grad, pin_memory):
+        if _is_sparse(layout):
+            if value:
+                raise RuntimeError("full(...) is not implemented for sparse layout")
+            return _sparse_zeros(size, dtype, layout, device, requires_grad)
         d, dev = _options(dtype, layout, device)
         return _flag(fill_op.call(_size(size), value, d, dev), requires_grad)
 
-    @composite(f"{name}_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False)
+    @composite(f"{name}_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False, role="fill")
     def like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
+        if _is_sparse(layout):
+            return make(self._shape, dtype or self.dtype, layout, device or self.device, requires_grad, pin_memory)
         return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, value, d, dev)), requires_grad)
 
     @composite(f"Tensor.new_{name}(Tensor self, int[] size, *, {OPTS}) -> Tensor", varargs="size")
@@ -140,12 +160,12 @@ _constant("zeros", 0)
 _constant("ones", 1)
 
 
-@composite(f"empty_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False)
+@composite(f"empty_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False, role="fill")
 def empty_like(self, dtype, layout, device, requires_grad, memory_format, pin_memory):
     return _flag(_defined(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: _empty(s, d, dev))), requires_grad)
 
 
-@composite(f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor", method=False, out=False)
+@composite(f"full_like(Tensor self, Scalar fill_value, *, {LIKE}) -> Tensor", method=False, out=False, role="fill")
 def full_like(self, fill_value, dtype, layout, device, requires_grad, memory_format, pin_memory):
     return _flag(_like(self, dtype, layout, device, memory_format, lambda s, d, dev: fill_op.call(s, fill_value, d, dev)), requires_grad)
 
@@ -262,6 +282,7 @@ def _cast_array(a, dtype):
     return t if t.dtype is dtype else backend(t.device).cast(t, dtype)
 
 
+@asking_modes
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor of the data, always copied; a leaf."""
     dev, dtype = place(device), dt.of(dtype)
@@ -279,9 +300,16 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         for v in (a.min().item(), a.max().item()):
             check_number(v, want, want.name)
     t = _cast_array(a, want)
+    if STATE.interceptors and intercepted(()):
+        t = handle(_lift_fresh, (t,), lambda t: t)
     return _flag(t if dev is HOST else t.to(dev), requires_grad)
 
 
+_lift_fresh = op("_lift_fresh(Tensor self) -> Tensor", function=False, method=False, memory=True, out=False, aten="lift_fresh.default")
+_lift_fresh.calls(lambda self: self)
+
+
+@asking_modes
 def as_tensor(data, dtype=None, device=None):
     """A tensor of the data, sharing memory where it can."""
     dtype = dt.of(dtype)
@@ -319,16 +347,17 @@ def from_numpy(ndarray):
             UserWarning,
             stacklevel=2,
         )
-        a = a.copy()
+        return over_array(a, d, copy=True)
     return over_array(a, d)
 
 
-def over_array(a, d):
-    """A tensor over an array of any strides: its storage spans exactly the bytes that the array touches."""
+def over_array(a, d, copy=False):
+    """A tensor over an array of any strides, or over a copy of its memory: its storage spans exactly the bytes that the array touches."""
     if a.flags.c_contiguous:
-        return _borrowed(from_array(a, d))
+        return _borrowed(from_array(a.copy() if copy else a, d))
     n = 0 if a.size == 0 else 1 + sum((s - 1) * (st // a.itemsize) for s, st in zip(a.shape, a.strides))
     flat = np.lib.stride_tricks.as_strided(a.reshape(-1)[:0] if a.size == 0 else a, (n,), (a.itemsize,))
+    flat = flat.copy() if copy else flat
     t = _borrowed(from_array(flat if flat.flags.c_contiguous else np.ascontiguousarray(flat), d))
     return t.as_strided(a.shape, tuple(s // a.itemsize for s in a.strides))
 
@@ -339,6 +368,7 @@ def _borrowed(t):
     return t
 
 
+@asking_modes
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """A tensor of any array-like or buffer; shares memory unless it must not or copy=True."""
     dev, dtype = None if device is None else usable(device), dt.of(dtype)
@@ -397,6 +427,19 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     return _flag(t, requires_grad)
 
 
+def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None, pin_memory=False):
+    """A 1-d tensor over a file: shared writes through to it, and makes it as large as is needed."""
+    dtype = dt.of(dtype) or dt.get_default_dtype()
+    if pin_memory:
+        raise RuntimeError("tensors constructed from a file cannot be pinned")
+    if device is not None and Device(device).type != HOST.type:
+        raise RuntimeError(f"only CPU tensors can be mapped to files, got {device}")
+    storage = UntypedStorage.from_file(filename, bool(shared), size * dtype.itemsize)
+    t = from_array(storage._array()[: size * dtype.itemsize].view(dtype.np), dtype)
+    t._storage = storage
+    return t
+
+
 class _Capsule:
     """A bare capsule of the CPU as the object that NumPy asks for one."""
 
@@ -430,7 +473,7 @@ def _writable(a):
     return np.ndarray(a.shape, a.dtype, buf, 0, a.strides)
 
 
-FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_dlpack)}
+FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_file, from_dlpack)}
 for _f in FUNCTIONS.values():
     _f.__module__ = "torch"
 
@@ -553,7 +596,7 @@ linspace_op = op("_linspace(Scalar start, Scalar end, int steps, ScalarType dtyp
 def _ends(name, start, end, steps):
     """The ends as numbers, and the steps."""
     if isinstance(steps, (bool, float)) or not hasattr(steps, "__index__"):
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in (start, end, steps))})")
+        raise mismatch(name, False, (start, end, steps), {})
     wrong = [f"{what} with {len(x._shape)} dimension(s)" for what, x in (("start", start), ("end", end)) if isinstance(x, Tensor) and x._shape]
     if wrong:
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {' and '.join(wrong)}.")

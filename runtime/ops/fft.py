@@ -8,7 +8,7 @@ from ..call.geometry import strides_in_order
 from ..call.out import CONTIGUOUS, FOUND, Out
 from ..declare import composite, op
 from ..tensor import canonical
-from .common import SPECIAL, F, T, Tensor, changed, conj, dt, wrap_dim
+from .common import SPECIAL, F, T, Tensor, changed, conj, dt, has_values, wrap_dim
 from .creation import OPTS, _flag, _options
 from .views import unfold_backward
 
@@ -352,7 +352,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else full - n_fft // 2 if center else full
     y, envelope = _overlapped(x, w, full, n_fft, hop, start, max(min(end, full) - start, 0))
-    if not envelope.is_meta and not bool((envelope.abs() > 1e-11).all()):
+    if has_values(envelope) and not bool((envelope.abs() > 1e-11).all()):
         _refuse("istft", self, said, " window overlap add min: 1")
     y = y / envelope
     if end > full:

@@ -51,8 +51,9 @@ def _basic(self, index):
             off += a * st[d]
             d += 1
         elif i is None:
+            # the stride that unsqueeze gives before what follows is selected
             out.append(1)
-            ost.append(0)
+            ost.append(shape[d] * st[d] if d < n else 1)
         else:
             k = n - used
             out += shape[d : d + k]
@@ -60,9 +61,6 @@ def _basic(self, index):
             d += k
     out += shape[d:]
     ost += st[d:]
-    for k in range(len(out) - 1, -1, -1):
-        if ost[k] == 0 and out[k] == 1:
-            ost[k] = ost[k + 1] * out[k + 1] if k + 1 < len(out) else 1
     out = tuple(out)
     return out, _norm(out, tuple(ost)), off
 
@@ -362,8 +360,9 @@ def _set_elements(x, advanced, index, value):
     x.index_put_(advanced, value)
 
 
-Tensor.__getitem__ = getitem
-Tensor.__setitem__ = setitem
+for _f, _name in ((getitem, "__getitem__"), (setitem, "__setitem__")):
+    _f.__name__, _f.__qualname__, _f.__module__ = _name, "Tensor." + _name, "torch"
+    setattr(Tensor, _name, _f)
 
 
 # ------------------------------------------------------------------------------------------------ index_put

@@ -2,7 +2,7 @@
 
 import math
 
-from ..autograd import MODE
+from ..autograd import MODE, forward
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
 from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, SAME_DTYPE, SAME_SCALAR_TYPE, with_out
@@ -11,7 +11,7 @@ from ..declare import composite, op
 from ..device import contiguous_format
 from ..registry import provide
 from ..tensor import canonical
-from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, numel, only, wrap_dim, wrap_dims
+from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, has_values, numel, only, wrap_dim, wrap_dims
 from .matmul import mH, mT
 
 INF = float("inf")
@@ -68,7 +68,7 @@ def column(shape, dtype, rows=None):
 
 def raise_info(info, fn, message, error=_LinAlgError):
     """The error of the first factorization that failed; the message may read its info, {v}."""
-    if not info.is_meta and bool(info.any()):
+    if has_values(info) and bool(info.any()):
         batch = info.reshape((-1,)).tolist()
         i, v = next((i, v) for i, v in enumerate(batch) if v)
         raise error(f"{fn}: " + (f"(Batch element {i}): " if info._shape else "") + message.format(v=v))
@@ -261,7 +261,7 @@ def norm_except_dim(v, pow, dim):
     return LINALG.vector_norm(v.transpose(0, dim), pow, list(range(1, n)), True).transpose(0, dim)
 
 
-composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor")(lambda v, g, dim: v * (g / norm_except_dim(v, 2, dim)))
+composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", no_forward="_weight_norm_interface")(lambda v, g, dim: v * (g / norm_except_dim(v, 2, dim)))
 
 
 # ------------------------------------------------------------------------------------------------ inverse, determinant, solve
@@ -303,7 +303,7 @@ def inv(A):
 def _det_grad(g0, A, out0, out1, out2):
     d = diag((g0 * conj(out0)).unsqueeze(-1).expand(A._shape[:-1]))
     if MODE.grad:
-        if A.is_meta or bool(out0.all()):
+        if not has_values(A) or bool(out0.all()):
             return LINALG.solve_ex(mH(A), d)[0]
         # of singular matrices the cofactors, from the products of the other singular values
         U, S, Vh = LINALG.svd(A)
@@ -487,7 +487,7 @@ def linalg_cholesky(self, upper):
     return _cholesky(self, upper, "linalg.cholesky", True)[0]
 
 
-@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32)
+@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32, no_forward="cholesky")
 def cholesky(self, upper):
     return _cholesky(self, upper, "cholesky", True)[0]
 
@@ -660,9 +660,10 @@ def lu_solve(self, LU_data, LU_pivots):
 _linalg_ldl_factor_ex_meta = lambda self, hermitian: [column(self._shape, self.dtype), (self._shape[:-1], dt.int32), (self._shape[:-2], dt.int32)]
 _LINALG_LDL_FACTOR_EX = dict(meta=_linalg_ldl_factor_ex_meta, method=False, aten="linalg_ldl_factor_ex.default")
 ldl_op = op("_linalg_ldl_factor_ex(Tensor self, bool hermitian) -> (Tensor, Tensor, Tensor)", **_LINALG_LDL_FACTOR_EX)
+_LDL_FACTOR = dict(out=SAME_DTYPE, no_forward="aten::linalg_ldl_factor_ex")
 
 
-@composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", out=SAME_DTYPE)
+@composite("linalg.ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", **_LDL_FACTOR)
 def ldl_factor_ex(self, hermitian, check_errors):
     checked(self, "torch.linalg.ldl_factor_ex")
     r = ldl_op.call(self.detach(), hermitian)
@@ -671,7 +672,7 @@ def ldl_factor_ex(self, hermitian, check_errors):
     return r
 
 
-@composite("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=SAME_DTYPE)
+@composite("linalg.ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", **_LDL_FACTOR)
 def ldl_factor(self, hermitian):
     return ldl_factor_ex(self, hermitian, True)[:2]
 
@@ -696,7 +697,7 @@ _ldl_solve_grads = {
     "B": lambda g, LD, pivots, hermitian: LINALG.ldl_solve(LD, pivots, g, hermitian=True) if hermitian else conj(LINALG.ldl_solve(LD, pivots, conj(g)))
 }
 _LDL_SOLVE = dict(prepare=_ldl_prepare, meta=lambda LD, pivots, B, hermitian: column(B._shape, B.dtype), derivative=_ldl_solve_grads)
-op("linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=SAME_DTYPE, **_LDL_SOLVE)
+op("linalg.ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=SAME_DTYPE, no_forward="aten::linalg_ldl_solve", **_LDL_SOLVE)
 
 
 # ------------------------------------------------------------------------------------------------ QR
@@ -796,7 +797,12 @@ def _reflect(A, tau, X, order, adjoint):
     return X
 
 
-@composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=SAME_SCALAR_TYPE, autocast=FLOAT32)
+@composite(
+    "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+    out=SAME_SCALAR_TYPE,
+    autocast=FLOAT32,
+    no_forward="ormqr",
+)
 def ormqr(self, input2, input3, left, transpose):
     A, tau, other = self, input2, input3
     for t, who in ((A, "input"), (other, "other")):
@@ -823,14 +829,14 @@ def _geqrf_meta(self):
     return [column(self._shape, self.dtype), ((*self._shape[:-2], min(self._shape[-2:])), self.dtype)]
 
 
-op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", meta=_geqrf_meta, autocast=FLOAT32)
+op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", meta=_geqrf_meta, autocast=FLOAT32, no_forward="geqrf")
 
 
 # ------------------------------------------------------------------------------------------------ eigenvalues and singular values
 def _check_phase(by_vectors, fn, what="eigenvectors", why="quantity, so it is"):
     """PyTorch's error for a loss that changes when complex vectors are multiplied by a phase."""
     turn = by_vectors.diagonal(0, -2, -1)
-    if turn.dtype.is_complex and not turn.is_meta and not T.allclose(turn.imag, T.zeros_like(turn.imag), 1e-2, 1e-2):
+    if turn.dtype.is_complex and has_values(turn) and not T.allclose(turn.imag, T.zeros_like(turn.imag), 1e-2, 1e-2):
         raise RuntimeError(
             f"{fn}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss "
             f"function depends on this {why} ill-defined."
@@ -861,7 +867,7 @@ def _eigh(A, UPLO, fn, vectors):
     check_square(A, fn)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return eigh_op.call(A, UPLO.upper(), vectors or A._requires_grad and MODE.grad)
+    return eigh_op.call(A, UPLO.upper(), vectors or A._requires_grad and MODE.grad or forward.has_tangent(A))
 
 
 @composite("linalg.eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=SAME_DTYPE, autocast=FLOAT32)
@@ -957,7 +963,7 @@ def _svd(A, full, uv=True, driver=None):
     checked(A, "linalg.svd", square=False)
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
-    return svd_op.call(A, full, uv or A._requires_grad and MODE.grad)
+    return svd_op.call(A, full, uv or A._requires_grad and MODE.grad or forward.has_tangent(A))
 
 
 @composite("linalg.svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=SAME_DTYPE, autocast=FLOAT32)

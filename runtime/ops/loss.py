@@ -9,7 +9,7 @@ from ..call.autocast import FLOAT32
 from ..call.geometry import broadcast_shapes, result_strides
 from ..call.promotion import result_dtype
 from ..declare import composite, op
-from .common import F, T, Tensor, dt, numel, only
+from .common import F, T, Tensor, dt, has_values, numel, only
 from .creation import tensor
 
 NAMES = ("none", "mean", "sum")
@@ -254,7 +254,7 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
-    if backend(input.device).host and numel(input._shape) and bool(((input < 0) | (input > 1)).any()):
+    if backend(input.device).host and has_values(input) and numel(input._shape) and bool(((input < 0) | (input > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     return OPS["binary_cross_entropy"].call(input, target, None if weight is None else weight.expand(input._shape), reduction)
 
@@ -433,15 +433,17 @@ def linear_cross_entropy(input, linear_weight, target, linear_bias, weight, redu
 
 
 # ------------------------------------------------------------------------------------------------ in torch.* and in nn.functional
-def _two_forms(name, tensors, between="", own=True, autocast=FLOAT32):
+def _two_forms(name, tensors, between="", own=True, autocast=FLOAT32, **options):
     """Declare fn(*tensors, *between, reduction) as torch.NAME with a number, and as nn.functional.NAME with the old arguments."""
 
     def deco(fn):
         if own:
-            composite(f"{name}({tensors}{between}, int reduction=Mean) -> Tensor", method=False, out=False)(fn)
+            composite(f"{name}({tensors}{between}, int reduction=Mean) -> Tensor", method=False, out=False, **options)(fn)
         n = tensors.count("Tensor") + between.count("=")
 
-        @composite(f"nn.functional.{name}({tensors.replace('Tensor self', 'Tensor input')}{between}, {_LEGACY}) -> Tensor", out=False, autocast=autocast)
+        @composite(
+            f"nn.functional.{name}({tensors.replace('Tensor self', 'Tensor input')}{between}, {_LEGACY}) -> Tensor", out=False, autocast=autocast, **options
+        )
         def functional(*a):
             return fn(*a[:n], legacy_enum(*a[n:]))
 
@@ -492,7 +494,7 @@ def _margin_rows(input, target, name):
     return input.reshape(-1, input._shape[-1] if n else 1), target
 
 
-@_two_forms("multi_margin_loss", "Tensor input, Tensor target", ", int p=1, float margin=1.0, Tensor? weight=None", own=False)
+@_two_forms("multi_margin_loss", "Tensor input, Tensor target", ", int p=1, float margin=1.0, Tensor? weight=None", own=False, no_forward="multi_margin_loss")
 def multi_margin_loss(input, target, p, margin, weight, reduction):
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -511,7 +513,7 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
         raise RuntimeError(f"expected scalar type Long but found {_spoken(t.dtype)}")
     only("multi_margin_loss_cpu_kernel", x, dt.FLOAT, half=False)
     t = t.reshape(n, 1)
-    if backend(input.device).host and n and bool(((t < 0) | (t >= c)).any()):
+    if backend(input.device).host and has_values(input) and n and bool(((t < 0) | (t >= c)).any()):
         raise RuntimeError("target out of range")
     z = (margin - x.gather(1, t) + x).clamp_min(0)
     z = z if p == 1 else z * z
@@ -522,7 +524,7 @@ def multi_margin_loss(input, target, p, margin, weight, reduction):
     return reduced(loss, reduction)
 
 
-@_two_forms("multilabel_margin_loss", "Tensor input, Tensor target", own=False)
+@_two_forms("multilabel_margin_loss", "Tensor input, Tensor target", own=False, no_forward="multilabel_margin_loss_forward")
 def multilabel_margin_loss(input, target, reduction):
     x, _ = _margin_rows(input, target, "multilabel_margin_loss")
     n, c = x._shape
@@ -530,7 +532,7 @@ def multilabel_margin_loss(input, target, reduction):
         raise RuntimeError(f"inconsistent target size: {list(target._shape)} for input of size: {list(input._shape)}")
     only("multilabel_margin_loss_forward_out_frame", x, dt.FLOAT, half=False)
     t = target.reshape(n, c)
-    if backend(input.device).host and n and bool(((t < -1) | (t >= c)).any()):
+    if backend(input.device).host and has_values(input) and n and bool(((t < -1) | (t >= c)).any()):
         raise RuntimeError("argument #2 'target' is out of range")
     valid = (t < 0).cumsum(1) == 0
     at = T.where(valid, t, c)
@@ -603,7 +605,7 @@ def gaussian_nll_loss(input, target, var, full, eps, reduction):
             raise ValueError("var is of incorrect size")
     if reduction not in NAMES:
         raise ValueError(reduction + " is not valid")
-    if bool((var < 0).any()):
+    if has_values(var) and bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     var = var.clone()
     with no_grad():
@@ -704,7 +706,7 @@ _CTC = "Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
 _ctc_grad = lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1: _ctc_backward.call(
     g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1
 )
-_CTC_LOSS = dict(meta=_ctc_meta, derivative={"log_probs": _ctc_grad}, non_differentiable=(1,), empty_ok=True)
+_CTC_LOSS = dict(meta=_ctc_meta, derivative={"log_probs": _ctc_grad}, non_differentiable=(1,), empty_ok=True, no_forward="_ctc_loss")
 _ctc = op(f"_C.ctc_loss(Tensor log_probs, {_CTC}) -> (Tensor, Tensor)", None, **_CTC_LOSS)
 _CTC_BACKWARD = dict(meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype), derivative={"g": _no_second("_ctc_loss_backward")})
 _ctc_backward = op(f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor", None, **_CTC_BACKWARD)

@@ -213,7 +213,8 @@ def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
 
 def _adding(name, first, second, prim, meta, grads, **options):
     schema = f"{name}(Tensor self, Tensor {first}, Tensor {second}, *, Scalar beta=1, Scalar alpha=1) -> Tensor"
-    op(schema, prim, meta=meta, inplace=True, derivative={"self": lambda g, beta: scaled(g, beta), **grads}, out=SAME_DTYPE, **options)
+    grads = {"self": lambda g, beta: scaled(g, beta), **grads}
+    op(schema, prim, meta=meta, inplace=True, derivative=grads, out=SAME_DTYPE, numbers_between=True, **options)
 
 
 _addmm_grads = {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)}
@@ -228,7 +229,13 @@ _addmv_grads = {"mat": lambda g, vec, alpha: scaled(T.outer(g, conj(vec)), alpha
 _adding("addmv", "mat", "vec", "Addmv", _addmv_meta, _addmv_grads, autocast=LOWER_ON_ACCELERATORS, inplace_function=True)
 
 
-@composite("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=SAME_SCALAR_TYPE, autocast=LOWER)
+@composite(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=SAME_SCALAR_TYPE,
+    autocast=LOWER,
+    numbers_between=True,
+)
 def addbmm(self, batch1, batch2, beta, alpha):
     _need(3, "{who} must be a 3D tensor", (batch1, "batch1"), (batch2, "batch2"))
     (b, n, k), (c, k2, p) = batch1._shape, batch2._shape
@@ -239,7 +246,7 @@ def addbmm(self, batch1, batch2, beta, alpha):
     return T.addmm(self, batch1.transpose(0, 1).reshape((n, b * k)), batch2.reshape((b * k, p)), beta=beta, alpha=alpha)
 
 
-@composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True)
+@composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, numbers_between=True)
 def addr(self, vec1, vec2, beta, alpha):
     _need(1, "addr: Expected 1-D argument {who}, but got {n}-D", (vec1, "vec1"), (vec2, "vec2"))
     _expands(self, (vec1._shape[0], vec2._shape[0]))
@@ -754,7 +761,7 @@ def _distance_slope(diff, dist, g, p):
 
 
 _CDIST = dict(meta=_cdist_meta, derivative={("x1", "x2"): _cdist_grads}, call=lambda prim, x1, x2, p: prim.of(p)(x1, x2))
-op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", method=False, aten="_cdist_forward.default", **_CDIST)
+op("_cdist(Tensor x1, Tensor x2, float p) -> Tensor", "Cdist", method=False, aten="_cdist_forward.default", no_forward="_cdist_forward", **_CDIST)
 
 
 @composite(
@@ -801,7 +808,8 @@ def _pdist_grad(g, self, p, out):
     return T.zeros_like(self).index_add(0, i, slope).index_add(0, j, -slope)
 
 
-op("_pdist(Tensor self, float p) -> Tensor", "Pdist", meta=_pdist_meta, derivative=_pdist_grad, method=False, aten="_pdist_forward.default")
+_PDIST = dict(meta=_pdist_meta, derivative=_pdist_grad, no_forward="_pdist_forward")
+op("_pdist(Tensor self, float p) -> Tensor", "Pdist", method=False, aten="_pdist_forward.default", **_PDIST)
 
 
 @composite("pdist(Tensor self, float p=2) -> Tensor", method=False, out=False, alias=("nn.functional.pdist",))

@@ -2,16 +2,22 @@
 
 import warnings
 
-from ..autograd import MODE, check_inplace, rebase
+from ..autograd import MODE, check_inplace, forward, rebase
+from ..autograd.tangents import innermost
 from ..backend import backend, of_type
+from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides
 from ..call.out import refuse_partial_overlap, write
+from ..call.state import LAZY, STATE, dispatching, subclass_kept
 from ..declare import composite, op
-from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, preserve_format, usable
+from ..determinism import DETERMINISM, unwritten
+from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, preserve_format, strided, usable
 from ..device import device as Device
+from ..device import memory_format as memory_format_class
 from ..registry import provide
+from ..signatures import mismatch
 from ..storage import TypedStorage, UntypedStorage
-from ..tensor import alias, check_writable, empty, meta_tensor, strided_view, tensor_method
+from ..tensor import alias, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method
 from .common import T, Tensor, contiguous_strides, dt, numel
 
 
@@ -124,7 +130,7 @@ def _clone_call(self, memory_format=None):
     return out
 
 
-@composite("Tensor.contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor", sparse="values")
+@composite("Tensor.contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor")
 def contiguous(self, memory_format):
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -133,48 +139,32 @@ def contiguous(self, memory_format):
     return clone_op.call(self, memory_format)
 
 
+def _to_device(device=None, dtype=None, non_blocking=False, copy=False, *, memory_format=None):
+    return dtype, device, non_blocking, copy, memory_format
+
+
+def _to_dtype(dtype, non_blocking=False, copy=False, *, memory_format=None):
+    return dtype if isinstance(dtype, (dt.dtype, type)) else type(dtype), None, non_blocking, copy, memory_format
+
+
+def _to_tensor(tensor, non_blocking=False, copy=False, *, memory_format=None):
+    return tensor.dtype, tensor.device, non_blocking, copy, memory_format
+
+
 def parse_to(args, kwargs):
-    """(dtype, device, copy, memory_format) of the many forms of Tensor.to and Module.to; what is positional is told apart by its class."""
-    dtype = device = fmt = None
-    flags = []  # non_blocking, copy
-    for i, a in enumerate(args):
-        if isinstance(a, dt.dtype) and dtype is None and not flags:
-            dtype = a
-        elif a is None and i < 2:
-            continue
-        elif isinstance(a, (Device, str)) and device is None:
-            device = usable(a)
-        elif isinstance(a, Tensor) and i == 0:
-            dtype, device = a.dtype, a.device
-        elif isinstance(a, bool):
-            flags.append(a)
-        elif isinstance(a, int) and device is None and i == 0:
-            device = usable(a)
-        elif type(a).__name__ == "memory_format":
-            fmt = a
-        elif a in dt.PYTHON:
-            dtype = dt.PYTHON[a]
-        else:
-            raise TypeError(f"to() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in args)})")
-    copy = flags[1] if len(flags) > 1 else False
-    return _keywords_of_to(kwargs, dtype, device, copy, fmt) if kwargs else (dtype, device, copy, fmt)
-
-
-def _keywords_of_to(kwargs, dtype, device, copy, fmt):
-    for k, v in kwargs.items():
-        if k == "dtype":
-            dtype = dt.of(v)
-        elif k == "device":
-            device = None if v is None else usable(v)
-        elif k == "copy":
-            copy = v
-        elif k == "memory_format":
-            fmt = v
-        elif k == "other":
-            dtype, device = v.dtype, v.device
-        elif k != "non_blocking":
-            raise TypeError(f"to() got an unexpected keyword argument '{k}'")
-    return dtype, device, copy, fmt
+    """(dtype, device, copy, memory_format) of the forms of Tensor.to: a device and a dtype, a dtype (a float or a bool stands for its own), a tensor."""
+    first = args[0] if args else kwargs.get("tensor")
+    form = _to_tensor if isinstance(first, Tensor) else _to_dtype if isinstance(first, (dt.dtype, type, float, bool)) else _to_device
+    try:
+        dtype, device, non_blocking, copy, fmt = form(*args, **kwargs)
+        dtype = dt.of(dtype)
+        fits = dtype is None or dtype.__class__ is dt.dtype
+        fits = fits and (device is None or isinstance(device, (Device, str, int))) and (fmt is None or fmt.__class__ is memory_format_class)
+        if not fits or non_blocking.__class__ is not bool or copy.__class__ is not bool:
+            raise TypeError
+    except TypeError:
+        raise mismatch("to", True, args, kwargs) from None
+    return dtype, None if device is None else usable(device), copy, fmt
 
 
 def _to(self, *args, **kwargs):
@@ -258,7 +248,9 @@ def _type(self, dtype=None, non_blocking=False, **kw):
             raise ValueError(f"invalid type: '{name}'")
     d = dtype if isinstance(dtype, dt.dtype) else getattr(dtype, "dtype", None)
     if d is None:
-        raise ValueError(f"invalid type: {getattr(dtype, '__name__', dtype)!r}")
+        if not isinstance(dtype, type):
+            raise TypeError("dtype must be a type, str, or dtype object")
+        raise ValueError(f"invalid type: {dtype.__name__!r}")
     return self if d is self.dtype else T._to_copy(self, d)
 
 
@@ -272,6 +264,15 @@ _copy_grads = {"self": lambda g: T.zeros_like(g), "src": lambda g: g}
 _copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative=_copy_grads, function=False, method=False, memory=True, aten="copy.default")
 
 
+def _copied_specially(self, src):
+    """copy_ where tangents, lazy conjugates or other layouts are; None for all other tensors."""
+    if STATE.duals and (level := innermost((self, src))) is not None:
+        return forward.written(self, src, level, lambda: copy_(self, src))
+    if LAZY and (self.__class__ in LAZY or src.__class__ in LAZY):
+        return LAZY.write(self, src)
+    return None if src.layout is strided else src.TABLE["copy_"](self, src)
+
+
 def copy_(self, src, non_blocking=False):
     """Copy src's values here, broadcast and converted."""
     if not isinstance(src, Tensor):
@@ -280,6 +281,9 @@ def copy_(self, src, non_blocking=False):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if src is self:
         return self
+    done = _copied_specially(self, src)
+    if done is not None:
+        return done
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, src)
     if src._shape != self._shape:
@@ -301,11 +305,22 @@ def copy_(self, src, non_blocking=False):
     if MODE.grad and (self._requires_grad or src._requires_grad) and self.dtype.category >= 2:
         shadow = alias(self)
         _copy.record(shadow, (self, src_view))
-        write(self, src_view)
+        _written(_copy, self, src_view, src)
         rebase(self, shadow._grad_fn)
     else:
-        write(self, src_view)
+        _written(_copy, self, src_view, src)
     return self
+
+
+def _written(op, self, source, given):
+    """Write, or hand the call over: copy_(self, given)."""
+    if STATE.interceptors and intercepted((self, given)):
+        version = self._version
+        handle(op, (self, given), lambda dst, src: write(_once(dst), source), "_")
+        if self.__class__ in dispatching and self._version == version:
+            self._bump()
+    else:
+        write(_once(self) if op is _fill else self, source)
 
 
 Tensor.copy_ = _overridable(copy_)
@@ -319,17 +334,21 @@ def fill_(self, value):
         if value._shape:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions.")
     elif not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
-        raise TypeError(f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}")
+        raise mismatch("fill_", True, (value,), {})
+    if STATE.duals and (level := innermost((self, value))) is not None:
+        return forward.written(self, value, level, lambda: fill_(self, value))
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, value)
     source = value if isinstance(value, Tensor) else _scalar_source(value, self)
+    if self.__class__ in LAZY:
+        return LAZY.write(self, source)
     if MODE.grad and (self._requires_grad or isinstance(value, Tensor) and value._requires_grad):
         shadow = alias(self)
         _fill.record(shadow, (self, value))
-        write(_once(self), source)
+        _written(_fill, self, source, value)
         rebase(self, shadow._grad_fn)
     else:
-        write(_once(self), source)
+        _written(_fill, self, source, value)
     return self
 
 
@@ -355,11 +374,40 @@ Tensor.zero_ = _overridable(zero_)
 composite("fill(Tensor self, Tensor|Scalar value) -> Tensor", method=False, out=False, inplace_function=True)(lambda self, value: self.clone().fill_(value))
 
 
+# ------------------------------------------------------------------------------------------------ leaving the graph, and the device
+_detach = op("_detach(Tensor(a) self) -> Tensor(a)", function=False, method=False, memory=True, out=False, aten="detach.default")
+_detach.calls(alias)
+_item = op("_local_scalar_dense(Tensor self) -> Scalar", function=False, method=False, memory=True, out=False)
+_item.calls(number_in)
+
+
+@tensor_method
+def detach(self):
+    """The same memory without history."""
+    if STATE.interceptors and intercepted((self,)):
+        t = handle(_detach, (self,), alias)
+        if t.__class__ in dispatching and t is not self:
+            self._vc = t._vc = self._vc or [0]
+        return t
+    t = alias(self)
+    return t.as_subclass(type(self)) if self.__class__ is not Tensor and subclass_kept(type(self)) else t
+
+
+@tensor_method
+def item(self):
+    """The one value of a tensor of one element as a Python number."""
+    if STATE.interceptors and intercepted((self,)):
+        return handle(_item, (self,), number_in)
+    return number_in(self)
+
+
 # ------------------------------------------------------------------------------------------------ memory under a tensor
 @tensor_method
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """Put the tensor over another storage or another tensor's memory."""
     check_writable(self)
+    if forward.has_tangent(self):
+        raise forward.refuse("set_")
     if source is None:
         source = UntypedStorage(0)
         size = (0,)
@@ -421,6 +469,8 @@ def resize_(self, *size, memory_format=None):
     check_writable(self)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    if forward.has_tangent(self):
+        raise RuntimeError("cannot resize variables that has a forward grad")
     stride = format_strides(size, memory_format)
     self._bump()
     if size == tuple(self._shape) and memory_format is None:
@@ -428,15 +478,20 @@ def resize_(self, *size, memory_format=None):
     n = numel(size)
     st = self._get_storage()
     need = (self._offset + n) * self.dtype.itemsize
+    written = st.nbytes() // self.dtype.itemsize
     if need > st.nbytes():
         st.resize_(need)
     self._ms = self._np = None
     self._shape, self._stride = size, stride
+    if DETERMINISM.enabled and DETERMINISM.fill and self._offset + n > written and self.device is not META:
+        strided_view(self, (self._offset + n - written,), None, written).fill_(unwritten(self.dtype))
     return self
 
 
 @tensor_method
 def resize_as_(self, the_template, *, memory_format=None):
+    if memory_format is preserve_format:
+        memory_format = _suggested_format(the_template)
     return resize_(self, the_template._shape, memory_format=memory_format)
 
 
@@ -456,10 +511,6 @@ def share_memory_(self):
     """Move the storage to memory that other processes may map."""
     self._get_storage().share_memory_()
     return self
-
-
-composite("resolve_conj(Tensor self) -> Tensor", out=False)(lambda self: self)
-composite("resolve_neg(Tensor self) -> Tensor", out=False)(lambda self: self)
 
 
 # methods that are functions of torch as well

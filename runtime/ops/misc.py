@@ -1,123 +1,11 @@
-"""Recurrences as loops over time of dispatched operators (the input is projected for all steps at once), and products of groups."""
+"""Products of groups, the optimizers' single passes, functions of one value at a time, and small ones."""
 
+from ..autograd import forward
+from ..autograd.tangents import current_level
 from ..declare import composite
-from .common import F, T, dt
+from ..registry import implicit
+from .common import T, dt, has_values
 from .creation import FUNCTIONS
-
-# one step: (projected input, states, recurrent weight, its bias, LSTM's projection) -> states; the first state is the output
-
-
-def _step_rnn(activation):
-    def step(x, states, w_hh, b_hh, w_hr=None):
-        return (getattr(T, activation)(x + F.linear(states[0], w_hh, b_hh)),)
-
-    return step
-
-
-def _step_lstm(x, states, w_hh, b_hh, w_hr=None):
-    h, c = states
-    gates = x + F.linear(h, w_hh, b_hh)
-    i, f, _, o = T.sigmoid(gates).chunk(4, 1)
-    g = T.tanh(gates.chunk(4, 1)[2])
-    c = T.addcmul(f * c, i, g)
-    h = o * T.tanh(c)
-    return (h if w_hr is None else F.linear(h, w_hr)), c
-
-
-def _step_gru(x, states, w_hh, b_hh, w_hr=None):
-    (h,) = states
-    size = h.size(1)
-    hidden = F.linear(h, w_hh, b_hh)
-    r, z = T.sigmoid(x[:, : 2 * size] + hidden[:, : 2 * size]).chunk(2, 1)
-    n = T.tanh(T.addcmul(x[:, 2 * size :], r, hidden[:, 2 * size :]))
-    return (T.lerp(n, h, z),)
-
-
-# mode: (rows of the weights in hidden sizes, step)
-MODES = {"RNN_TANH": (1, _step_rnn("tanh")), "RNN_RELU": (1, _step_rnn("relu")), "LSTM": (4, _step_lstm), "GRU": (3, _step_gru)}
-
-
-def _run_direction(step, x, sizes, states, weights, reverse):
-    """One layer in one direction over x: (time, batch, features), or packed rows with the batch size of each step.
-
-    Returns the outputs in the form of x, and the last states.
-    """
-    w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    projected = F.linear(x, w_ih, b_ih)
-    steps = projected.unbind(0) if sizes is None else projected.split(sizes)
-    outputs, ended = [], []
-    if sizes is not None and reverse:  # sequences start as the batch grows
-        later, states = states, [s[: sizes[-1]] for s in states]
-    for x_t in reversed(steps) if reverse else steps:
-        n, running = x_t.size(0), states[0].size(0)
-        if n > running:
-            states = [T.cat([s, start[running:n]]) for s, start in zip(states, later)]
-        elif n < running:  # sequences end as the batch shrinks
-            ended.append([s[n:] for s in states])
-            states = [s[:n] for s in states]
-        states = step(x_t, states, w_hh, b_hh, w_hr)
-        outputs.append(states[0])
-    if reverse:
-        outputs.reverse()
-    if ended:
-        states = [T.cat([s, *(e[i] for e in reversed(ended))]) for i, s in enumerate(states)]
-    return T.stack(outputs) if sizes is None else T.cat(outputs), states
-
-
-def run(mode, x, sizes, states, weights, num_layers, dropout, train, bidirectional):
-    """All layers; states are tensors of (layers * directions, batch, features), weights the five of each layer and direction."""
-    step, directions, last = MODES[mode][1], 1 + bidirectional, []
-    for layer in range(num_layers):
-        outputs = []
-        for direction in range(directions):
-            i = layer * directions + direction
-            output, final = _run_direction(step, x, sizes, [s[i] for s in states], weights[i], direction == 1)
-            outputs.append(output)
-            last.append(final)
-        x = T.cat(outputs, -1) if bidirectional else outputs[0]
-        if dropout and train and layer < num_layers - 1:
-            x = F.dropout(x, dropout, True)
-    return x, tuple(T.stack(s) for s in zip(*last))
-
-
-# ------------------------------------------------------------------------------------------------ torch.lstm and its like
-def _grouped(params, has_biases, count):
-    """The flat weights as the five of each layer and direction, None for those that it lacks."""
-    n = len(params) // count
-    for i in range(0, n * count, n):
-        w = list(params[i : i + n])
-        biases = w[2:4] if has_biases else [None, None]
-        rest = w[4:] if has_biases else w[2:]
-        yield [*w[:2], *biases, rest[0] if rest else None]
-
-
-def _declare(name, mode):
-    pair = mode == "LSTM"
-    hx, out = ("Tensor[] hx", "(Tensor, Tensor, Tensor)") if pair else ("Tensor hx", "(Tensor, Tensor)")
-    rest = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
-
-    def layers(x, sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-        weights = list(_grouped(params, has_biases, num_layers * (1 + bidirectional)))
-        return run(mode, x, sizes, hx if pair else (hx,), weights, num_layers, dropout, train, bidirectional)
-
-    @composite(f"{name}.input(Tensor input, {hx}, {rest}, bool batch_first) -> {out}", out=False)
-    def padded(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-        x, states = layers(input.transpose(0, 1) if batch_first else input, None, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-        return (x.transpose(0, 1) if batch_first else x, *states)
-
-    @composite(f"{name}.data(Tensor data, Tensor batch_sizes, {hx}, {rest}) -> {out}", out=False)
-    def packed(data, batch_sizes, *a):
-        x, states = layers(data, batch_sizes.tolist(), *a)
-        return (x, *states)
-
-    @composite(f"{name}_cell(Tensor input, {hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> {out if pair else 'Tensor'}", out=False)
-    def cell(input, hx, w_ih, w_hh, b_ih, b_hh):
-        states = MODES[mode][1](F.linear(input, w_ih, b_ih), hx if pair else (hx,), w_hh, b_hh)
-        return states if pair else states[0]
-
-
-for _mode in MODES:
-    _declare(_mode.lower(), _mode)
 
 
 # ------------------------------------------------------------------------------------------------ products of groups (mixtures of experts)
@@ -190,7 +78,7 @@ def _mapped(name, self, others, function):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     if not callable(function):
         raise TypeError(f"'{type(function).__name__}' object is not callable")
-    if self.is_meta:
+    if not has_values(self):
         return self
     for o in others:
         if o.dtype is not self.dtype:
@@ -220,7 +108,7 @@ composite("dequantize(Tensor self) -> Tensor", out=False)(lambda self: self.to(d
 
 @composite("_assert_async(Tensor self, str? assert_msg=None) -> Any", out=False)
 def assert_async(self, assert_msg):
-    if not self.is_meta and not bool(self):
+    if has_values(self) and not bool(self):
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
@@ -242,3 +130,25 @@ def scaled_mm(self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_f
     out = (self.float() * scale_a) @ (mat2.float() * scale_b)
     out = out if bias is None else out + bias.float()
     return (out * scale_result if scale_result is not None and d.name.startswith("float8") else out).to(d)
+
+
+# ------------------------------------------------------------------------------------------------ dual tensors of forward mode
+def _level(name, level):
+    found = current_level()
+    if found is None or level != 0:
+        raise RuntimeError(f"Invalid level given to {name}")
+    return found
+
+
+@implicit("_make_dual")
+@composite("_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)", out=False)
+def _make_dual(primal, tangent, level):
+    """A view of a tensor with a tangent."""
+    return forward.make_dual(primal, tangent, _level("_make_dual", level))
+
+
+@implicit("_unpack_dual")
+@composite("_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)", out=False)
+def _unpack_dual(dual, level):
+    """A view of a tensor without its tangent, and the tangent."""
+    return forward.unpack_dual(dual, _level("_unpack_dual", level))

@@ -7,7 +7,7 @@ from ..autograd import no_grad
 from ..backend import backend
 from ..declare import composite, op
 from ..device import contiguous_format
-from .common import LINALG, F, T, check_number, dt, only
+from .common import LINALG, F, T, check_number, dt, has_values, only
 from .memory import keep_format
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
@@ -231,7 +231,7 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         padding_idx %= rows
     if weights is not None and mode != 0:
         raise RuntimeError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'")
-    if not offsets.is_meta and offsets.numel():
+    if has_values(offsets) and offsets.numel():
         first, last = offsets[0].item(), offsets[-1].item()
         if first:
             raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {first}")
@@ -276,6 +276,7 @@ def _largest(x, indices, starts, count, kept, sizes):
     "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
     "Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> (Tensor, Tensor, Tensor, Tensor)",
     out=False,
+    no_forward="_embedding_bag",
 )
 def embedding_bag(*args):
     return _bags(*args)
@@ -285,6 +286,7 @@ def embedding_bag(*args):
     "nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, bool scale_grad_by_freq=False, "
     "str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor",
     out=False,
+    no_forward="_embedding_bag",
 )
 def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
     if weight.dtype is dt.int64 and input.is_floating_point():

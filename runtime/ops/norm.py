@@ -255,7 +255,7 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
     stats = [running_mean, running_var]
     if training and running_mean is not None and (running_mean.dtype in dt.OPMATH or running_mean._stride or running_var._stride):
-        stats = [s.detach().float().contiguous() for s in stats]
+        stats = [s.detach().to(dt.OPMATH.get(s.dtype, s.dtype)).contiguous() for s in stats]
         copied = True
     elif training and running_mean is not None:
         # their values are overwritten, and the derivative does not read them

@@ -8,6 +8,7 @@ from ..call.geometry import preserved_strides
 from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
 from ..declare import composite, op
+from ..signatures import mismatch
 from .common import T, Tensor, check_number, conj, dt, numel, only
 from .creation import OBJECT_DTYPE
 
@@ -77,9 +78,9 @@ def _fold_alpha(self, other, alpha):
     return self, other * alpha, 1
 
 
-_ADD = dict(promote=DEFAULT, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: g})
+_ADD = dict(numbers_between=True, promote=DEFAULT, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: g})
 op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, alpha=True, **_ADD)
-_SUB = dict(promote=_no_bool_sub, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
+_SUB = dict(numbers_between=True, promote=_no_bool_sub, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
 op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, alpha=True, alias=("subtract",), **_SUB)
 _rsub_grads = {"self": lambda g: g, "other": lambda g: -g}
 _rsub = op("_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, **HIDDEN, derivative=_rsub_grads, aten="sub.Tensor")
@@ -98,7 +99,15 @@ _div = op(
 )
 _floor_divide_grads = {k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")}
 _FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads, aten="floor_divide.default")
-_floor_divide = op("floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "FloorDiv", numbers=True, exact=1, sparse="coalesced", **_FLOOR_DIVIDE)
+_floor_divide = op(
+    "floor_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "FloorDiv",
+    numbers=True,
+    exact=1,
+    sparse="coo coalesced",
+    no_forward="aten::floor_divide",
+    **_FLOOR_DIVIDE,
+)
 _div_round_promote = lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common)
 _DIV_ROUND = dict(promote=_div_round_promote, derivative={"self": zero, "other": zero}, numbers=True, method=False, inplace=False, exact=1)
 _div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", **_DIV_ROUND, aten="div.Tensor_mode")
@@ -109,7 +118,7 @@ _trunc_quotient = op("_trunc_quotient(Tensor self, Tensor other) -> Tensor", pro
 
 
 @composite(
-    "div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div, sparse="values"
+    "div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div, sparse="coo values"
 )
 def div(self, other, rounding_mode=None):
     if rounding_mode is None:
@@ -121,7 +130,7 @@ def div(self, other, rounding_mode=None):
     return _div_round.call(self, other, rounding_mode)
 
 
-composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, sparse="values")(lambda self, other: _div.call(self, other))
+composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, sparse="coo values")(lambda self, other: _div.call(self, other))
 _remainder_promote = cpu("remainder_cpu", "bool", "complex")
 _remainder_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")}
 op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=_remainder_promote, derivative=_remainder_grads)
@@ -149,7 +158,14 @@ _ABS = dict(promote=COMPLEX_TO_FLOAT, derivative=lambda g, self: g * T.sgn(self)
 op("abs(Tensor self) -> Tensor", "Abs", alias=("absolute",), out=FOUND_DTYPE, inplace_function=("abs_",), sparse="coalesced", **_ABS)
 _RECIPROCAL = dict(promote=INT_TO_FLOAT, derivative=lambda g, out: -g * conj(out * out))
 op("reciprocal(Tensor self) -> Tensor", "Reciprocal", inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS, **_RECIPROCAL)
-op("square(Tensor self) -> Tensor", "Square", promote=BOOL_TO_LONG, derivative=lambda g, self: g * conj(self * 2), inplace_function=True, sparse="coalesced")
+op(
+    "square(Tensor self) -> Tensor",
+    "Square",
+    promote=BOOL_TO_LONG,
+    derivative=lambda g, self: g * conj(self * 2),
+    inplace_function=True,
+    sparse="coo coalesced",
+)
 op("sqrt(Tensor self) -> Tensor", "Sqrt", promote=INT_TO_FLOAT, derivative=lambda g, out: g / conj(out * 2), inplace_function=True, sparse="coalesced")
 _rsqrt_grad = lambda g, out: g * conj(out * out * out * -0.5)
 op("rsqrt(Tensor self) -> Tensor", "Rsqrt", promote=INT_TO_FLOAT, derivative=_rsqrt_grad, inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS)
@@ -191,7 +207,7 @@ def _grad_exponent(g, self, exponent, out):
     return T.where(at_zero, 0, g * conj(out * (self.to(out.dtype) if out.dtype.is_complex else self).log()))
 
 
-@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
+@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True, autocast=FLOAT32_ON_ACCELERATORS)
 def pow_(self, exponent):
     if isinstance(self, Tensor) and exponent.__class__ in (int, float, bool):
         if exponent.__class__ is float and self.dtype in dt.OPMATH:
@@ -301,7 +317,15 @@ for _name in ("floor", "ceil", "trunc"):
     _promote = refuse(DEFAULT, complex=f"{_name} is not supported for complex inputs", bool=f'"{_name}_vml_cpu" not implemented for DTYPE')
     _ROUNDING = dict(derivative=zero, alias=("fix",) if _name == "trunc" else (), out=FOUND_DTYPE, inplace_function=True)
     op(f"{_name}(Tensor self) -> Tensor", _name.title(), promote=_promote, sparse="coalesced", **_ROUNDING)
-op("frac(Tensor self) -> Tensor", "Frac", derivative=lambda g: g, promote=cpu("frac_cpu", "bool", "int", "complex"), out=FOUND_DTYPE, inplace_function=True)
+op(
+    "frac(Tensor self) -> Tensor",
+    "Frac",
+    derivative=lambda g: g,
+    promote=cpu("frac_cpu", "bool", "int", "complex"),
+    out=FOUND_DTYPE,
+    inplace_function=True,
+    sparse="coalesced",
+)
 _round = op(
     "_round(Tensor self) -> Tensor", "Round", derivative=zero, **HIDDEN, promote=cpu("round_vml_cpu", "bool", "complex"), out=FOUND_DTYPE, aten="round.default"
 )
@@ -327,7 +351,7 @@ def _sgn_backward(g, self, out):
     if not self.dtype.is_complex:
         return zero(g)
     size = T.abs(self)
-    return T.where(size == 0, 0, (g - out * T.real(T.conj(out) * g)) / size)
+    return T.where(size == 0, 0, (g - out * T.real(conj(out) * g)) / size)
 
 
 op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward, sparse="coalesced")
@@ -344,7 +368,14 @@ def _heaviside_promote(common, self, values):
 
 
 _heaviside_grads = {k: no_derivative("derivative for aten::heaviside is not implemented", RuntimeError) for k in ("self", "values")}
-op("heaviside(Tensor self, Tensor values) -> Tensor", None, promote=_heaviside_promote, derivative=_heaviside_grads, out=SAME_SCALAR_TYPE)
+op(
+    "heaviside(Tensor self, Tensor values) -> Tensor",
+    None,
+    promote=_heaviside_promote,
+    derivative=_heaviside_grads,
+    out=SAME_SCALAR_TYPE,
+    no_forward="aten::heaviside",
+)
 
 
 # ------------------------------------------------------------------------------------------------ extrema
@@ -439,7 +470,7 @@ _where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -
 def where(condition, input, other):
     if input is None or other is None:
         if input is not other:
-            raise TypeError("where() received an invalid combination of arguments")
+            raise mismatch("where", False, (condition, input if other is None else other), {})
         return T.nonzero(condition, as_tuple=True)
     if condition.dtype is not dt.bool_:
         if condition.dtype is not dt.uint8:
@@ -483,7 +514,7 @@ _addcmul_grads = {
     "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
     "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value),
 }
-_ADDCMUL = dict(promote=DEFAULT, derivative=_addcmul_grads)
+_ADDCMUL = dict(numbers_between=True, promote=DEFAULT, derivative=_addcmul_grads)
 op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcmulExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCMUL)
 
 
@@ -502,7 +533,7 @@ _addcdiv_grads = {
     "tensor1": lambda g, tensor2, value: g * conj(value / tensor2),
     "tensor2": lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / (tensor2 * tensor2)),
 }
-_ADDCDIV = dict(promote=_addcdiv_promote, derivative=_addcdiv_grads)
+_ADDCDIV = dict(numbers_between=True, promote=_addcdiv_promote, derivative=_addcdiv_grads)
 op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcdivExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCDIV)
 _NAN_TO_NUM = dict(promote=DEFAULT, call=lambda p, x, *numbers: p.of(*numbers)(x), derivative=lambda g, self: g * T.isfinite(self), out=SAME_SCALAR_TYPE)
 _nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf) -> Tensor", "NanToNum", aten="nan_to_num.default", **HIDDEN, **_NAN_TO_NUM)
@@ -513,7 +544,7 @@ _nan_to_num = op("_nan_to_num(Tensor self, float nan, float posinf, float neginf
     inplace=True,
     out=SAME_SCALAR_TYPE,
     inplace_function=True,
-    sparse="coalesced",
+    sparse="coo coalesced",
 )
 def nan_to_num(self, nan, posinf, neginf):
     if self.dtype.category < dt.FLOAT:
@@ -641,13 +672,12 @@ def _polar_promote(common, abs, angle):
     return common, common.to_complex()
 
 
-_polar_grads = {"abs": lambda g, out: T.real(T.conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(T.conj(g) * (out * 1j))}
+_polar_grads = {"abs": lambda g, out: T.real(conj(g) * T.sgn(out)), "angle": lambda g, out: T.real(conj(g) * (out * 1j))}
 op("polar(Tensor abs, Tensor angle) -> Tensor", "Polar", **HIDDEN, promote=_polar_promote, derivative=_polar_grads, out=OBJECT_DTYPE, autocast=FLOAT32)
 _conj = op("_conj(Tensor self) -> Tensor", "Conj", promote=DEFAULT, derivative=lambda g: conj(g), **HIDDEN)
-composite("conj(Tensor self) -> Tensor", out=False)(lambda self: _conj.call(self) if self.dtype.is_complex else self)
 
 
-@composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=FOUND_DTYPE, inplace_function=True)
+@composite("conj_physical(Tensor self) -> Tensor", inplace=True, out=FOUND_DTYPE, inplace_function=True, sparse="values")
 def conj_physical(self):
     return _conj.call(self) if self.dtype.is_complex else self
 
@@ -660,4 +690,4 @@ def _angle_backward(g, self):
 
 
 _angle_promote = lambda common, self: tuple(f(promoted(INT_TO_FLOAT, common)[0]) for f in (lambda d: d, dt.dtype.to_real))
-op("angle(Tensor self) -> Tensor", "Angle", promote=_angle_promote, inplace=False, derivative=_angle_backward)
+op("angle(Tensor self) -> Tensor", "Angle", promote=_angle_promote, inplace=False, derivative=_angle_backward, sparse="compressed")

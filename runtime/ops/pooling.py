@@ -6,8 +6,9 @@ from itertools import product
 from ..call.autocast import FLOAT32
 from ..call.out import SAME_DTYPE
 from ..declare import composite, op
+from ..determinism import alert_not_deterministic
 from ..device import contiguous_format
-from .common import F, T, dt, numel, only
+from .common import F, T, dt, has_values, numel, only
 from .memory import keep_format
 
 LETTERS = {1: "W", 2: "HW", 3: "DHW"}
@@ -407,6 +408,7 @@ def _max_unpool(dims):
         """Zeros but for the input's values at the flat indices that max pooling gave."""
         name = f"max_unpool{dims}d"
         only(f"max_unpool{max(dims, 2)}d", input, dt.FLOAT)
+        alert_not_deterministic(f"max_unpooling{max(dims, 2)}d_forward_out")
         kernel = _per_dim(name, "kernel_size", kernel_size, dims)
         stride, padding = _per_dim(name, "stride", stride, dims) if stride else kernel, _per_dim(name, "padding", padding, dims)
         if len(input._shape) not in (dims + 1, dims + 2):
@@ -422,7 +424,7 @@ def _max_unpool(dims):
                 f"tensor with shape: {list(indices._shape)}"
             )
         lead, plane = input._shape[:-dims], numel(size)
-        if indices.numel() and not indices.is_meta:
+        if indices.numel() and has_values(indices):
             bad = indices[(indices < 0) | (indices >= plane)]
             if bad.numel():
                 raise RuntimeError(f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})")

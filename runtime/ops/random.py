@@ -8,7 +8,7 @@ from ..call.geometry import in_order, memory_order
 from ..call.out import Out, with_out
 from ..declare import composite, op
 from ..device import HOST, META
-from .common import T, Tensor, dt, like_self, numel
+from .common import T, Tensor, dt, has_values, like_self, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
 from .memory import copy_
 
@@ -223,7 +223,7 @@ def _normal(mean, std, generator):
     if isinstance(std, Tensor):
         if std.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if not std.is_meta and numel(std._shape) and not (std >= 0).all():
+        if has_values(std) and numel(std._shape) and not (std >= 0).all():
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")

@@ -7,7 +7,7 @@ from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
 from ..call.out import INPUT_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, Out
 from ..declare import composite, op
-from .common import T, Tensor, conj, dt, numel, wrap_dim, wrap_dims
+from .common import T, Tensor, conj, dt, has_values, numel, wrap_dim, wrap_dims
 
 
 # ------------------------------------------------------------------------------------------------ shared
@@ -123,14 +123,14 @@ def _prod_grad(g, self, out, dim, keepdim):
     if not self._shape:
         return g
     if dim is None:
-        zeros = 1 if self.is_meta else int((self == 0).sum())
+        zeros = 1 if not has_values(self) else int((self == 0).sum())
         if not zeros:
             return g * conj(out / self)
         if zeros > 1 and not MODE.grad:
             return T.zeros_like(self)
         return (g * conj(_others(self.reshape((-1,)), 0))).reshape(self._shape)
     g = g if keepdim else g.unsqueeze(dim)
-    if not self.is_meta and not (self == 0).any():
+    if has_values(self) and not (self == 0).any():
         return g * conj((out if keepdim else out.unsqueeze(dim)) / self)
     return g * conj(_others(self, dim))
 
@@ -185,7 +185,7 @@ for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
 # ------------------------------------------------------------------------------------------------ extremes
 def _equal_share(g, self, out):
     """The gradient of a full reduction to one of several equal elements: shared between them."""
-    mask = self.isnan() if not self.is_meta and out.isnan() else self == out
+    mask = self.isnan() if has_values(self) and out.isnan() else self == out
     return mask * (g / mask.sum())
 
 
@@ -354,7 +354,7 @@ def _cumprod_grad(g, self, out, dim):
     """sum over k >= i of g_k * out_k / x_i; where x holds a zero, from the products of the others."""
     if not self._shape or self._shape[dim] <= 1:
         return g
-    if not self.is_meta and not (self == 0).any():
+    if has_values(self) and not (self == 0).any():
         return _reverse_cumsum(g * conj(out), dim) / conj(self)
     if not MODE.grad:
         # up to the first zero as without it; at it, from the products of the others, up to the second; behind it nothing
@@ -397,7 +397,7 @@ def _lcse_grad(g, self, out, dim):
     if not self._shape:
         return g
     if g.dtype.is_complex:
-        return ((g.conj().log() - out).flip(dim).logcumsumexp(dim).flip(dim) + self).exp().conj()
+        return conj(((conj(g).log() - out).flip(dim).logcumsumexp(dim).flip(dim) + self).exp())
     low = T.full((), dt.finfo(g.dtype).min, dtype=g.dtype, device=g.device)
     size = g.abs().log()
 
@@ -407,13 +407,28 @@ def _lcse_grad(g, self, out, dim):
     return part(g > 0) - part(g < 0)
 
 
+def _lcse_forward(op, args, tangents, outs):
+    """The formula goes through the logarithm of g, which cannot be differentiated at 0; so does this, of the tangent."""
+    (x, dim), v, out = args, tangents[0], outs[0]
+    if not x._shape:
+        return [v]
+    if v.dtype.is_complex:
+        return [((v.log() + x).logcumsumexp(dim) - out).exp()]
+
+    def part(v):
+        return ((v.clamp_min(0).log() + x).logcumsumexp(dim) - out).exp()
+
+    return [part(v) - part(-v)]
+
+
 def _lcse_meta(self, dim):
     if self.dtype.category < dt.FLOAT:
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
     return self._shape, self.dtype
 
 
-op("logcumsumexp(Tensor self, int dim) -> Tensor", prepare=_along, meta=_lcse_meta, derivative=_lcse_grad, out=SAME_SCALAR_TYPE)
+_LCSE = dict(prepare=_along, meta=_lcse_meta, derivative=_lcse_grad, forward=_lcse_forward)
+op("logcumsumexp(Tensor self, int dim) -> Tensor", out=SAME_SCALAR_TYPE, **_LCSE)
 
 
 # ------------------------------------------------------------------------------------------------ order statistics
@@ -475,7 +490,7 @@ def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     elif q.dtype is not self.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    elif not q.is_meta and not ((q >= 0) & (q <= 1)).all():
+    elif has_values(q) and not ((q >= 0) & (q <= 1)).all():
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     if 0 in self._shape:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
@@ -653,7 +668,7 @@ def _bincount_prepare(self, weights, minlength):
 
 def no_meta(name):
     def meta(self, *args):
-        if self.is_meta:
+        if not has_values(self):
             raise NotImplementedError(
                 f"{name}: the shape of the result depends on values, which a tensor on device meta does not have "
                 f"(dtype {self.dtype}, shape {list(self._shape)})"
@@ -666,7 +681,7 @@ def no_meta(name):
 _BINCOUNT = dict(
     prepare=_bincount_prepare, meta=lambda self, weights, minlength: (no_meta("bincount")(self)[0], dt.int64 if weights is None else weights.dtype)
 )
-op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "BincountExt", out=False, opmath=False, **_BINCOUNT)
+op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "BincountExt", out=False, opmath=False, no_forward="aten::bincount", **_BINCOUNT)
 
 
 def _histc_meta(self, bins, min, max):

@@ -229,11 +229,12 @@ def _grid_op(dims):
         meta=meta,
         out=False,
         derivative={("input", "grid"): _grid_grads},
+        no_forward=name,
         opmath=False,  # PyTorch rounds half types at every step: coordinates, weights, terms
         call=lambda p, x, grid, mode, pad, align: p.of(MODES[mode], PADDINGS[pad], align)(x, grid),
     )
 
-    @composite(f"{name}({args}) -> Tensor", out=False)
+    @composite(f"{name}({args}) -> Tensor", out=False, no_forward=name)
     def sample(input, grid, mode, padding, align):
         if mode != 2:
             return o.call(input, grid, mode, padding, align)

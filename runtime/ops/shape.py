@@ -4,15 +4,17 @@ import itertools
 import warnings
 
 from ..autograd import MODE
+from ..autograd.forward import linear
 from ..call.autocast import FLOAT32, WIDEST
 from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, JOINED, SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out
 from ..call.overrides import overridable
 from ..call.promotion import result_dtype
 from ..declare import composite, op
+from ..determinism import alert_not_deterministic
 from ..device import HOST, channels_last, channels_last_3d, contiguous_format
 from ..tensor import strided_view
-from .common import M, T, Tensor, changed, dt, like_self, numel, only, wrap_dim, wrap_dims
+from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order
 from .reduction import no_meta
@@ -266,7 +268,7 @@ def repeat_interleave_index(repeats, output_size):
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.dtype not in (dt.int32, dt.int64):
         raise RuntimeError("repeats has to be Long or Int tensor")
-    if repeats.is_meta:
+    if not has_values(repeats):
         if output_size is None:
             raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
         return T.empty((output_size,), dtype=repeats.dtype, device="meta")
@@ -398,7 +400,13 @@ def _clone_with_gaps(x):
 def _into_copy(name, args, view, grad_self, grad_src):
     """NAME_scatter: a copy of self with src in the place of one of its views."""
     grads = {"self": grad_self, "src": grad_src}
-    o = op(f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor", derivative=grads, memory=True, out=SAME_DTYPE if name == "slice" else False)
+    o = op(
+        f"{name}_scatter(Tensor self, Tensor src, {args}) -> Tensor",
+        derivative=grads,
+        memory=True,
+        forward=linear,
+        out=SAME_DTYPE if name == "slice" else False,
+    )
 
     def call(self, src, *where):
         grad, MODE.grad = MODE.grad, False
@@ -668,6 +676,8 @@ def put(self, index, source, accumulate):
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{numel(source._shape)}, index.numel() = {numel(index._shape)}"
         )
+    if not accumulate:
+        alert_not_deterministic("put_")
     if not numel(index._shape):
         return self.clone()
     if not numel(self._shape):
@@ -780,7 +790,9 @@ def _index_reduce_grads(g, self, dim, index, source, reduce, include_self, out):
     return _reduce_grads(g, self, source, out, reduce, include_self, *places, again, hole)
 
 
-_INDEX_REDUCE = dict(prepare=_index_reduce_prepare, meta=like_self, derivative={("self", "source"): _index_reduce_grads}, inplace=True, out=SAME_DTYPE)
+_INDEX_REDUCE = dict(
+    prepare=_index_reduce_prepare, meta=like_self, derivative={("self", "source"): _index_reduce_grads}, inplace=True, out=SAME_DTYPE, no_forward="index_reduce"
+)
 op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", **_INDEX_REDUCE)
 
 
@@ -798,7 +810,7 @@ def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, init
         lengths = offsets.diff(dim=axis)
     elif axis != len(lengths._shape) - 1:
         raise RuntimeError("segment_reduce(): Expected axis to be the last dimension of lengths but got " + str(axis) + ".")
-    elif not unsafe and not data.is_meta:
+    elif not unsafe and has_values(data):
         if numel(lengths._shape) and (lengths < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if not (lengths.sum(-1) == data._shape[axis]).all():
@@ -849,5 +861,6 @@ _SEGMENT_REDUCE = dict(prepare=_segment_prepare, meta=_segment_meta, derivative=
 op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
     "bool unsafe=False, Scalar? initial=None) -> Tensor",
+    no_forward="segment_reduce",
     **_SEGMENT_REDUCE,
 )

@@ -4,7 +4,7 @@ from ..call.geometry import in_order
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import result_dtype
 from ..declare import composite, op
-from .common import T, Tensor, changed, dt, numel, wrap_dim
+from .common import T, Tensor, changed, dt, has_values, numel, wrap_dim
 from .memory import storage_order
 from .reduction import _chosen, no_meta
 from .views import _inverse as inverse
@@ -79,12 +79,22 @@ def _unique(self, dim, sort, return_inverse, return_counts):
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@composite("unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False, python=True)
+@composite(
+    "unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor",
+    out=False,
+    python=True,
+    no_forward="_unique2",
+)
 def unique(self, sorted, return_inverse, return_counts, dim):
     return _unique(self, dim, True, return_inverse, return_counts)
 
 
-@composite("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False, python=True)
+@composite(
+    "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor",
+    out=False,
+    python=True,
+    no_forward="unique_consecutive",
+)
 def unique_consecutive(self, return_inverse, return_counts, dim):
     return _unique(self, dim, False, return_inverse, return_counts)
 
@@ -101,7 +111,7 @@ def _in_order_of(sorter, boundaries):
         raise RuntimeError(f"{said}boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter._shape)}")
     if sorter.dtype is not dt.int64:
         raise RuntimeError(f"{said}sorter must be a tensor of long dtype but got dtype {dt.scalar_name(sorter.dtype)}")
-    if numel(sorter._shape) and not sorter.is_meta and not ((sorter >= 0) & (sorter < a[-1])).all():
+    if numel(sorter._shape) and has_values(sorter) and not ((sorter >= 0) & (sorter < a[-1])).all():
         raise RuntimeError(f"{said}sorter index out of range")
     return boundaries.gather(-1, sorter)
 

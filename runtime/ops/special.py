@@ -66,13 +66,14 @@ def _igamma_grad(sign):
 
 for _name, _alias, _sign in (("igamma", "special.gammainc", 1), ("igammac", "special.gammaincc", -1)):
     _grads = {"self": no_derivative(f"the derivative for '{_name}: input' is not implemented."), "other": _igamma_grad(_sign)}
-    op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, promote=cpu(f"{_name}_cpu", "bool", "int", "complex"), alias=(_alias,), derivative=_grads)
+    _IGAMMA = dict(promote=cpu(f"{_name}_cpu", "bool", "int", "complex"), alias=(_alias,), derivative=_grads, no_forward=_name)
+    op(f"{_name}(Tensor self, Tensor other) -> Tensor", None, **_IGAMMA)
 _zeta_grads = {
     "self": no_derivative("the derivative for 'zeta' is not implemented."),
     "other": lambda g, self, other: g * -self * SPECIAL.zeta(self + 1, other),
 }
 _ZETA = dict(promote=INT_TO_FLOAT, derivative=_zeta_grads)
-op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, inplace=False, aten="special_zeta.default", **_ZETA)
+op("special.zeta(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", None, inplace=False, aten="special_zeta.default", no_forward="special_zeta", **_ZETA)
 _one("special.entr", None, lambda g, self: g * (-1 - T.log(self)))
 _xlog1py_grads = {
     "self": lambda g, self, other: T.where((self == 0) & (other <= -1), 0, SPECIAL.xlog1py(g, other)),

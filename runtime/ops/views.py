@@ -3,7 +3,9 @@
 import operator
 
 from ..autograd import MODE, as_strided_backward, check_inplace, set_history
+from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
+from ..call.state import STATE
 from ..declare import composite, op, view
 from ..tensor import check_writable, strided_view
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
@@ -175,8 +177,10 @@ def _transpose_geometry(self, dim0, dim1):
     return shape, _norm(shape, st), self._offset
 
 
-_TRANSPOSE_INT = dict(derivative=lambda g, dim0, dim1: T.transpose(g, dim0, dim1), alias=("swapaxes", "swapdims"), inplace=False)
+_TRANSPOSE_INT = dict(derivative=lambda g, dim0, dim1: T.transpose(g, dim0, dim1), inplace=False)
 view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", _transpose_geometry, **_TRANSPOSE_INT)
+composite("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", out=False)(lambda self, axis0, axis1: T.transpose(self, axis0, axis1))
+composite("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", out=False)(lambda self, dim0, dim1: T.transpose(self, dim0, dim1))
 
 
 def _permute_geometry(self, dims):
@@ -205,7 +209,7 @@ def _inverse(dims):
 view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", _permute_geometry, derivative=lambda g, dims: T.permute(g, _inverse(dims)), varargs="dims")
 
 
-@composite("movedim(Tensor self, int[1] source, int[1] destination) -> Tensor", alias=("moveaxis",), out=False)
+@composite("movedim(Tensor self, int[1] source, int[1] destination) -> Tensor", alias=("moveaxis",), out=False, sparse="composite")
 def movedim(self, source, destination):
     n = len(self._shape)
     if len(source) != len(destination):
@@ -226,15 +230,17 @@ def movedim(self, source, destination):
     return self.permute([next(rest) if o is None else o for o in order])
 
 
-@composite("t(Tensor self) -> Tensor", out=False)
-def t(self):
+def _t_geometry(self):
     n = len(self._shape)
     if n > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {n}D")
-    return self.transpose(0, 1) if n == 2 else self.view(self._shape)
+    return _transpose_geometry(self, 0, 1) if n == 2 else (self._shape, self._stride, self._offset)
 
 
-@composite("adjoint(Tensor self) -> Tensor")
+view("t(Tensor(a) self) -> Tensor(a)", _t_geometry, derivative=lambda g: T.t(g))
+
+
+@composite("adjoint(Tensor self) -> Tensor", sparse="composite")
 def adjoint(self):
     if len(self._shape) < 2:
         raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {len(self._shape)}-D tensor.")
@@ -681,6 +687,8 @@ def inplace_view(self, out):
     self._ms = self._np = None
     if MODE.grad and out._grad_fn is not None:
         set_history(self, out._grad_fn, out._output_nr)
+    if STATE.duals:
+        carry(out, self)
     self._bump()
     return self
 

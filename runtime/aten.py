@@ -1,0 +1,291 @@
+"""PyTorch's operators below autograd: their schemas, as aten.txt lists them (tools/aten_schemas.py writes it), and how a call fits one."""
+
+import functools
+import os
+import re
+
+import numpy as np
+
+from . import dtypes as dt
+from .device import device as Device
+from .device import layout as Layout
+from .device import memory_format as MemoryFormat
+from .generator import Generator
+from .tensor import Tensor
+
+_TAGS = {"c": "core", "p": "pointwise", "r": "reduction", "v": "view_copy", "i": "inplace_view", "n": "nondeterministic_seeded"}
+_TAGS |= {"d": "dynamic_output_shape", "D": "data_dependent_output"}
+
+
+class AliasInfo:
+    """Which memory an argument or a result shares with others of the same letter, and whether it is written to."""
+
+    def __init__(self, text):
+        before, _, after = text.partition("->")
+        self.is_write = "!" in before
+        self.before_set = {s.strip(" !") for s in before.split("|")}
+        self.after_set = {s.strip(" !") for s in after.split("|")} if after else self.before_set
+
+    def __eq__(self, other):
+        return isinstance(other, AliasInfo) and vars(self) == vars(other)
+
+    __hash__ = None
+
+
+class Argument:
+    """One argument or result of a schema. type: as TorchScript writes it, "Optional[Tensor]"; declared: as the schema does."""
+
+    def __init__(self, declared, name, default, kwarg_only, alias):
+        self.declared, self.name, self.kwarg_only, self.alias_info = declared, name, kwarg_only, alias
+        self._default = default
+        self.default_value = None if default is None else _value(default, declared)
+        self.type = self.real_type = _type(declared)
+        self.N = int(m.group(1)) if (m := re.search(r"\[(\d+)\]", declared)) else None
+
+    def has_default_value(self):
+        return self._default is not None
+
+    def spelled(self, v):
+        """A value as PyTorch's dispatcher hands it on: sequences are lists."""
+        if self.declared.rstrip("?").endswith("]"):
+            return list(v) if isinstance(v, (tuple, list)) else v if v is None else [v]
+        return v
+
+    @property
+    def is_out(self):
+        return self.kwarg_only and self.is_write
+
+    @property
+    def is_write(self):
+        return self.alias_info is not None and self.alias_info.is_write
+
+    @property
+    def optional(self):
+        return self.declared.endswith("?")
+
+    def __repr__(self):
+        return f"{self.declared} {self.name}"
+
+
+_SCALARS = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int", "SymBool": "bool"}
+
+
+class _Type(str):
+    """A type's name, with the face of TorchScript's type objects."""
+
+    __slots__ = ()
+
+    def kind(self):
+        head = self.partition("[")[0]
+        return {"Optional": "OptionalType", "List": "ListType", "Tensor": "TensorType", "number": "NumberType", "str": "StringType"}.get(
+            head, head.capitalize() + "Type"
+        )
+
+    def getElementType(self):
+        return _Type(self[self.index("[") + 1 : -1])
+
+    def isSubtypeOf(self, other):
+        return self == other or str(other) == "Optional[" + self + "]"
+
+
+def _type(declared):
+    t = declared
+    if t.endswith("?"):
+        return _Type(f"Optional[{_type(t[:-1])}]")
+    if t.endswith("]"):
+        return _Type(f"List[{_type(t[: t.rindex('[')])}]")
+    return _Type(_SCALARS.get(t, t))
+
+
+_WORDS = {"None": None, "True": True, "False": False, "contiguous_format": 0, "strided": 0, "Mean": 1, "Sum": 2, "inf": float("inf")}
+
+
+def _value(text, declared):
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[:1] == "[":
+        return [_value(v.strip(), declared) for v in text[1:-1].split(",") if v.strip()]
+    if text[:1] in "'\"":
+        return text[1:-1]
+    try:
+        value = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+    except ValueError:
+        return text
+    if declared.startswith("float"):
+        return float(value)
+    n = re.search(r"\[(\d+)\]", declared)
+    return [value] * int(n.group(1)) if n else value
+
+
+def _split(text):
+    """Parts between commas that stand in no bracket."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if c == "," and not depth:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    return [*parts, text[start:].strip()] if text.strip() else parts
+
+
+_PART = re.compile(r"(?P<type>\w+(?:\([^()]*\))?)(?:\((?P<alias>[^()]*)\))?(?P<rest>[\[\]\d?]*)(?:\s+(?P<name>\w+))?(?:=(?P<default>.*))?$", re.DOTALL)
+
+
+def _argument(text, kwarg_only):
+    text = re.sub(r"^(\w+)!", r"\1($!)", text)  # written to, and shared with nothing that has a name
+    base = re.match(r"\w+", text)
+    alias = re.match(r"\w+(?:\[\d*\]\??)?\(([^()]*)\)", text) if base and base.group() != "Dict" else None
+    m = _PART.match(re.sub(r"\([a-z$!| >*-]*\)", "", text, count=1) if alias else text)
+    if m is None:
+        raise RuntimeError(f"{text!r} is no argument of a schema")
+    return Argument(m["type"] + m["rest"], m["name"] or "", m["default"], kwarg_only, AliasInfo(alias.group(1)) if alias else None)
+
+
+class FunctionSchema:
+    """A parsed schema: ``name.overload(arguments) -> results``."""
+
+    def __init__(self, text, flags="", namespace="aten"):
+        head, _, rest = text.partition("(")
+        name, _, self.overload_name = head.strip().partition(".")
+        self.name = name if "::" in name else f"{namespace}::{name}"
+        arrow = rest.rindex(")", 0, rest.rindex("->"))
+        arguments, returns = rest[:arrow], rest[rest.rindex("->") + 2 :].strip()
+        if not returns or returns.count("(") != returns.count(")"):  # the arrow of an alias "(a -> *)"
+            cut = re.search(r"\)\s*->\s*(.*)$", rest)
+            arguments, returns = rest[: cut.start()], cut.group(1)
+        self.arguments, starred = [], False
+        for part in _split(arguments):
+            if part == "*":
+                starred = True
+            else:
+                self.arguments.append(_argument(part, starred))
+        returned = returns[1:-1] if returns[:1] == "(" else returns
+        self.returns = [_argument(part, False) for part in _split(returned)]
+        self.implicit, self.numbers = "I" in flags, "N" in flags
+        self.tags = frozenset(_TAGS[f] for f in flags if f in _TAGS)
+        self._text = f"{self.name}{'.' + self.overload_name if self.overload_name else ''}({arguments}) -> {returns}"
+        self.by_name = {a.name: a for a in self.arguments}
+        self.positional = [a for a in self.arguments if not a.kwarg_only]
+        self.outs = [a for a in self.arguments if a.is_out]
+
+    @property
+    def full_name(self):
+        """namespace::name.overload"""
+        return self.name + ("." + self.overload_name if self.overload_name else "")
+
+    @property
+    def is_mutable(self):
+        return any(a.is_write for a in self.arguments)
+
+    @property
+    def is_vararg(self):
+        return False
+
+    is_varret = is_vararg
+
+    def __str__(self):
+        return self._text
+
+    __repr__ = __str__
+
+    def __eq__(self, other):
+        return isinstance(other, FunctionSchema) and self._text == other._text
+
+    def __hash__(self):
+        return hash(self._text)
+
+    def given(self, values):
+        """(args, kwargs) of a call by these values, {argument: value}, as PyTorch's dispatcher hands them on; None where they do not fit."""
+        if not values.keys() <= self.by_name.keys():
+            return None
+        for a in self.arguments:
+            if a.name in values:
+                if not fits(a, values[a.name], self.numbers):
+                    return None
+            elif a._default is None:
+                return None
+        args = [values.get(a.name, _MISSING) for a in self.positional]
+        while args and args[-1] is _MISSING:
+            args.pop()
+        args = [a.default_value if v is _MISSING else a.spelled(v) for a, v in zip(self.positional, args)]
+        return tuple(args), {a.name: a.spelled(values[a.name]) for a in self.arguments if a.kwarg_only and a.name in values}
+
+    def bound(self, args, kwargs):
+        """{argument: value} of a call, without what was not given; None where the names do not fit."""
+        if len(args) > len(self.positional):
+            return None
+        values = {a.name: v for a, v in zip(self.positional, args)}
+        if kwargs.keys() & values.keys() or not kwargs.keys() <= self.by_name.keys():
+            return None
+        values.update(kwargs)
+        return values
+
+    def accepts(self, args, kwargs):
+        """Whether a call fits."""
+        values = self.bound(args, kwargs)
+        return values is not None and all(fits(a, values[a.name], self.numbers) if a.name in values else a._default is not None for a in self.arguments)
+
+
+_MISSING = object()
+
+
+def _is_int(v):
+    return isinstance(v, (int, np.integer)) and not isinstance(v, bool)
+
+
+_FITS = {
+    "Tensor": lambda v: isinstance(v, Tensor),
+    "Scalar": lambda v: isinstance(v, (int, float, complex, np.number)),
+    "int": _is_int,
+    "SymInt": _is_int,
+    "float": lambda v: isinstance(v, (int, float, np.number)) and not isinstance(v, bool),
+    "bool": lambda v: isinstance(v, (bool, np.bool_)),
+    "SymBool": lambda v: isinstance(v, (bool, np.bool_)),
+    "str": lambda v: isinstance(v, str),
+    "ScalarType": lambda v: isinstance(v, dt.dtype),
+    "Device": lambda v: isinstance(v, (Device, str)),
+    "Layout": lambda v: isinstance(v, Layout),
+    "MemoryFormat": lambda v: isinstance(v, MemoryFormat),
+    "Generator": lambda v: isinstance(v, Generator),
+    "Dimname": lambda v: False,
+}
+
+
+def fits(a, v, numbers=False):
+    """Whether a value may be given for an argument; numbers: also for a tensor."""
+    return _fits(a.declared, v, numbers)
+
+
+def _fits(declared, v, numbers):
+    if declared.endswith("?"):
+        return v is None or _fits(declared[:-1], v, numbers)
+    if declared.endswith("]"):
+        element, n = declared[: declared.rindex("[")], declared[declared.rindex("[") + 1 : -1]
+        if isinstance(v, (list, tuple)):
+            return all(_fits(element, e, False) for e in v)
+        return bool(n) and _fits(element, v, False)
+    if numbers and declared == "Tensor" and isinstance(v, (int, float, complex)):
+        return True
+    check = _FITS.get(declared)
+    return check is None or check(v)
+
+
+@functools.cache
+def _lines():
+    found = {}
+    with open(os.path.join(os.path.dirname(__file__), "aten.txt"), encoding="ascii") as f:
+        for line in f:
+            flags, text = line.rstrip("\n").split("\t")
+            found.setdefault(text[: min(text.index("("), text.find(".") % 10**6)], []).append((text, flags))
+    return found
+
+
+@functools.cache
+def schemas(name):
+    """PyTorch's overloads of an operator in its order; none where it has no such operator."""
+    return tuple(FunctionSchema(text, flags) for text, flags in _lines().get(name, ()))
+
+
+def names():
+    """The names of PyTorch's operators."""
+    return _lines().keys()

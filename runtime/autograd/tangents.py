@@ -1,0 +1,204 @@
+"""The tangents of forward-mode differentiation: whose they are, at which level, and how they lie in memory.
+
+A level (fwAD.dual_level, torch.func.jvp) keeps the tangents of its tensors. Tensors know nothing of them: while no level is entered nothing
+is asked, and leaving a level forgets them. As in PyTorch a tangent lies in memory as its tensor does, views of a tensor have views of its
+tangent, and in-place operators write into the tangent, so that all views of a tensor see it.
+"""
+
+import contextlib
+import weakref
+
+from ..call.state import LOCAL, STATE, activate
+from ..registry import T
+from ..tensor import Tensor
+from .modes import MODE
+
+
+class Level:
+    """One level: tensors (weakly) and their tangents."""
+
+    __slots__ = ("tangents", "outer")
+
+    def __init__(self):
+        self.tangents: dict = {}  # id(tensor) -> (weak reference, tangent); a tangent of None: it has none, whatever its base has
+        self.outer = ()  # the levels that its tangents may have tangents at
+
+    def get(self, t):
+        """The tangent of t, or None."""
+        tangents = self.tangents
+        found = tangents.get(id(t))
+        if found is not None:
+            return found[1]
+        v = t._view
+        if v is None:
+            return None
+        base = tangents.get(id(v.base))
+        if base is None or base[1] is None:
+            return None
+        with seeing(self.outer):  # the base was written to after this view of it was made
+            tangent = _part(base[1], v.base, t)
+        return self.put(t, tangent)
+
+    def knows(self, t):
+        """Whether t has a tangent, or is known to have none."""
+        return id(t) in self.tangents or t._view is not None and self.get(t) is not None
+
+    def put(self, t, tangent):
+        tangents, key = self.tangents, id(t)
+        tangents[key] = (weakref.ref(t, lambda _: tangents.pop(key, None)), tangent)
+        return tangent
+
+    def set(self, t, tangent):
+        """The tangent of a tensor that had none, in memory as the tensor is."""
+        return self.put(t, _laid_out(tangent, t))
+
+    def write(self, t, tangent):
+        """The new tangent of t after an in-place operator; None for zero. What t is a view of has it too."""
+        old = self.get(t)
+        if old is not None:
+            old.zero_() if tangent is None else old.copy_(tangent)
+        elif tangent is not None:
+            base = None if t._view is None or id(t) in self.tangents else t._view.base
+            if base is None or id(base) in self.tangents:
+                self.set(t, tangent)
+                return
+            whole = self.put(base, _zeros_as(base, tangent))
+            self.put(t, _part(whole, base, t)).copy_(tangent)
+
+    def forget(self, t):
+        self.tangents.pop(id(t), None)
+
+
+def _same_layout(a, b):
+    return a._offset == b._offset and all(x == y or n == 1 for x, y, n in zip(a.stride(), b.stride(), a._shape))
+
+
+def _zeros_as(t, tangent):
+    """Zeros in the dtype of a tangent, in memory as t is."""
+    if t._stride is None and not t._offset:
+        return T.zeros(t._shape, dtype=tangent.dtype, device=tangent.device)
+    reach = 0 if 0 in t._shape else 1 + sum((n - 1) * s for n, s in zip(t._shape, t.stride()))
+    return T.zeros((t._offset + reach,), dtype=tangent.dtype, device=tangent.device).as_strided(t._shape, t.stride(), t._offset)
+
+
+def _laid_out(tangent, t):
+    """The tangent itself where it lies in memory as t does, else a copy that does."""
+    if tangent._stride is None and t._stride is None and not t._offset and not tangent._offset or tangent.is_sparse or _same_layout(tangent, t):
+        return tangent
+    return _zeros_as(t, tangent).copy_(tangent)
+
+
+def _part(tangent, base, t):
+    """What of the tangent of a base belongs to a view t of the base."""
+    shape, stride, offset = t._shape, t.stride(), t._offset
+    if base.dtype.is_complex and not t.dtype.is_complex:
+        tangent = T.view_as_real(tangent)
+    elif t.dtype.is_complex and not base.dtype.is_complex:
+        tangent = T.view_as_complex(tangent)
+    return T.as_strided(tangent, shape, stride, offset)
+
+
+# ------------------------------------------------------------------------------------------------ the levels of a thread
+def visible():
+    """The levels that calls of this thread look at, the youngest last."""
+    levels = LOCAL.levels
+    return STATE.levels if levels is None else levels
+
+
+@contextlib.contextmanager
+def seeing(levels):
+    """Inside, calls of this thread look at these levels alone."""
+    before, LOCAL.levels = LOCAL.levels, levels
+    try:
+        yield
+    finally:
+        LOCAL.levels = before
+
+
+def enter(level=None):
+    """A new level inside those that this thread sees; counted until leave()."""
+    level = level or Level()
+    level.outer = visible()
+    activate(1, 1, 1)
+    return level
+
+
+def leave(level):
+    level.tangents.clear()
+    activate(-1, -1, -1)
+
+
+_NESTED = "Nested forward mode AD is not supported at the moment"
+
+
+@contextlib.contextmanager
+def entered():
+    """A level for this thread alone, as torch.func.jvp has it; it may be inside others of the kind."""
+    if STATE.levels:
+        raise RuntimeError(_NESTED)
+    level, enabled, LOCAL.forward = enter(), LOCAL.forward, True
+    try:
+        with seeing((*level.outer, level)):
+            yield level
+    finally:
+        LOCAL.forward = enabled
+        leave(level)
+
+
+def enter_dual_level():
+    """The level that all threads see: one."""
+    if STATE.duals:
+        raise RuntimeError(_NESTED)
+    STATE.levels = (enter(),)
+
+
+def exit_dual_level():
+    leave(STATE.levels[-1])
+    STATE.levels = ()
+
+
+def current_level():
+    """The level that dual tensors are made at, or None."""
+    levels = visible() if LOCAL.forward else LOCAL.disabled
+    levels = STATE.levels if levels is None else levels
+    return levels[-1] if levels else None
+
+
+def set_fwd_grad_enabled(mode):
+    """Whether this thread looks at tangents."""
+    if mode != LOCAL.forward:
+        LOCAL.forward = mode
+        LOCAL.levels, LOCAL.disabled = (LOCAL.disabled, None) if mode else ((), LOCAL.levels)
+
+
+def innermost(args):
+    """The youngest visible level that knows something of an argument, or None."""
+    levels = LOCAL.levels
+    if levels is None:
+        levels = STATE.levels
+    if not levels or MODE.inference:
+        return None
+    for level in reversed(levels):
+        if level.tangents:
+            for a in args:
+                if isinstance(a, Tensor):
+                    if level.knows(a):
+                        return level
+                elif a.__class__ is list or a.__class__ is tuple:
+                    for t in a:
+                        if isinstance(t, Tensor) and level.knows(t):
+                            return level
+    return None
+
+
+def carry(src, dst, change=None):
+    """dst, which is src in another tensor, with the tangents of src at every visible level, or with change(tangent)."""
+    levels = visible()
+    for i, level in enumerate(levels):
+        if level.tangents and level.knows(src):
+            tangent = level.get(src)
+            if change is not None and tangent is not None:
+                with seeing(levels[:i]):
+                    tangent = change(tangent)
+            level.put(dst, tangent)
+    return dst

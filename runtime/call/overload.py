@@ -1,0 +1,75 @@
+"""PyTorch's name and arguments of a call below autograd: its overload, and what its dispatcher hands on."""
+
+from ..aten import schemas
+from ..device import get_default_device
+from ..schema import strip_default
+
+_ABOVE = ("requires_grad",)  # what is done above the dispatcher
+
+
+def name_of(op):
+    """(operator, overload or "") of a declared operator in PyTorch's words."""
+    if op.options.aten is not None:
+        name, _, overload = op.options.aten.partition(".")
+        return name, "" if overload == "default" else overload
+    namespace = op.namespace.rpartition(".")[2]
+    name = f"{namespace}_{op.name}" if namespace in ("linalg", "fft", "special") else op.name
+    two = op.namespace != "special" and any(op.schema.args[i].base == "Tensor|Scalar" for i in op.operands[1:])
+    return name, op.schema.overload or ("Tensor" if two else "")
+
+
+def resolve(op, args, suffix=""):
+    """(schema, args, kwargs) that PyTorch's dispatcher would be given for a call, or None where it has no such call."""
+    name, wanted = name_of(op)
+    values = dict(op.options.aten_constants)
+    for a, v in zip(op.schema.args, args):
+        if a.name in _ABOVE:
+            if v:
+                return None
+        elif not strip_default(a, v):
+            values[a.name] = v
+    found = None
+    for schema in schemas(name + suffix):
+        if schema.outs:
+            continue
+        given = schema.given(_with_options(op, schema, values))
+        if given is None:
+            given = schema.given(_renamed(op, schema, values))
+        if given is not None and (found is None or schema.overload_name == wanted):
+            found = (schema, *given)
+            if schema.overload_name == wanted:
+                break
+    return found
+
+
+def _with_options(op, schema, values):
+    """What PyTorch's functions always say of a new tensor: that its memory is not pinned, and, where no tensor tells, its device."""
+    if op.fn is None or "pin_memory" not in schema.by_name:
+        return values
+    place = {} if op.tensor_args else {"device": get_default_device()}
+    return {**place, "pin_memory": False, **values}
+
+
+def _renamed(op, schema, values):
+    """The values under the schema's names, by their positions."""
+    ours = [a.name for a in op.schema.args if not a.kwonly]
+    constants = dict(op.options.aten_constants)
+    theirs = [a.name for a in schema.positional if a.name not in constants]
+    if len(ours) != len(theirs):
+        return values
+    names = dict(zip(ours, theirs))
+    return {names.get(n, n): v for n, v in values.items()}
+
+
+def values_of(op, schema, args, kwargs):
+    """The arguments of an overload as values in the order of a declared operator that stands for it."""
+    bound = schema.bound(args, kwargs)
+    ours = [a.name for a in op.schema.args if not a.kwonly]
+    constants = dict(op.options.aten_constants)
+    positional = [a.name for a in schema.positional if a.name not in constants]
+    theirs = dict(zip(ours, positional)) if not set(ours) <= schema.by_name.keys() else {}
+    values = []
+    for a in op.schema.args:
+        name = a.name if a.name in bound or a.name not in theirs else theirs[a.name]
+        values.append(bound[name] if name in bound else a.default if not a.required else schema.by_name[name].default_value)
+    return values

@@ -1,0 +1,147 @@
+"""Conjugates and negatives that are not computed: views whose memory holds the conjugate, or the negative, of their values.
+
+They are classes of their own, so that calls with other tensors ask nothing. A call below autograd that gets one comes to `_resolving` (PyTorch's
+dispatch keys Conjugate and Negative): views stay lazy, what is written is turned back, all other operators get values. Where a gradient or a
+tangent is recorded, conjugates are computed at once.
+"""
+
+import types
+
+from ..autograd import MODE
+from ..call.dispatch import handle
+from ..call.state import LAZY, STATE, _disabled_torch_function_impl, activate, dispatching
+from ..declare import composite, view
+from ..tensor import alias
+from .common import T, Tensor
+
+
+class _Kinds:
+    """The classes, made when the first lazy tensor is: until then no call asks for them."""
+
+    conj = neg = None
+
+
+def _kind(name):
+    cls = getattr(_Kinds, name)
+    if cls is None:
+        physical = {"conj": T.conj_physical, "neg": T.neg}[name]
+        facts = {"__slots__": (), "__module__": "torch", "__torch_function__": _disabled_torch_function_impl, "physical": staticmethod(physical)}
+        cls = types.new_class("Tensor", (Tensor,), {"raw": True}, lambda ns: ns.update(facts | {f"is_{name}": lambda self: True}))
+        if not dispatching:
+            activate(0, 1)  # from now on calls below autograd look at the classes of their arguments
+        dispatching.add(cls)
+        LAZY.add(cls)
+        setattr(_Kinds, name, cls)
+    return cls
+
+
+_same = lambda self: (self._shape, self._stride, self._offset)  # noqa: E731
+_HIDDEN = dict(function=False, method=False)
+_conj_view = view("_conjugated(Tensor(a) self) -> Tensor(a)", _same, derivative=lambda g: T.conj_physical(g), aten="_conj.default", **_HIDDEN)
+_neg_view = view("_negated(Tensor(a) self) -> Tensor(a)", _same, derivative=lambda g: T.neg(g), aten="_neg_view.default", **_HIDDEN)
+
+
+def _lazily(name, t):
+    """A view that was just made, as a lazy one."""
+    t.__class__ = _kind(name)
+    return t
+
+
+def values(t):
+    """The tensor with its values in memory: itself where it is not lazy."""
+    return t.__class__.physical(alias(t)) if t.__class__ in LAZY else t
+
+
+def _with_values(a):
+    """The same of an argument of any kind."""
+    if a.__class__ in LAZY:
+        return values(a)
+    return type(a)(map(_with_values, a)) if a.__class__ in (list, tuple) else a
+
+
+def _view_or_values(name, self, view_of, physical):
+    """A lazy view, of a lazy one the plain view of its memory; the values where a gradient or a tangent is recorded, or a class answers."""
+    own = getattr(_Kinds, name)
+    if MODE.grad and self._requires_grad or STATE.duals or self.__class__ not in (Tensor, own):
+        return physical(self)
+    out = view_of.call(self)
+    return out if self.__class__ is own else _lazily(name, out)
+
+
+@composite("conj(Tensor self) -> Tensor", out=False, sparse="values")
+def conj(self):
+    """The conjugate: a view that computes nothing, or the values where a gradient is recorded; real tensors themselves."""
+    if not self.dtype.is_complex:
+        return self
+    return _view_or_values("conj", self, _conj_view, T.conj_physical)
+
+
+@composite("_neg_view(Tensor self) -> Tensor", method=False, out=False)
+def neg_view(self):
+    """The negative as a view that computes nothing, or the values where a gradient is recorded."""
+    return _view_or_values("neg", self, _neg_view, T.neg)
+
+
+composite("resolve_conj(Tensor self) -> Tensor", out=False, sparse="composite")(lambda self: _resolved(self, _Kinds.conj))
+composite("resolve_neg(Tensor self) -> Tensor", out=False, sparse="composite")(lambda self: _resolved(self, _Kinds.neg))
+
+
+def _resolved(self, cls):
+    return values(self) if self.__class__ is cls else self
+
+
+_AS_REAL = (
+    "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); "
+    "however, be warned that the resulting tensor will NOT alias the original."
+)
+_OTHER_DTYPE = {
+    True: "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.",
+    False: "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.",
+}
+_KEPT = {"_detach", "_alias"}  # no views by declaration, but the same memory
+
+
+def _view_kind(op, args):
+    """What a view operator makes of a lazy tensor: "conj", "neg", "" (the memory itself holds the values); None: it needs the values."""
+    name, conj = op.full, args[0].__class__ is _Kinds.conj
+    if name == "view.dtype" and args[1] is not args[0].dtype:
+        raise RuntimeError(_OTHER_DTYPE[conj])
+    if not conj:
+        return {"_negated": "", "view_as_complex": None}.get(name, "neg")
+    if name == "view_as_real":
+        raise RuntimeError(_AS_REAL)
+    if name in ("_conjugated", "_real"):
+        return ""
+    return "neg" if name == "imag" else "conj"
+
+
+def _resolving(op, args, run, suffix):
+    """What becomes of a call below autograd with lazy tensors among its arguments."""
+    first = args[0] if args else None
+    lazy = first.__class__ in LAZY
+    if lazy and not suffix and (op.geometry is not None or op.full in _KEPT):
+        kind = _view_kind(op, args)
+        if kind is not None:
+            out = handle(op, (alias(first), *args[1:]), run)
+            for t in out if isinstance(out, (tuple, list)) else (out,):
+                if kind:
+                    _lazily(kind, t)
+            return out
+    given = [_with_values(a) for a in args]
+    if not lazy or not suffix:
+        return handle(op, given, run, suffix)
+    out = handle(op, given, run, suffix)
+    memory = alias(first)
+    memory.copy_(first.__class__.physical(given[0]))
+    return first if out is given[0] else out
+
+
+def _write(self, source):
+    """copy_ and fill_ into a lazy tensor: its memory gets what stands for the values."""
+    if self.__class__ not in LAZY:
+        return self.copy_(values(source))
+    alias(self).copy_(self.__class__.physical(values(source).to(self.dtype)))
+    return self
+
+
+LAZY.handler, LAZY.values, LAZY.write, LAZY.mark = _resolving, values, _write, _lazily
