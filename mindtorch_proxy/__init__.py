@@ -3,18 +3,31 @@
 (PYTEST_DONT_REWRITE: as a plugin this has no assertions, and in an activated process it is imported before pytest.)
 """
 
+import sys
+
+if sys.version_info < (3, 10):  # what follows would be a syntax error
+    raise ImportError("mindtorch_proxy needs Python 3.10 to 3.12, this is %d.%d (%s)" % (*sys.version_info[:2], sys.executable))
+
 __version__ = "0.1.0"
 
 from .activate import install, installed, uninstall
 
-__all__ = ["install", "installed", "report", "uninstall"]
+__all__ = ["install", "installed", "report", "timed", "uninstall"]
 
 
 def report():
-    """Which operators ran so far in this process, on which kind of kernel, and how often."""
+    """Which operators ran so far in this process, on which kind of kernel, how often; a table with .html(file) and .json(file)."""
+    from .reports import Report
     from .runtime.report import report
 
-    return report()
+    return Report(report())
+
+
+def timed():
+    """`with mindtorch_proxy.timed():` what this thread runs inside gets its time by operator in report()."""
+    from .runtime.report import timed
+
+    return timed()
 
 
 def pytest_addhooks():

@@ -2,17 +2,14 @@
 
 import importlib.util
 import os
-import shlex
 import sys
-import sysconfig
 import threading
 
-from .finder import HERE, TORCH_VERSION, TorchFinder
+from .finder import HERE, TorchFinder
 
 VARIABLE = "MINDTORCH_ACTIVATE"  # holds the folder of the environment that is meant, or 1 for any
 PREFIX = os.path.realpath(sys.prefix)
 SITE = os.path.join(HERE, "_site")
-PTH_LINE = f'import os, sys; os.environ.get("{VARIABLE}") in ("1", os.path.realpath(sys.prefix)) and __import__("mindtorch_proxy").install()\n'
 
 # MindSpore's generated protobuf code is old and fails on other implementations. Read when protobuf is first imported, which may be before MindSpore is.
 PROTOBUF = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
@@ -44,7 +41,7 @@ def installed():
 
 
 def _torch_modules():
-    return {name: module for name, module in list(sys.modules.items()) if name == "torch" or name.startswith("torch.")}
+    return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in ("torch", "functorch")}
 
 
 def _check_one_root():
@@ -117,64 +114,8 @@ def child_environment(active=True):
     return {VARIABLE: None, "PYTHONPATH": os.pathsep.join(paths) or None}
 
 
-def _shell(environment):
-    return "\n".join(f"unset {k}" if v is None else f"export {k}={shlex.quote(v)}" for k, v in environment.items())
-
-
-def _status(pth):
-    from importlib.metadata import PackageNotFoundError, version
-
-    def version_of(name):
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            return "not installed"
-
-    active = os.environ.get(VARIABLE) in ("1", PREFIX) and (os.path.exists(pth) or SITE in os.environ.get("PYTHONPATH", ""))
-    print(f"new processes of {PREFIX}: import torch is {f'ours, {TORCH_VERSION}' if active else 'not ours'}")
-    print(f"{VARIABLE}={os.environ.get(VARIABLE, '')}\n.pth file: {pth if os.path.exists(pth) else 'not installed'}")
-    print(f"MindSpore: {version_of('mindspore')}")
-    return 0 if active else 1
-
-
 def main(argv=None):
-    """Activate a shell, a command or an environment.
+    """The command `mindtorch-activate`."""
+    from .commands import main
 
-    eval "$(mindtorch-activate)"            this shell from now on
-    eval "$(mindtorch-activate deactivate)" no longer
-    mindtorch-activate run CMD ARG...       one command
-    mindtorch-activate --install            write a .pth file, so that MINDTORCH_ACTIVATE=1 alone activates this environment's Python
-    mindtorch-activate --uninstall          remove it
-    mindtorch-activate --status             what holds now; exit status 0 if new processes are activated
-    """
-    command, *arguments = (sys.argv[1:] if argv is None else argv) or ["activate"]
-    pth = os.path.join(sysconfig.get_path("purelib"), "mindtorch_proxy_activate.pth")
-    match command.lstrip("-"):
-        case "activate" if not arguments:
-            print(_shell(child_environment()))
-        case "deactivate" if not arguments:
-            print(_shell(child_environment(active=False)))
-        case "run" if arguments:
-            try:
-                os.execvpe(arguments[0], arguments, os.environ | child_environment())
-            except OSError as error:
-                print(f"mindtorch-activate: {arguments[0]}: {error.strerror}", file=sys.stderr)
-                return 127
-        case "install" if not arguments:
-            with open(pth, "w", encoding="utf-8") as file:
-                file.write(PTH_LINE)
-        case "uninstall" if not arguments:
-            if os.path.exists(pth):
-                os.remove(pth)
-        case "status" if not arguments:
-            return _status(pth)
-        case "h" | "help":
-            print(main.__doc__)
-        case _:
-            print(main.__doc__, file=sys.stderr)
-            return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return main(argv)

@@ -35,12 +35,14 @@ def npu_usable():
 
 
 class TorchFinder:
-    """A meta path finder that answers for `torch` and, where an NPU is usable, `torch_npu`, with everything below them, and for nothing else."""
+    """A meta path finder that answers for `torch`, `functorch` and, where an NPU is usable, `torch_npu`, with everything below them, and for nothing else."""
 
     def find_spec(self, fullname, path=None, target=None):
         """The spec of one of our modules; None where we have none; an error where another torch would answer in our stead."""
         if fullname == "torch_npu" or fullname.startswith("torch_npu.") and path is not None:
             return PathFinder.find_spec(fullname, path or [HERE]) if path or npu_usable() else None
+        if fullname == "functorch" or fullname.startswith("functorch.") and path is not None:
+            return PathFinder.find_spec(fullname, path or [HERE])
         if fullname != "torch" and not (fullname.startswith("torch.") and path is not None):
             return None
         if fullname == "torch":
@@ -83,7 +85,7 @@ def _distribution():
                 case "METADATA":
                     return METADATA
                 case "top_level.txt":
-                    return "torch\n"
+                    return "functorch\ntorch\n"
                 case "RECORD":
                     return "".join(f"torch/{name},,\n" for name in sorted(files()))
 

@@ -1,5 +1,7 @@
 """torch._C: the names that Python code reaches for below torch."""
 
+import enum as _enum
+from importlib import import_module as _import_module
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
 
@@ -10,15 +12,40 @@ from mindtorch_proxy.runtime.generator import Generator, default_generator  # no
 from mindtorch_proxy.runtime.call.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
+    _disabled_torch_dispatch_impl,  # noqa: F401
     _disabled_torch_function_impl,  # noqa: F401
     has_torch_function as _has_torch_function,
 )
+from mindtorch_proxy.runtime import aten as _aten
+from mindtorch_proxy.runtime.aten import Argument, FunctionSchema  # noqa: F401
+from mindtorch_proxy.runtime.call.state import DisableTorchDispatch as _DisableTorchDispatch, dispatching as _dispatching  # noqa: F401
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
 from mindtorch_proxy.runtime.registry import function
+from mindtorch_proxy.runtime.storage import UntypedStorage as StorageBase  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor as TensorBase, TensorMeta as _TensorMeta  # noqa: F401
 
+from torch._dispatch_keys import (
+    DispatchKey,  # noqa: F401
+    DispatchKeySet,  # noqa: F401
+    _dispatch_find_schema_or_throw,  # noqa: F401
+    _dispatch_has_kernel,  # noqa: F401
+    _dispatch_has_kernel_for_dispatch_key,  # noqa: F401
+    _dispatch_key_for_device,  # noqa: F401
+    _dispatch_key_name,  # noqa: F401
+    _dispatch_key_parse,  # noqa: F401
+    _dispatch_keys,  # noqa: F401
+)
+
 _TensorBase = TensorBase
+# torch._C._distributed_c10d and its like are files of a folder
+__path__ = [f"{folder}/_C" for folder in _modules["torch"].__path__]
+
+
+def __getattr__(name):
+    if name == "Future":
+        return _import_module("torch.futures")._BareFuture
+    raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 
 def _get_tracing_state():
@@ -32,10 +59,43 @@ def _is_torch_function_enabled():
     return not LOCAL.subclass_off
 
 
+def _is_fwd_grad_enabled():
+    from mindtorch_proxy.runtime.call.state import LOCAL
+
+    return LOCAL.forward
+
+
+def _set_fwd_grad_enabled(mode):
+    from mindtorch_proxy.runtime.autograd.tangents import set_fwd_grad_enabled
+
+    set_fwd_grad_enabled(bool(mode))
+
+
 def _get_default_device():
     from mindtorch_proxy.runtime.device import get_default_device
 
     return str(get_default_device())
+
+
+_has_xpu = _has_cuda = _has_mps = has_spectral = False
+
+
+def _get_accelerator(check_available=None):
+    """The accelerator that is in use, or the CPU's device."""
+    from torch.accelerator import current_accelerator
+
+    return current_accelerator(check_available=True) or device("cpu")
+
+
+def _storage_Use_Count(cdata):
+    raise NotImplementedError("torch._C._storage_Use_Count: tensors of a storage are not counted")
+
+
+def _are_functorch_transforms_active():
+    """Whether a transform of torch.func (vmap, grad, ...) runs."""
+    from torch._functorch.vmap import _LEVELS
+
+    return bool(_LEVELS)
 
 
 def _log_api_usage_once(name):
@@ -70,12 +130,14 @@ def _will_engine_execute_node(node):
 
 
 def is_anomaly_enabled():
+    """Whether anomaly detection is on."""
     from mindtorch_proxy.runtime.autograd import is_anomaly_enabled as f
 
     return f()
 
 
 def is_anomaly_check_nan_enabled():
+    """Whether anomaly detection looks for NaN."""
     from mindtorch_proxy.runtime.autograd import is_anomaly_check_nan_enabled as f
 
     return f()
@@ -103,6 +165,7 @@ _OPERATORS = {
     "_fft": ("fft_", "fft"),
     "_linalg": ("linalg_", "linalg"),
     "_special": ("special_", "special"),
+    "_sparse": ("", "_C._sparse"),
     "_VariableFunctions": ("", "torch"),
 }
 
@@ -124,6 +187,61 @@ for _name in _OPERATORS:
 _VariableFunctionsClass = _VariableFunctions  # noqa: F821
 
 
+class _Elsewhere(_ModuleType):
+    """A module of torch._C whose names another module of the tree has."""
+
+    def __init__(self, name, where):
+        super().__init__(name)
+        self._where = where
+
+    def __getattr__(self, name):
+        if name[:2] == "__":
+            raise AttributeError(name)
+        try:
+            return getattr(_import_module(self._where), name)
+        except AttributeError:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'") from None
+
+
+_functorch = _modules["torch._C._functorch"] = _Elsewhere("torch._C._functorch", "torch._functorch._wrappers")
+
+
+def _parse_to(*args, **kwargs):
+    """(device, dtype, non_blocking, memory_format) from the arguments of `to`."""
+    return _import_module("torch.nn._arguments")._parse_to(*args, **kwargs)
+
+
+_nn._parse_to = _parse_to  # noqa: F821
+
+
+def _enumeration(name, members, doc):
+    """An enumeration with PyTorch's numbers, printed without them."""
+    made = _enum.Enum(name, members, module="torch._C")
+    made.__doc__ = doc
+    made.__str__ = lambda self: f"{name}.{self.name}"
+    made.__int__ = made.__index__ = lambda self: self.value
+    return made
+
+
+Tag = _enumeration(
+    "Tag",
+    "core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated inplace inplace_view maybe_aliasing_or_mutating "
+    "needs_contiguous_strides needs_exact_strides needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded out out_variant pointwise "
+    "pt2_compliant_tag reduction view_copy",
+    "What is said of an operator beside its schema.",
+)
+Tag.__module__ = "torch"
+_autograd = _modules["torch._C._autograd"] = _ModuleType("torch._C._autograd")
+_autograd.DeviceType = _enumeration(
+    "DeviceType",
+    {
+        name: i
+        for i, name in enumerate("CPU CUDA MKLDNN OPENGL OPENCL IDEEP HIP FPGA MAIA XLA Vulkan Metal XPU MPS Meta HPU VE Lazy IPU MTIA PrivateUse1".split())
+    },
+    "Kinds of devices, by PyTorch's numbers.",
+)
+
+
 class _TorchScriptOnly:
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(f"torch._C.{type(self).__name__}: TorchScript's intermediate representation does not exist here")
@@ -139,6 +257,10 @@ class Value(_TorchScriptOnly):
 
 class Block(_TorchScriptOnly):
     """A TorchScript block: a name for annotations, never made."""
+
+
+class ScriptObject(_TorchScriptOnly):
+    """An object of a compiled class: a name for isinstance, never made."""
 
 
 class ScriptModule(_TorchScriptOnly):
@@ -159,3 +281,18 @@ def _set_check_sparse_tensor_invariants(enabled):
 
 def _jit_clear_class_registry():
     """Forget compiled classes: there are none, since nothing is compiled."""
+
+
+def _dispatch_isTensorSubclassLike(t):
+    """Whether a tensor's class answers operators below autograd."""
+    return type(t) in _dispatching
+
+
+def _jit_get_all_schemas():
+    """The schemas of PyTorch's operators."""
+    return [schema for name in _aten.names() for schema in _aten.schemas(name)]
+
+
+def parse_schema(text):
+    """The schema that a text says."""
+    return _aten.FunctionSchema(text)

@@ -2,10 +2,15 @@
 
 import importlib as _importlib
 import math as _math
+import os as _os
 import threading as _threading
 
+from mindtorch_proxy import installation as _installation
+
+_installation.check()  # says in a sentence what would otherwise end in a puzzle
+
 from mindtorch_proxy.runtime import dtypes as _dt, device as _device, registry as _registry
-from mindtorch_proxy.runtime import ops as _ops, printing as _printing, report as _report, serialization as _serialization, storage as _storage
+from mindtorch_proxy.runtime import ops as _declared, printing as _printing, report as _report, serialization as _serialization, storage as _storage
 from mindtorch_proxy.runtime.autograd import (
     enable_grad,
     inference_mode,
@@ -14,6 +19,7 @@ from mindtorch_proxy.runtime.autograd import (
     no_grad,  # noqa: F401
     set_grad_enabled,
 )
+from mindtorch_proxy.runtime.call.dispatch import CLASSES as _CLASSES
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.device import get_default_device, set_default_device  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype, finfo, get_default_dtype, iinfo, promote_types, can_cast  # noqa: F401
@@ -23,6 +29,10 @@ from mindtorch_proxy.runtime.tensor import Tensor  # noqa: F401
 
 from .version import __version__  # noqa: F401
 
+if _os.environ.keys() & {"MINDTORCH_REPORT", "MINDTORCH_TIMES"}:
+    from mindtorch_proxy.reports import as_asked as _as_asked
+
+    _as_asked(_report)
 globals().update(_dt.ALL)
 globals().update(_dt.ALIASES)
 globals().update(_device.LAYOUTS)
@@ -38,7 +48,7 @@ inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 _SUBMODULES = frozenset(
     """_C _dynamo _inductor _jit_internal _lazy _library _logging _lowrank _meta_registrations _namedtensor_internals _numpy _ops _prims
  _prims_common _refs _sources _storage_docs _subclasses _tensor _tensor_str _utils _utils_internal _vmap_internals _weights_only_unpickler
- __config__ accelerator
+ __config__ _guards accelerator
  amp ao autograd backends compiler cpu cuda distributed distributions export fft fft func functional futures fx hub jit library linalg masked mps mtia
  multiprocessing nested nn npu onnx optim overrides package profiler quantization quasirandom random return_types serialization signal sparse special
  storage testing torch_version types utils version xpu""".split()
@@ -87,13 +97,14 @@ _LAZY = {
     for module, names in {
         "serialization": "save load PyTorchFileReader",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
-        "_C": "Generator set_flush_denormal is_anomaly_enabled is_anomaly_check_nan_enabled",
+        "_C": "Generator set_flush_denormal is_anomaly_enabled is_anomaly_check_nan_enabled Tag Future ScriptModule ScriptFunction ScriptObject StorageBase",
         "_tensor_str": "set_printoptions",
         "_ops": "ops",
         "functional": "align_tensors",
         "amp": "autocast GradScaler",
         "_streams": "Stream Event",
         "_higher_order_ops": "cond while_loop",
+        "func": "vmap",
         "_runtime_names": """
         typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference is_same_size numel result_type
         set_default_tensor_type set_default_dtype use_deterministic_algorithms are_deterministic_algorithms_enabled get_num_threads set_num_threads
@@ -102,7 +113,7 @@ _LAZY = {
         get_autocast_dtype set_autocast_dtype autocast_increment_nesting autocast_decrement_nesting set_autocast_cache_enabled is_autocast_cache_enabled
         clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled
         set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
-        broadcast_shapes get_device_module vmap
+        broadcast_shapes get_device_module
         get_device OutOfMemoryError set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor
         _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
     }.items()
@@ -130,5 +141,12 @@ def _legacy_tensor(name):
     return _LegacyMeta(name, (), {"__new__": new, "dtype": _LEGACY_TENSORS[name], "is_cuda": False, "__module__": "torch", "layout": _device.strided})
 
 
+def _ask_classes(name, args, call):
+    """The first call with a class that has a __torch_dispatch__ brings torch._ops, which answers from then on."""
+    _importlib.import_module("torch._ops")
+    return _CLASSES.handler(name, args, call)
+
+
+_CLASSES.handler = _ask_classes
 set_default_dtype = _dt.set_default_dtype
 set_default_dtype.__module__ = "torch"

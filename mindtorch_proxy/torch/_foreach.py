@@ -33,6 +33,15 @@ def _each(fn, lists, kwargs):
     return [fn(*row, **kwargs) for row in zip(*rows)]
 
 
+def _method(name, inplace):
+    """The method behind an operator; in place by a copy where there is no such method."""
+    f = method(name + "_" * inplace) or getattr(Tensor, name + "_" * inplace, None)
+    if f is None:
+        plain = method(name)
+        return lambda self, *args, **kwargs: self.copy_(plain(self, *args, **kwargs))
+    return f
+
+
 def _pointwise(name, inplace):
     """addcmul and addcdiv: the scale is one number, a list of them, or a tensor of them."""
     f = method(name + "_") if inplace else getattr(T, name)
@@ -45,25 +54,39 @@ def _pointwise(name, inplace):
     return run
 
 
+def _foreach_clone(input, *, memory_format=None):
+    return [t.clone() if memory_format is None else t.clone(memory_format=memory_format) for t in input]
+
+
+def _foreach_max(input):
+    return [t.max() for t in input]
+
+
+def _foreach_mm(input, mat2):
+    return _each(T.mm, (input, mat2), {})
+
+
+def _foreach_norm(input, ord=2, dtype=None):
+    return [LINALG.vector_norm(t, ord, dtype=dtype) for t in input]
+
+
+def _foreach_powsum(input, ord=2, dtype=None):
+    return [t.abs().pow(ord).sum(dtype=dtype) for t in input]
+
+
 def _make(name):
     base, inplace = (name[:-1], True) if name.endswith("_") else (name, False)
     if base in ("addcmul", "addcdiv"):
         run = _pointwise(base, inplace)
-    elif base == "norm":
-
-        def run(input, ord=2, dtype=None):
-            return tuple(LINALG.vector_norm(t, ord, dtype=dtype) for t in input)
-    elif base == "max":
-
-        def run(input):
-            return tuple(t.max() for t in input)
+    elif "_foreach_" + name in globals():
+        run = globals()["_foreach_" + name]
     elif base == "lerp":
 
         def run(input, tensors1, weight=None, weights=None, scalars=None):
             w = next(x for x in (weight, weights, scalars) if x is not None)
             return _each(lambda a, b, c: getattr(a, "lerp" + "_" * inplace)(b, c), (input, tensors1, w), {})
     elif base in _UNARY or base in _BINARY:
-        f = method((_BINARY.get(base, base)) + "_" * (inplace or base in ("zero", "copy")))
+        f = _method(_BINARY.get(base, base), inplace)
 
         def run(input, *others, **kwargs):
             rest = [kwargs.pop(k) for k in ("other", "scalar", "scalars", "exponent", "src") if k in kwargs]

@@ -1,27 +1,55 @@
-"""torch.ops: operators by their dispatcher names, torch.ops.aten.NAME.OVERLOAD."""
+"""torch.ops: operators by their dispatcher names, torch.ops.NAMESPACE.NAME.OVERLOAD."""
 
 import ctypes
+import functools
+import inspect
 import os
 import sys
 import types
 
+from mindtorch_proxy.runtime import aten
+from mindtorch_proxy.runtime.call.dispatch import CLASSES, tensors_of
 from mindtorch_proxy.runtime.call.inplace import inplace
+from mindtorch_proxy.runtime.call.overload import values_of
+from mindtorch_proxy.runtime.call.state import dispatching
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
 
 
+def _missing(name, args, kwargs):
+    """The error of an operator that PyTorch has and this does not."""
+    of = ", ".join(sorted({f"{t.dtype} on {t.device}" for t in tensors_of((*args, *kwargs.values()))})) or "no tensor"
+    return NotImplementedError(f"{name} is not supported (arguments: {of})")
+
+
 class OpOverload:
-    """One overload: torch.ops.aten.add.Tensor."""
+    """One overload: torch.ops.aten.add.Tensor.
 
-    def __init__(self, packet, op, fn, overload=None):
-        self._packet, self._op, self._fn = packet, op, fn
-        self._overloadname = overload or (op if isinstance(op, str) else op.schema.overload or "default")
-        self.__name__, self.__module__ = f"{packet.__name__}.{self._overloadname}", "torch._ops.aten"
+    Calling it runs the operator with gradients, autocast, modes and the classes of its arguments, as torch.add does.
+    """
 
-    def __call__(self, *args, **kwargs):
+    def __init__(self, packet, schema, fn):
+        self._overloadpacket, self._schema, self._fn = packet, schema, fn
+        self._overloadname = schema.overload_name or "default"
+        self._name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
+        self.namespace = schema.name.partition("::")[0]
+        self.__name__ = f"{packet.__name__}.{self._overloadname}"
+        self.__module__ = f"torch._ops.{self.namespace}"
+        self.__qualname__ = self._name
+
+    def __call__(self, /, *args, **kwargs):
+        if self._fn is None:
+            raise _missing(self._name, args, kwargs)
         return self._fn(*args, **kwargs)
 
+    @property
+    def _op(self):
+        return self._fn
+
     def __repr__(self):
-        return f"<OpOverload(op='aten.{self._packet.__name__}', overload='{self._overloadname}')>"
+        return f"<OpOverload(op='{self.namespace}.{self._overloadpacket.__name__}', overload='{self._overloadname}')>"
+
+    def __str__(self):
+        return f"{self.namespace}.{self.__name__}"
 
     def __copy__(self):
         return self
@@ -29,28 +57,55 @@ class OpOverload:
     def __deepcopy__(self, memo):
         return self
 
-    def __str__(self):
-        return f"aten.{self.__name__}"
+    def __reduce__(self):
+        return _find, (self.namespace, self._overloadpacket.__name__, self._overloadname)
 
     @property
     def overloadpacket(self):
-        return self._packet
+        return self._overloadpacket
+
+    @property
+    def op(self):
+        return self._overloadpacket._qualified_op_name
+
+    @property
+    def tags(self):
+        import torch
+
+        return [getattr(torch.Tag, name) for name in sorted(self._schema.tags) if hasattr(torch.Tag, name)]
+
+    @property
+    def is_view(self):
+        return any(a.alias_info is not None and not a.is_write for a in self._schema.arguments)
 
     def name(self):
-        return f"aten::{self._packet.__name__}" + ("" if self._overloadname == "default" else "." + self._overloadname)
+        """namespace::name.overload"""
+        return self._name
+
+    def has_kernel_for_dispatch_key(self, key):
+        """Whether PyTorch decomposes the operator above its dispatcher (CompositeImplicitAutograd), or it has a kernel here."""
+        return self._schema.implicit if str(key).rpartition(".")[2] == "CompositeImplicitAutograd" else self._fn is not None
+
+    def decompose(self, *args, **kwargs):
+        """The operator as a function over others, where it is one; else NotImplemented."""
+        return self._fn(*args, **kwargs) if self._schema.implicit else NotImplemented
 
 
 class OpOverloadPacket:
     """All overloads of a name: torch.ops.aten.add."""
 
-    def __init__(self, name, ops, fn):
-        self.__name__, self._ops, self._fn = name, ops, fn
+    def __init__(self, namespace, name, schemas, fn):
+        self._namespace, self.__name__, self._schemas, self._fn = namespace, name, {s.overload_name or "default": s for s in schemas}, fn
+        self._qualified_op_name, self.__module__ = f"{namespace}::{name}", f"torch._ops.{namespace}"
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
+        if self._fn is None:
+            raise _missing(self._qualified_op_name, args, kwargs)
         return self._fn(*args, **kwargs)
 
     def overloads(self):
-        return [o.schema.overload or "default" for o in self._ops]
+        """The names of the overloads."""
+        return list(self._schemas)
 
     def __copy__(self):
         return self
@@ -58,82 +113,199 @@ class OpOverloadPacket:
     def __deepcopy__(self, memo):
         return self
 
+    def __hash__(self):
+        return hash(self._qualified_op_name)
+
+    def __eq__(self, other):
+        return self is other
+
     def __getattr__(self, name):
-        if name[:2] != "__":
-            if not self._ops:  # a method: no schema tells its overloads apart
-                return OpOverload(self, name, self._fn)
-            for o in self._ops:
-                if (o.schema.overload or "default") == name or name in ("default", "Tensor", "Scalar") and len(self._ops) == 1:
-                    overload = self.__dict__[name] = OpOverload(self, o, getattr(self._fn, "overloads", {}).get(name, self._fn), name)
-                    return overload
-        raise AttributeError(f"The underlying op of 'aten.{self.__name__}' has no overload name '{name}'")
+        schema = self.__dict__.get("_schemas", {}).get(name)
+        if schema is None:
+            raise AttributeError(f"The underlying op of '{self._namespace}.{self.__name__}' has no overload name '{name}'")
+        overload = self.__dict__[name] = OpOverload(self, schema, self._fn)
+        return overload
+
+    def __iter__(self):
+        return iter(self._schemas)
+
+    def __dir__(self):
+        return [*object.__dir__(self), *self._schemas]
 
     def __repr__(self):
-        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+        return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
 
     def __str__(self):
-        return f"aten.{self.__name__}"
+        return f"{self._namespace}.{self.__name__}"
 
 
-def dispatched(packet, name, overload, proceed):
-    """The overload that a dispatch mode is given: torch.ops' own where its arguments are those of the call, else one that runs the operator itself."""
-    try:
-        found = getattr(packet, overload) if packet is not None and packet.__name__ == name else None
-    except AttributeError:
-        found = None
-    if found is not None and found._fn is not None and getattr(found._op, "schema", None) is proceed.op.schema:
-        return found
-    made = _dispatched.get((name, overload))
-    if made is None:
-        made = _dispatched[name, overload] = OpOverload(packet or OpOverloadPacket(name, (), None), overload, None)
-        made.__name__ = f"{name}.{overload}"
-    made._fn = lambda *args, **kwargs: _run(proceed.op, args, kwargs, name == proceed.op.name + "_")
-    return made
+def has_namespace_operator(namespace, name):
+    """Whether torch.ops.NAMESPACE.NAME exists."""
+    return hasattr(getattr(ops, namespace), name)
 
 
-_dispatched: dict = {}
+def _find(namespace, name, overload):
+    return getattr(getattr(getattr(ops, namespace), name), overload)
 
 
-def _run(op, args, kwargs, in_place):
-    """A declared operator on the arguments that a dispatch mode was given."""
-    values = [kwargs.get(a.name, a.default) for a in op.schema.args]
-    places = [i for i, a in enumerate(op.schema.args) if not a.kwonly]
-    for i, value in zip(places, args):
-        values[i] = value
-    return inplace(op, values[0], tuple(values)) if in_place else op.call(*values)
+# ------------------------------------------------------------------------------------------------ from calls to overloads
+def called(name, args, call):
+    """(overload, args, kwargs) of a call below autograd, as PyTorch's dispatcher hands it on."""
+    if isinstance(call.op, OpOverload):
+        return call.op, *call.given
+    found = call.resolve(args)
+    if found is None:
+        return _undeclared(name, call), *_as_given(call.op, args)
+    schema, given, named = found
+    packet = getattr(ops.aten, schema.name[6:])
+    overload = getattr(packet, schema.overload_name or "default")
+    if overload._fn is None:
+        overload._fn = _runs(call.op, schema, call.suffix)
+    return overload, given, named
 
 
-# names of the dispatcher for what has another name here
-_ALIASES = {
-    "alias": "_alias",
-    "slice": "_slice",
-    "sym_size": "size",
-    "sym_stride": "stride",
-    "sym_numel": "numel",
-    "sym_storage_offset": "storage_offset",
-    "_unsafe_view": "view",
-    "_local_scalar_dense": "item",
-    "_is_all_true": "all",
-    "_is_any_true": "any",
-    "lift_fresh_copy": "clone",
+def _runs(op, schema, suffix):
+    """What calls a declared operator that has no public function."""
+
+    def run(*args, **kwargs):
+        values = values_of(op, schema, args, kwargs)
+        return inplace(op, values[0], tuple(values)) if suffix else op.call(*values)
+
+    return run
+
+
+_made: dict = {}
+
+
+def _undeclared(name, call):
+    """The overload, torch.ops.mindtorch.NAME, of an operator that PyTorch does not have."""
+    overload = _made.get((name, call.op))
+    if overload is None:
+        _, operator, variant = name.split(".")
+        text = call.op.schema.text
+        text = f"{operator}{'' if variant == 'default' else '.' + variant}{text[text.index('(') :]}"
+        schema = aten.FunctionSchema(text.replace("Tensor|Scalar", "Tensor"), namespace="mindtorch")
+        packet = OpOverloadPacket("mindtorch", operator, (schema,), _runs_values(call.op, call.suffix))
+        setattr(ops.mindtorch, operator, packet)
+        overload = _made[name, call.op] = getattr(packet, schema.overload_name or "default")
+    return overload
+
+
+def _runs_values(op, suffix):
+    def run(*args, **kwargs):
+        values = [kwargs.get(a.name, a.default) for a in op.schema.args]
+        for i, value in zip([i for i, a in enumerate(op.schema.args) if not a.kwonly], args):
+            values[i] = value
+        return inplace(op, values[0], tuple(values)) if suffix else op.call(*values)
+
+    return run
+
+
+def _as_given(op, args):
+    """(args, kwargs): what follows a star by name, defaults left out."""
+    declared = op.schema.args
+    named = {a.name: v for a, v in zip(declared, args) if a.kwonly and v is not a.default}
+    return tuple(v for a, v in zip(declared, args) if not a.kwonly), named
+
+
+def _ask_classes(name, args, call):
+    """The __torch_dispatch__ of the arguments' classes, subclasses first."""
+    overload, given, named = called(name, args, call)
+    classes = dispatching_classes((*given, *named.values()))
+    for cls in classes:
+        result = rule(overload, cls, cls.__torch_dispatch__)(overload, tuple(classes), given, named)
+        if result is not NotImplemented:
+            return checked(overload, result, cls)
+    raise TypeError(
+        f"Multiple dispatch failed for '{overload.name()}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        + "".join(f"  - tensor subclass {cls}\n" for cls in classes)
+        + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+    )
+
+
+def checked(overload, result, owner):
+    """What a __torch_dispatch__ gave, or PyTorch's errors for what cannot be an operator's result."""
+    if result is NotImplemented:
+        raise TypeError(
+            f"Multiple dispatch failed for '{overload.name()}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n  - mode object {owner}\n\n"
+            "For more information, try re-running with TORCH_LOGS=not_implemented"
+        )
+    return result
+
+
+def rule(overload, owner, otherwise):
+    """What is called for a class or a mode: what torch.library registered for an operator, or its __torch_dispatch__."""
+    registered = getattr(overload._fn, "by_class", None)
+    fn = registered and registered.get(owner if isinstance(owner, type) else type(owner))
+    return functools.partial(fn, owner) if fn else otherwise
+
+
+def dispatching_classes(args):
+    """The classes with a __torch_dispatch__ among the arguments', subclasses first."""
+    found = []
+    for t in tensors_of(args):
+        cls = type(t)
+        if cls in dispatching and cls not in found:
+            at = next((i for i, other in enumerate(found) if issubclass(cls, other)), len(found))
+            found.insert(at, cls)
+    return found
+
+
+CLASSES.handler = _ask_classes
+
+
+def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32=True):
+    """aten::convolution; what is said of cuDNN changes nothing."""
+    return ops.aten.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+_UNDER_OTHER_NAMES = {
+    "_convolution": _convolution,
+    "_pin_memory": lambda self, device=None: self.pin_memory(),
+    "_unsafe_index": lambda self, indices: ops.aten.index(self, indices),
+    "hardtanh_": lambda self, min_val=-1, max_val=1: ops.aten.clamp_(self, min_val, max_val),
 }
+
+
+def _callable(name):
+    """The function behind a name of PyTorch's dispatcher, or None."""
+    import torch
+
+    if name in _UNDER_OTHER_NAMES:
+        return _UNDER_OTHER_NAMES[name]
+    if name in OPERATORS.get("aten", {}):
+        return function("aten", name)
+    for ns in ("linalg", "fft", "special"):
+        if name.startswith(ns + "_") and name[len(ns) + 1 :] in OPERATORS.get(ns, {}):
+            return function(ns, name[len(ns) + 1 :])
+    for ns in ("torch", "Tensor", "_C._nn", "_C", "nn.functional"):
+        if name in OPERATORS.get(ns, {}) and (fn := function(ns, name) or method(name)) is not None:
+            return _completed(name, fn) if ns[:2] == "_C" else fn
+    fn = method(name) or torch.Tensor.__dict__.get(name) or getattr(torch, name, None)
+    return fn if callable(fn) and not isinstance(fn, type) else None
+
+
+def _completed(name, fn):
+    """A function without defaults, called with those of the schema."""
+    takes = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in inspect.signature(fn).parameters.values())
+
+    def run(*args, **kwargs):
+        given = {k: v for k, v in kwargs.items() if k != "out"}
+        for schema in aten.schemas(name):
+            if not schema.outs and schema.accepts(args, given):
+                rest = [kwargs.pop(a.name, a.default_value) for a in schema.positional[len(args) : takes]]
+                return fn(*args, *rest, **kwargs)
+        return fn(*args, **kwargs)
+
+    return run
 
 
 class _Namespace(types.ModuleType):
     def __getattr__(self, name):
         if self._ns == "aten" and name[:2] != "__":
-            import torch
-
-            for ns in ("torch", "nn.functional", "linalg", "fft", "special"):
-                real = name[len(ns) + 1 :] if name.startswith(ns + "_") and ns != "torch" else name
-                if real in OPERATORS.get(ns, {}):
-                    packet = OpOverloadPacket(name, OPERATORS[ns][real], function(ns, real) or method(real))
-                    setattr(self, name, packet)
-                    return packet
-            own = _ALIASES.get(name, name)
-            fn = method(own) or torch.Tensor.__dict__.get(own) or getattr(torch, own, None)
-            if callable(fn) and not isinstance(fn, type):
-                packet = OpOverloadPacket(name, (), fn)
+            schemas = aten.schemas(name)
+            if schemas:
+                packet = OpOverloadPacket("aten", name, schemas, _callable(name))
                 setattr(self, name, packet)
                 return packet
         raise AttributeError(f"'_OpNamespace' '{self._ns}' object has no attribute '{name}'")
@@ -145,6 +317,7 @@ class _Ops(types.ModuleType):
     def __init__(self, name):
         super().__init__(name)
         self.loaded_libraries = set()
+        self._unloadable = set()  # libraries of operators that exist and do not fit: what is said of such operators meets none
 
     def __getattr__(self, name):
         if name[:2] == "__":
@@ -157,7 +330,12 @@ class _Ops(types.ModuleType):
     def load_library(self, path):
         """Loads a shared library. What was built for PyTorch asks the linker for libtorch, which is not there: OSError, as where it does not fit."""
         path = os.path.realpath(path)
-        ctypes.CDLL(path)
+        try:
+            ctypes.CDLL(path)
+        except OSError:
+            if os.path.exists(path):
+                self._unloadable.add(path)
+            raise
         self.loaded_libraries.add(path)
 
 

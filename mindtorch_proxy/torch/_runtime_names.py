@@ -2,27 +2,32 @@
 
 import importlib
 import math
+import warnings
 
 from mindtorch_proxy.runtime import dtypes as _dt
 from mindtorch_proxy.runtime.call import autocast as _ac
+from mindtorch_proxy.runtime.call.overrides import handle_torch_function, has_torch_function
 from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
-from mindtorch_proxy.runtime.ops.creation import Deterministic as _Deterministic
+from mindtorch_proxy.runtime.determinism import DETERMINISM as _DETERMINISM
 from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage
 from mindtorch_proxy.runtime.tensor import Tensor
 from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device
 
 
 def is_tensor(obj):
+    """Whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 
 def is_storage(obj):
+    """Whether an object is a storage."""
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 def typename(obj):
+    """The name of an object's type, as old PyTorch spells it."""
     if isinstance(obj, Tensor):
         return obj.type()
     cls = obj if isinstance(obj, type) else type(obj)
@@ -38,7 +43,7 @@ def _tensor_query(name):
         return getattr(input, name)()
 
     query.__name__ = query.__qualname__ = name
-    query.__module__ = "torch"
+    query.__module__, query.__doc__ = "torch", getattr(Tensor, name).__doc__
     return query
 
 
@@ -48,6 +53,7 @@ is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonz
 
 
 def is_same_size(input, other):
+    """Whether two tensors have the same shape."""
     return input.shape == other.shape
 
 
@@ -60,6 +66,7 @@ def result_type(tensor1, tensor2):
 
 
 def set_default_tensor_type(t):
+    """Default dtype and device by a legacy tensor type. Deprecated."""
     name = t if isinstance(t, str) else t.__name__
     by_name = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
     d = by_name.get(name.rpartition(".")[2])
@@ -82,30 +89,35 @@ def broadcast_shapes(*shapes):
 
 # ---------------------------------------------------------------- settings
 class _Settings:
-    warn_only = warn_always = False
+    warn_always = False
     threads = None
     precision = "highest"
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Whether operators must be deterministic: those that are not raise, or warn."""
     if not isinstance(mode, bool):
         raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
-    _Deterministic.enabled, _Settings.warn_only = mode, bool(warn_only)
+    _DETERMINISM.enabled, _DETERMINISM.warn_only = mode, bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled():
-    return _Deterministic.enabled
+    """Whether operators must be deterministic."""
+    return _DETERMINISM.enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled():
-    return _Settings.warn_only
+    """Whether a missing deterministic algorithm warns instead of raising."""
+    return _DETERMINISM.warn_only
 
 
 def get_deterministic_debug_mode():
-    return 0 if not _Deterministic.enabled else 1 if _Settings.warn_only else 2
+    """0: deterministic algorithms are not asked for, 1: a warning where there is none, 2: an error."""
+    return 0 if not _DETERMINISM.enabled else 1 if _DETERMINISM.warn_only else 2
 
 
 def set_deterministic_debug_mode(debug_mode):
+    """0 or "default", 1 or "warn", 2 or "error": what an operator without a deterministic algorithm does."""
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
@@ -117,10 +129,12 @@ def set_deterministic_debug_mode(debug_mode):
 
 
 def set_warn_always(b):
+    """Whether warnings are shown each time instead of once."""
     _Settings.warn_always = bool(b)
 
 
 def is_warn_always_enabled():
+    """Whether warnings are shown each time instead of once."""
     return _Settings.warn_always
 
 
@@ -144,31 +158,39 @@ def set_num_threads(n):
 
 
 def get_num_interop_threads():
+    """The number of threads between operators."""
     return 1
 
 
 def set_num_interop_threads(n):
+    """The number of threads between operators."""
     if n != 1:
         raise NotImplementedError(f"set_num_interop_threads({n}): operators run one at a time, on any device and dtype")
 
 
 def set_float32_matmul_precision(precision):
+    """How exact products of float32 matrices are: "highest", "high" or "medium"; others warn and change nothing."""
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'")
+        kinds = "'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call will have no effect."
+        warnings.warn(f"{precision} is not one of {kinds}", UserWarning, stacklevel=2)
+        return
     _Settings.precision = precision
 
 
 def get_float32_matmul_precision():
+    """How exact products of float32 matrices are: "highest", "high" or "medium"."""
     return _Settings.precision
 
 
 def set_anomaly_enabled(mode, check_nan=True):
+    """Switches anomaly detection: backward then says which operator made NaN."""
     from mindtorch_proxy.runtime.autograd import MODE
 
     MODE.anomaly, MODE.anomaly_nan = mode, check_nan
 
 
 def get_device_module(device=None):
+    """The module of a type of device: ``torch.cpu``, ``torch.npu``, ..."""
     from mindtorch_proxy.runtime.device import ACCELERATOR, device as Device
 
     name = ACCELERATOR if device is None else Device(device).type
@@ -176,6 +198,7 @@ def get_device_module(device=None):
 
 
 def compiled_with_cxx11_abi():
+    """Whether C++ was compiled with the new ABI of the standard library: yes."""
     return True
 
 
@@ -216,7 +239,12 @@ def _check_tensor_all(cond, message=None):
 
 
 def _assert(condition, message):
-    assert condition, message
+    """assert, as a function: a traced value is recorded instead of being asked."""
+    if type(condition) is not Tensor and has_torch_function((condition,)):
+        return handle_torch_function(_assert, (condition,), condition, message)
+    if not condition:
+        raise AssertionError(message)
+    return None
 
 
 def _is_functional_tensor(t):
@@ -231,40 +259,49 @@ def _device_type(device_type, name):
 
 
 def is_autocast_available(device_type):
+    """Whether a type of device has autocast."""
     return _device_type(device_type, "is_autocast_available") in ("cpu", "cuda", "npu", "xpu", "mps", "hpu", "mtia", "maia", "xla")
 
 
 def set_autocast_enabled(device_type, enabled=None):
+    """Switches autocast for a type of device."""
     if enabled is None:
         device_type, enabled = "cuda", device_type
     _ac.set_enabled(_device_type(device_type, "set_autocast_enabled"), enabled)
 
 
 def is_autocast_enabled(device_type=None):
+    """Whether autocast is on for a type of device."""
     return _ac.is_enabled(device_type if device_type is None else _device_type(device_type, "is_autocast_enabled"))
 
 
 def get_autocast_dtype(device_type):
+    """The dtype that autocast computes in on a type of device."""
     return _ac.get_dtype(_device_type(device_type, "get_autocast_dtype"))
 
 
 def set_autocast_dtype(device_type, dtype):
+    """The dtype that autocast computes in on a type of device."""
     _ac.set_dtype(_device_type(device_type, "set_autocast_dtype"), dtype)
 
 
 def autocast_increment_nesting():
+    """One autocast context more; how many there are."""
     return _ac.nest(1)
 
 
 def autocast_decrement_nesting():
+    """One autocast context less; how many are left."""
     return _ac.nest(-1)
 
 
 def set_autocast_cache_enabled(enabled):
+    """Whether autocast keeps the casts of weights."""
     _ac.STATE.cache = bool(enabled)
 
 
 def is_autocast_cache_enabled():
+    """Whether autocast keeps the casts of weights."""
     return _ac.STATE.cache
 
 
@@ -273,26 +310,32 @@ def clear_autocast_cache():
 
 
 def get_autocast_gpu_dtype():
+    """The dtype that autocast computes in on CUDA."""
     return _ac.get_dtype("cuda")
 
 
 def set_autocast_gpu_dtype(dtype):
+    """The dtype that autocast computes in on CUDA."""
     _ac.set_dtype("cuda", dtype)
 
 
 def get_autocast_cpu_dtype():
+    """The dtype that autocast computes in on the CPU."""
     return _ac.get_dtype("cpu")
 
 
 def set_autocast_cpu_dtype(dtype):
+    """The dtype that autocast computes in on the CPU."""
     _ac.set_dtype("cpu", dtype)
 
 
 def is_autocast_cpu_enabled():
+    """Whether autocast is on for the CPU."""
     return _ac.is_enabled("cpu")
 
 
 def set_autocast_cpu_enabled(enabled):
+    """Switches autocast for the CPU."""
     _ac.set_enabled("cpu", enabled)
 
 
@@ -307,42 +350,54 @@ class SymInt:
 
 
 class SymFloat(SymInt):
+    """A float that may be symbolic; here each is a number."""
+
     __module__ = "torch"
 
 
 class SymBool(SymInt):
+    """A bool that may be symbolic; here each is a truth value."""
+
     __module__ = "torch"
 
 
 def sym_int(a):
+    """A number as an int."""
     return math.floor(a) if a >= 0 else math.ceil(a)
 
 
 def sym_float(a):
+    """A number as a float."""
     return float(a)
 
 
 def sym_not(a):
+    """The opposite of a truth value."""
     return not a
 
 
 def sym_max(a, b):
+    """The larger of two numbers."""
     return max(a, b)
 
 
 def sym_min(a, b):
+    """The smaller of two numbers."""
     return min(a, b)
 
 
 def sym_ite(b, t, f):
+    """``t`` if ``b``, else ``f``."""
     return t if b else f
 
 
 def sym_sqrt(a):
+    """The square root of a number."""
     return math.sqrt(a)
 
 
 def sym_sum(args):
+    """The sum of numbers."""
     return sum(args)
 
 
@@ -351,12 +406,6 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     from torch.compiler import compile as f
 
     return f(model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
-
-
-def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    from torch.func import vmap as f
-
-    return f(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
 
 
 for _f in list(globals().values()):

@@ -1,11 +1,13 @@
 """torch.overrides: __torch_function__ for people who write tensor-likes and modes."""
 
 import functools
+import inspect
 import types
 
 from mindtorch_proxy.runtime import registry as _registry
 from mindtorch_proxy.runtime.call.overrides import TorchFunctionMode, _disabled_torch_function_impl, handle_torch_function as _handle  # noqa: F401
 from mindtorch_proxy.runtime.call.overrides import has_torch_function as _has, pop_mode, push_mode
+from mindtorch_proxy.runtime.autograd import MODE
 from mindtorch_proxy.runtime.call.state import LOCAL
 from mindtorch_proxy.runtime.tensor import Tensor
 
@@ -38,18 +40,22 @@ def get_default_nowrap_functions():
 
 
 def has_torch_function_unary(a):
+    """Whether one argument has a ``__torch_function__`` of its own."""
     return _has((a,))
 
 
 def has_torch_function_variadic(*args):
+    """Whether any argument has a ``__torch_function__`` of its own."""
     return _has(args)
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
+    """Asks the arguments' ``__torch_function__`` for a result."""
     return _handle(public_api, relevant_args, *args, **kwargs)
 
 
 def is_tensor_like(inp):
+    """Whether an object is a tensor or has a ``__torch_function__``."""
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
@@ -115,21 +121,28 @@ def get_testing_overrides():
 
 def resolve_name(f):
     """The dotted public name of a torch function."""
+    if isinstance(f, types.MethodWrapperType) and isinstance(f.__self__, (property, types.MemberDescriptorType)):
+        name = next((n for n in dir(Tensor) if inspect.getattr_static(Tensor, n, None) is f.__self__), None)
+        return name and f"torch.Tensor.{name}.{f.__name__}"
     if isinstance(f, types.FunctionType) or hasattr(f, "__module__"):
         return f"{f.__module__}.{f.__qualname__}"
     return None
 
 
 def is_tensor_method_or_property(func):
+    """Whether a function is a method or a property of Tensor."""
     return getattr(func, "__qualname__", "").startswith("Tensor.") or func.__name__ == "__get__"
 
 
 class enable_reentrant_dispatch:
+    """Inside a __torch_dispatch__: operators record gradients, and ask modes and classes, as above it."""
+
     def __enter__(self):
+        self.recording, MODE.grad = MODE.grad, LOCAL.recording
         return self
 
     def __exit__(self, *exc):
-        pass
+        MODE.grad = self.recording
 
 
 def _len_torch_function_stack():

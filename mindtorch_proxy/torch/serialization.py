@@ -1,5 +1,7 @@
 """torch.serialization: saving and loading."""
 
+from collections.abc import Callable
+
 import torch
 import torch._utils  # noqa: F401 - what tensors' pickles may call
 from mindtorch_proxy.runtime.serialization import (  # noqa: F401
@@ -62,6 +64,9 @@ __all__ = [
     "get_unsafe_globals_in_checkpoint",
     "skip_data",
 ]
+
+MAP_LOCATION = Callable[[torch.types.Storage, str], torch.types.Storage] | torch.device | str | dict[str, str] | None
+FILE_LIKE = torch.types.FileLike
 
 for _public in __all__:  # pickles and messages name PyTorch's module
     if _public in globals():

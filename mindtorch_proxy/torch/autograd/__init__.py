@@ -3,7 +3,9 @@
 from mindtorch_proxy.runtime.autograd import TASK as _TASK, backward, grad  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
-from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, variable  # noqa: F401
+from torch._C._autograd import DeviceType  # noqa: F401
+
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, profiler_util, variable  # noqa: F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401
 from .function import Function  # noqa: F401
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
@@ -24,6 +26,20 @@ class _unsafe_preserve_version_counter:
         for t, version in zip(self.tensors, self.versions):
             if t._vc is not None:
                 t._vc[0] = version
+
+
+def _profiler_enabled():
+    """Whether a profile records now."""
+    return bool(profiler.recorders)
+
+
+def _disable_profiler():
+    """End the profile that records now: what it has recorded."""
+    if not profiler.recorders:
+        return profiler.EventList()
+    recorder = profiler.recorders.pop()
+    recorder.__exit__(None, None, None)
+    return profiler.EventList(e for e in recorder.events if e.end)
 
 
 def _is_checkpoint_valid():

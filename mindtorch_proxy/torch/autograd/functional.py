@@ -1,139 +1,288 @@
-"""torch.autograd.functional: Jacobians, Hessians and products with them, by (double) backward."""
+"""torch.autograd.functional: Jacobians, Hessians and products with them."""
 
 import torch
 
-from mindtorch_proxy.runtime.autograd import enable_grad, grad
+from mindtorch_proxy.runtime.autograd import MODE, enable_grad, grad, set_grad_enabled
 
 __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
+_NOT_STRICT = "This is not allowed in strict mode"
 
 
 def _tuple(x, what, fn):
-    if isinstance(x, torch.Tensor):
-        return False, (x,)
-    if not isinstance(x, tuple) or not all(isinstance(t, torch.Tensor) for t in x):
-        raise TypeError(f"The {what} given to {fn} must be either a Tensor or a tuple of Tensors but the value of type {type(x)} is neither.")
-    return True, x
+    """(whether it was a tuple, the tensors as a tuple)."""
+    is_tuple = isinstance(x, tuple)
+    given = x if is_tuple else (x,)
+    for i, t in enumerate(given):
+        if not isinstance(t, torch.Tensor):
+            where = f"value at index {i}" if is_tuple else f"given {what}"
+            raise TypeError(f"The {what} given to {fn} must be either a Tensor or a tuple of Tensors but the {where} has type {type(t)}.")
+    return is_tuple, given
 
 
-def _leaves(inputs, create_graph):
-    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_() for t in inputs)
+def _fresh(inputs, create_graph, need_graph=True):
+    """Tensors of our own, which tells the inputs from the same tensors where the function captured them."""
+    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph) for t in inputs)
 
 
-def _run(func, inputs, create_graph, fn):
-    is_tuple, inputs = _tuple(inputs, "inputs", fn)
-    with enable_grad():
-        inputs = _leaves(inputs, create_graph)
-        out_tuple, outputs = _tuple(func(*inputs), "outputs of the user-provided function", fn)
-    return is_tuple, inputs, out_tuple, outputs
+def _finished(tensors, create_graph, is_tuple):
+    tensors = tuple(t if create_graph else t.detach() for t in tensors)
+    return tensors if is_tuple else tensors[0]
 
 
-def _pack(is_tuple, xs, create_graph=True):
-    xs = tuple(x if create_graph else x.detach() for x in xs)
-    return xs if is_tuple else xs[0]
+def _vector(v, like, is_tuple, create_graph, fn):
+    """v as a tuple, of the sizes of what it is multiplied with."""
+    v = _fresh(_tuple(v, "v", fn)[1], create_graph, False)
+    if len(v) != len(like):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}." if is_tuple else "The given v should contain a single Tensor."
+        )
+    for i, (a, b) in enumerate(zip(v, like)):
+        if a.size() != b.size():
+            raise RuntimeError(f"{f'Entry {i} in ' if is_tuple else ''}v has invalid size: should be {b.size()} but got {a.size()}.")
+    return v
 
 
-def _zeros(gs, like, strict, what):
-    if strict and any(g is None for g in gs):
-        raise RuntimeError(f"The output of the user-provided function is independent of {what}. This is not allowed in strict mode.")
-    return tuple(torch.zeros_like(t) if g is None else g for g, t in zip(gs, like))
+def _one_element(tensors, of):
+    if len(tensors) != 1 or tensors[0].numel() != 1:
+        raise RuntimeError(f"The vector v can only be None if {of} a single Tensor with a single element.")
+
+
+_OF_INPUT, _OF_RESULT = "the input to the user-provided function is", "the user-provided function returns"
+_INDEPENDENT = {  # of tensors that do not require a gradient in strict mode
+    "outputs": "Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner from the input "
+    "when running in strict mode.",
+    "grad_inputs": "The gradient with respect to input {} is independent of the inputs of the user-provided function. " + _NOT_STRICT + ".",
+    "jacobian": "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is independent of the input. "
+    + _NOT_STRICT
+    + ". You should ensure that your function is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
+    "function for example).",
+    "hessian": "The hessian of the user-provided function with respect to input {} is independent of the input. "
+    + _NOT_STRICT
+    + ". You should ensure that your function is thrice differentiable and that the hessian depends on the inputs.",
+}
+_OUTPUT = "The output of the user-provided function is independent of input {}. " + _NOT_STRICT + "."
+_UNUSED = {  # of gradients that are None in strict mode
+    "back": _OUTPUT,
+    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward trick to compute "
+    "forward mode gradients. " + _NOT_STRICT + ".",
+    "double_back": "The jacobian of the user-provided function is independent of input {}. " + _NOT_STRICT + ".",
+    "double_back_trick": "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. "
+    + _NOT_STRICT
+    + " as it prevents from using the double backward trick to replace forward mode AD.",
+}
+
+
+def _check_dependent(tensors, kind, strict):
+    for i, t in enumerate(tensors if strict else ()):
+        if t is None or not t.requires_grad:
+            raise RuntimeError((_OUTPUT if t is None else _INDEPENDENT[kind]).format(i))
+
+
+def _gradients(outputs, inputs, vectors=None, create_graph=False, retain_graph=None):
+    """Gradients, None where there are none."""
+    vectors = vectors or (None,) * len(outputs)
+    pairs = [(o, v) for o, v in zip(outputs, vectors) if o is not None and o.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    outputs, vectors = zip(*pairs)
+    return grad(outputs, inputs, vectors, allow_unused=True, create_graph=create_graph, retain_graph=retain_graph)
+
+
+def _filled(grads, like, strict, create_graph, stage):
+    """Zeros in the place of gradients that are None; in strict mode they are errors."""
+    for i, g in enumerate(grads if strict else ()):
+        if g is None:
+            raise RuntimeError(_UNUSED[stage].format(i))
+        if create_graph and not g.requires_grad:
+            what = "hessian" if "double" in stage else "jacobian"
+            raise RuntimeError(f"The {what} of the user-provided function is independent of input {i}. {_NOT_STRICT} when create_graph=True.")
+    return tuple(torch.zeros_like(t) if g is None else g for g, t in zip(grads, like))
+
+
+def _run(func, inputs, strict, fn):
+    is_tuple, outputs = _tuple(func(*inputs), "outputs of the user-provided function", fn)
+    _check_dependent(outputs, "outputs", strict)
+    return is_tuple, outputs
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """(outputs, v^T J)."""
-    is_tuple, inputs, out_tuple, outputs = _run(func, inputs, create_graph, "vjp")
-    if v is None:
-        if len(outputs) != 1 or outputs[0].numel() != 1:
-            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a single element.")
-        v = (torch.ones_like(outputs[0]),)
-    else:
-        v = _tuple(v, "v", "vjp")[1]
     with enable_grad():
-        gs = (
-            grad(
-                [o for o in outputs if o.requires_grad],
-                inputs,
-                [x for o, x in zip(outputs, v) if o.requires_grad],
-                create_graph=create_graph,
-                allow_unused=True,
-            )
-            if any(o.requires_grad for o in outputs)
-            else (None,) * len(inputs)
-        )
-    return _pack(out_tuple, outputs, create_graph), _pack(is_tuple, _zeros(gs, inputs, strict, "an input"), create_graph)
+        is_tuple, inputs = _tuple(inputs, "inputs", "vjp")
+        inputs = _fresh(inputs, create_graph)
+        out_tuple, outputs = _run(func, inputs, strict, "vjp")
+        if v is None:
+            _one_element(outputs, _OF_RESULT)
+        else:
+            v = _vector(v, outputs, out_tuple, create_graph, "vjp")
+    with set_grad_enabled(create_graph or MODE.grad):
+        products = _filled(_gradients(outputs, inputs, v, create_graph), inputs, strict, create_graph, "back")
+    return _finished(outputs, create_graph, out_tuple), _finished(products, create_graph, is_tuple)
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(outputs, J v), by differentiating v^T J with respect to v."""
-    is_tuple, inputs, out_tuple, outputs = _run(func, inputs, create_graph, "jvp")
-    if v is None:
-        if len(inputs) != 1 or inputs[0].numel() != 1:
-            raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with a single element.")
-        v = (torch.ones_like(inputs[0]),)
-    else:
-        v = _tuple(v, "v", "jvp")[1]
     with enable_grad():
+        is_tuple, inputs = _tuple(inputs, "inputs", "jvp")
+        inputs = _fresh(inputs, create_graph)
+        if v is None:
+            _one_element(inputs, _OF_INPUT)
+            v = (torch.ones_like(inputs[0]),)
+        else:
+            v = _vector(v, inputs, is_tuple, create_graph, "jvp")
+        out_tuple, outputs = _run(func, inputs, strict, "jvp")
         us = tuple(torch.zeros_like(o, requires_grad=True) for o in outputs)
-        gs = _zeros(grad(outputs, inputs, us, create_graph=True, allow_unused=True), inputs, strict, "an input")
-        keep = [(g, x) for g, x in zip(gs, v) if g.requires_grad]
-        res = grad([g for g, _ in keep], us, [x for _, x in keep], create_graph=create_graph, allow_unused=True) if keep else (None,) * len(us)
-    return _pack(out_tuple, outputs, create_graph), _pack(out_tuple, _zeros(res, outputs, strict, "the input"), create_graph)
+        pulled = _gradients(outputs, inputs, us, True)
+        _check_dependent(pulled, "grad_inputs", strict)
+    with set_grad_enabled(create_graph or MODE.grad):
+        products = _filled(_gradients(pulled, us, v, create_graph), outputs, strict, create_graph, "back_trick")
+    return _finished(outputs, create_graph, out_tuple), _finished(products, create_graph, out_tuple)
+
+
+_STRATEGIES = ("forward-mode", "reverse-mode")
+
+
+def _check_forward(strict, vectorize):
+    if strict:
+        raise RuntimeError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together (yet). '
+            'Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    if not vectorize:
+        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`.")
+
+
+def _forward_jacobian(func, inputs, strict, vectorize):
+    """The Jacobian from the products with all unit vectors, in one pass."""
+    from torch._functorch.eager_transforms import jvp, standard_basis, vmap
+
+    _check_forward(strict, vectorize)
+    is_tuple, inputs = _tuple(inputs, "inputs", "jacobian")
+    out_tuple = []
+
+    def push(*directions):
+        def outputs(*xs):
+            was_tuple, outs = _tuple(func(*xs), "outputs", "jacobian")
+            out_tuple.append(was_tuple)
+            return outs
+
+        return jvp(outputs, inputs, directions)[1]
+
+    sizes, rows = [t.numel() for t in inputs], []
+    for pushed in vmap(push)(*standard_basis(inputs)):
+        parts = [c.movedim(0, -1).reshape(c.shape[1:] + t.shape) for c, t in zip(pushed.split(sizes, 0), inputs)]
+        rows.append(parts if is_tuple else parts[0])
+    return rows if out_tuple[0] else rows[0]
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The Jacobian, output shape + input shape, nested by outputs and inputs as they are tuples."""
-    is_tuple, inputs, out_tuple, outputs = _run(func, inputs, create_graph, "jacobian")
-    rows = []
+    if strategy not in _STRATEGIES:
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, "forward-mode" tends to '
+            'be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
+    if strategy == "forward-mode":
+        if create_graph:
+            raise NotImplementedError(
+                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). '
+                'Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+            )
+        return _forward_jacobian(func, inputs, strict, vectorize)
     with enable_grad():
-        for o in outputs:
-            cols = [[] for _ in inputs]
-            for j in range(o.numel()):
-                gs = (
-                    grad(o.reshape(-1)[j], inputs, retain_graph=True, create_graph=create_graph, allow_unused=True)
-                    if o.requires_grad
-                    else (None,) * len(inputs)
-                )
-                for c, g in zip(cols, _zeros(gs, inputs, strict, "an input")):
-                    c.append(g)
-            rows.append(tuple(torch.stack(c).view(o.shape + i.shape) if c else torch.zeros(o.shape + i.shape) for c, i in zip(cols, inputs)))
-    rows = tuple(_pack(is_tuple, r, create_graph) for r in rows)
+        is_tuple, inputs = _tuple(inputs, "inputs", "jacobian")
+        inputs = _fresh(inputs, create_graph)
+        out_tuple, outputs = _run(func, inputs, strict, "jacobian")
+        if vectorize and strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` or "
+                "`vectorize=False`."
+            )
+        rows = [_rows(i, o, inputs, create_graph, strict) for i, o in enumerate(outputs)]
+    rows = tuple(_finished(r, create_graph, is_tuple) for r in rows)
     return rows if out_tuple else rows[0]
 
 
-def _scalar(func, fn):
-    def wrapped(*inp):
-        out = func(*inp)
-        if not isinstance(out, torch.Tensor) or out.numel() != 1:
-            raise RuntimeError(f"The Tensor returned by the function given to {fn} should contain a single element")
-        return out.squeeze()
+def _rows(i, output, inputs, create_graph, strict):
+    """The Jacobian of one output: a tensor for each input."""
+    columns = [[] for _ in inputs]
+    for element in output.reshape(-1).unbind() if output.numel() else ():
+        found = _gradients((element,), inputs, None, create_graph, True)
+        for k, (column, g, x) in enumerate(zip(columns, found, inputs)):
+            if strict and g is None:
+                raise RuntimeError(f"Output {i} of the user-provided function is independent of input {k}. {_NOT_STRICT}.")
+            if strict and create_graph and not g.requires_grad:
+                raise RuntimeError(f"The jacobian of the user-provided function is independent of input {i}. {_NOT_STRICT} when create_graph=True.")
+            column.append(torch.zeros_like(x) if g is None else g)
+    return [torch.stack(c).view(output.shape + x.shape) if c else x.new_zeros(output.shape + x.shape) for c, x in zip(columns, inputs)]
 
-    return wrapped
+
+def _scalar(out, fn, strict):
+    """The one number that a function must return."""
+    is_tuple, outputs = _tuple(out, "outputs of the user-provided function", fn)
+    _check_dependent(outputs, "outputs", strict)
+    if is_tuple:
+        raise RuntimeError(f"The function given to {fn} should return a single Tensor")
+    if out.numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {fn} should contain a single element")
+    return out
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """The Hessian of a scalar function."""
-    is_tuple = isinstance(inputs, tuple)
-    f = _scalar(func, "hessian")
+    """The Hessian of a function that returns one number."""
+    is_tuple, inputs = _tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in _STRATEGIES:
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
-    def jac(*inp):
-        inp = tuple(t.view_as(t) for t in inp)
-        j = jacobian(f, inp, create_graph=True, strict=strict)
-        return j
+    def number(*xs):
+        return _scalar(func(*xs), "hessian", strict).squeeze()
 
-    res = jacobian(jac, inputs if is_tuple else (inputs,), create_graph=create_graph, strict=strict)
-    return res if is_tuple else res[0][0]
+    if outer_jacobian_strategy == "forward-mode":
+        from torch._functorch.eager_transforms import hessian
+
+        _check_forward(strict, vectorize)
+        rows = [list(r) for r in hessian(number, tuple(range(len(inputs))))(*inputs)]
+    else:
+
+        def gradient(*xs):
+            found = jacobian(number, xs, create_graph=True)
+            _check_dependent(found, "jacobian", strict)
+            return found
+
+        rows = jacobian(gradient, inputs, create_graph=create_graph, strict=strict, vectorize=vectorize)
+    return rows if is_tuple else rows[0][0]
+
+
+def _with_gradient(func, inputs, v, create_graph, strict, fn):
+    """(whether the inputs were a tuple, inputs, v, the number, its gradient), to be differentiated again."""
+    is_tuple, inputs = _tuple(inputs, "inputs", fn)
+    inputs = _fresh(inputs, create_graph)
+    if v is None:
+        _one_element(inputs, _OF_INPUT)
+    else:
+        v = _vector(v, inputs, is_tuple, create_graph, fn)
+    output = _scalar(func(*inputs), fn, strict)
+    gradient = _gradients((output,), inputs, None, True)
+    _check_dependent(gradient, "jacobian", strict)
+    return is_tuple, inputs, v, output, gradient
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
-    """(value, v^T H) of a scalar function."""
-    is_tuple, inputs, _, outputs = _run(_scalar(func, "vhp"), inputs, create_graph, "vhp")
-    v = (torch.ones_like(inputs[0]),) if v is None else _tuple(v, "v", "vhp")[1]
+    """(value, v^T H) of a function that returns one number."""
     with enable_grad():
-        gs = _zeros(grad(outputs, inputs, create_graph=True, allow_unused=True), inputs, strict, "an input")
-        keep = [(g, x) for g, x in zip(gs, v) if g.requires_grad]
-        res = grad([g for g, _ in keep], inputs, [x for _, x in keep], create_graph=create_graph, allow_unused=True) if keep else (None,) * len(inputs)
-    return _pack(False, outputs, create_graph), _pack(is_tuple, _zeros(res, inputs, strict, "an input"), create_graph)
+        is_tuple, inputs, v, output, gradient = _with_gradient(func, inputs, v, create_graph, strict, "vhp")
+    with set_grad_enabled(create_graph or MODE.grad):
+        products = _filled(_gradients(gradient, inputs, v, create_graph), inputs, strict, create_graph, "double_back")
+    return _finished((output,), create_graph, False), _finished(products, create_graph, is_tuple)
 
 
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
-    """(value, H v) of a scalar function; H is symmetric, so this is v^T H."""
-    return vhp(func, inputs, v, create_graph, strict)
+    """(value, H v) of a function that returns one number."""
+    with enable_grad():
+        is_tuple, inputs, v, output, gradient = _with_gradient(func, inputs, v, create_graph, strict, "hvp")
+        us = tuple(torch.zeros_like(x, requires_grad=True) for x in inputs)
+        pulled = _gradients(gradient, inputs, us, True)
+        _check_dependent(gradient, "hessian", strict)
+    with set_grad_enabled(create_graph or MODE.grad):
+        products = _filled(_gradients(pulled, us, v, create_graph), inputs, strict, create_graph, "double_back_trick")
+    return _finished((output,), create_graph, False), _finished(products, create_graph, is_tuple)

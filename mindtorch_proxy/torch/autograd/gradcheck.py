@@ -1,8 +1,13 @@
-"""torch.autograd.gradcheck: analytical gradients against finite differences."""
+"""torch.autograd.gradcheck: analytical gradients, of reverse and of forward mode, against finite differences."""
+
+import itertools
+import warnings
 
 import torch
 
 from mindtorch_proxy.runtime.autograd import grad
+
+from . import forward_ad
 
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
 
@@ -11,27 +16,289 @@ class GradcheckError(RuntimeError):
     """Raised where analytical and numerical gradients disagree."""
 
 
-def _outputs(out):
-    return [o for o in ((out,) if isinstance(out, torch.Tensor) else out) if isinstance(o, torch.Tensor) and (o.is_floating_point() or o.is_complex())]
+def _as_tuple(x):
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
 
 
-def _numerical(fn, inputs, x, eps):
-    """d outputs / d x, a list of (x.numel(), out.numel()) matrices."""
-    flat = x.data.view(-1)
-    cols = None
-    for i in range(flat.numel()):
-        old = flat[i].item()
-        ys = []
-        for s in (eps, -eps):
-            flat[i] = old + s
+def _is_input(x):
+    return isinstance(x, torch.Tensor) and x.requires_grad
+
+
+def _differentiable(results):
+    return tuple(o for o in _as_tuple(results) if isinstance(o, torch.Tensor) and o.requires_grad)
+
+
+def _check_inputs(inputs):
+    for i, x in enumerate(inputs):
+        if _is_input(x):
+            if x.is_sparse:
+                raise NotImplementedError(f"gradcheck of sparse inputs is not supported: input {i} has layout {x.layout}, dtype {x.dtype}, device {x.device}")
+            if x.dtype not in (torch.float64, torch.complex128):
+                warnings.warn(
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if all the inputs "
+                    "are not of double precision floating point or complex. ",
+                    stacklevel=4,
+                )
+            if any(step == 0 and size > 1 for step, size in zip(x.stride(), x.size())):
+                raise RuntimeError(
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to compute the "
+                    "numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
+                )
+    if not any(map(_is_input, inputs)):
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+
+
+class _Comparison:
+    """The comparison of a function's Jacobians: in `mode`, with complex numbers taken apart as `part` says."""
+
+    def __init__(self, func, inputs, options, forward=False, part=None, complex_at=()):
+        self.func, self.inputs, self.forward, self.part, self.complex_at = func, inputs, forward, part, complex_at
+        self.__dict__.update(options)
+        self.wrt = [x for x in inputs if _is_input(x)]
+        self.results = _as_tuple(func(*inputs))
+        self.outputs = _differentiable(self.results)
+
+    def run(self):
+        compare = self.directions if self.fast_mode else self.jacobians
+        if not self.outputs:
+            for x in self.wrt:
+                if any(bool((c != 0).any()) for c in self.numerical(x)):
+                    raise GradcheckError("Numerical gradient for function expected to be zero")
+            return
+        for k, x in enumerate(self.wrt):
+            compare(k, x)
+
+    # ------------------------------------------------------------ finite differences
+    def values(self):
+        found = _as_tuple(self.func(*self.inputs))
+        kept = [
+            o for o, like in zip(found, self.results) if _is_input(like) or not self.outputs and isinstance(like, torch.Tensor) and like.is_floating_point()
+        ]
+        return [o.detach().clone().reshape(-1) for o in kept]
+
+    def difference(self, x, step):
+        """The outputs' derivatives along `step`, a tensor like x."""
+        data, before = x.data, x.data.clone()
+        data.copy_(before + step * self.eps)
+        above = self.values()
+        data.copy_(before - step * self.eps)
+        below = self.values()
+        data.copy_(before)
+        return [(a - b) / (2 * self.eps) for a, b in zip(above, below)]
+
+    def along(self, x, step):
+        """The same for a complex x: real and imaginary direction in one number, as gradients have them."""
+        found = self.difference(x, step)
+        return [a + 1j * b for a, b in zip(found, self.difference(x, step * 1j))] if x.is_complex() else found
+
+    def numerical(self, x):
+        """For each output a matrix, a row for each element of x."""
+        rows = [self.along(x, unit) for unit in _units(x)]
+        return [torch.stack(column) for column in zip(*rows)]
+
+    # ------------------------------------------------------------ derivatives
+    def pulled(self, output, x, v):
+        """v^T J, twice: the second time must give the same."""
+        found = []
+        for _ in range(2):
+            (g,) = grad(output, x, v, retain_graph=True, allow_unused=True)
+            if g is not None and g.size() != x.size():
+                raise GradcheckError("Analytical gradient has incorrect size")
+            if g is not None and g.dtype is not x.dtype and self.check_grad_dtypes:
+                raise GradcheckError("Gradient has dtype mismatch")
+            found.append(torch.zeros_like(x) if g is None else g.detach())
+        if found[0].numel() and (found[0] - found[1]).abs().max() > self.nondet_tol:
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although "
+                f"analytical gradient matches numerical gradient.The tolerance for nondeterminism was {self.nondet_tol}."
+            )
+        return found[0].reshape(-1)
+
+    def pushed(self, x, v):
+        """J v, for each output."""
+        with forward_ad.dual_level():
+            plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in self.inputs]
+            duals = [forward_ad.make_dual(p, v) if t is x else p for p, t in zip(plain, self.inputs)]
+            found = [forward_ad.unpack_dual(o) for o, like in zip(_as_tuple(self.func(*duals)), self.results) if _is_input(like)]
+            return [(torch.zeros_like(o.primal) if o.tangent is None else o.tangent).detach().reshape(-1) for o in found]
+
+    def analytical(self, x):
+        if self.forward:
+            return [torch.stack(column) for column in zip(*(self.pushed(x, unit) for unit in _units(x)))]
+        return [torch.stack([self.pulled(o, x, unit) for unit in _units(o)], 1) if o.numel() else x.new_zeros((x.numel(), 0)) for o in self.outputs]
+
+    # ------------------------------------------------------------ comparing them
+    def jacobians(self, k, x):
+        for j, (n, a) in enumerate(zip(self.numerical(x), self.analytical(x))):
+            if not self.close(a, n, self.atol):
+                raise GradcheckError(self.mismatch(j, k, n, a))
+
+    def directions(self, k, x):
+        """Along one direction in the input, and one in the output: a few calls instead of one for each element."""
+        generator = torch.Generator().manual_seed(0)
+        u = _unit_vector(x, generator)
+        numerical = self.along(x, u)
+        pushed = self.pushed(x, u) if self.forward else None
+        for j, (o, n) in enumerate(zip(self.outputs, numerical)):
+            v = _unit_vector(o, generator)
+            n = (v.reshape(-1) * n).sum()
+            a = (v.reshape(-1) * pushed[j]).sum() if self.forward else (self.pulled(o, x, v) * u.reshape(-1)).sum()
+            if not self.close(a, n, self.atol * float(u.sum() * v.sum())):
+                raise GradcheckError(self.mismatch(j, k, n.item(), a.item()) + self.in_full(j, x))
+
+    def in_full(self, j, x):
+        numerical, analytical = self.numerical(x)[j], self.analytical(x)[j]
+        text = (
+            "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode. Below they are computed in slow mode:\n\n"
+            f"Numerical:\n {numerical}\nAnalytical:\n{analytical}\n\nThe max per-element difference (slow mode) is: {(numerical - analytical).abs().max()}.\n"
+        )
+        if self.close(analytical, numerical, self.atol):
+            text += "Fast gradcheck failed but element-wise differences are small: the tolerances (atol, rtol) may be too small for it.\n"
+        return text
+
+    def close(self, a, b, atol):
+        dtype = torch.promote_types(a.dtype, b.dtype)
+        return torch.allclose(a.to(dtype), b.to(dtype), self.rtol, atol)
+
+    def mismatch(self, output, k, numerical, analytical):
+        at, element = (k, "inputs") if self.forward else (output, "outputs")
+        apart = f"While considering the {self.part} part of complex {element} only, " if self.part and at in self.complex_at else ""
+        mode = "computed with forward mode " if self.forward else ""
+        return f"{apart}Jacobian {mode}mismatch for output {output} with respect to input {k},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+
+
+def _units(t):
+    """Tensors like t with a one in one place."""
+    for at in itertools.product(*map(range, t.shape)):
+        unit = torch.zeros(t.shape, dtype=t.dtype, device=t.device)
+        unit[at] = 1
+        yield unit
+
+
+def _unit_vector(t, generator):
+    """Positive real numbers of norm 1, in the shape and dtype of t."""
+    v = torch.rand(t.shape, dtype=torch.float64, generator=generator)
+    return (v / v.norm() if v.numel() else v).to(device=t.device, dtype=t.dtype)
+
+
+def _parts_of_outputs(func):
+    """The function with the real, and with the imaginary, parts of complex results."""
+
+    def apart(part):
+        return lambda *inputs: tuple(part(o) if isinstance(o, torch.Tensor) and o.is_complex() else o for o in _as_tuple(func(*inputs)))
+
+    return apart(torch.imag), apart(torch.real)
+
+
+def _parts_of_inputs(func, inputs):
+    """The function of the imaginary, and of the real, parts of complex inputs, whose other parts are fixed."""
+
+    def apart(join):
+        def of_parts(*given):
+            return func(*(join(g, x) if isinstance(x, torch.Tensor) and x.is_complex() else g for g, x in zip(given, inputs)))
+
+        return of_parts
+
+    return apart(lambda g, x: x.real + g * 1j), apart(lambda g, x: g + x.imag * 1j)
+
+
+def _compare(func, inputs, results, options, forward):
+    """Compare the Jacobians of one mode; those with complex numbers by parts."""
+    if forward:
+        at = [k for k, x in enumerate(x for x in inputs if _is_input(x)) if x.is_complex()]
+        if at:
+            for part, f in zip(("imag", "real"), _parts_of_inputs(func, inputs)):
+                real = [
+                    getattr(x.detach(), part).clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) and x.is_complex() else x for x in inputs
+                ]
+                _Comparison(f, real, options, True, {"imag": "imaginary"}.get(part, part), at).run()
+            return
+    else:
+        at = [k for k, o in enumerate(_differentiable(results)) if o.is_complex()]
+        if at:
+            for part, f in zip(("imaginary", "real"), _parts_of_outputs(func)):
+                _Comparison(f, inputs, options, False, part, at).run()
+            return
+    _Comparison(func, inputs, options, forward).run()
+
+
+def _check_batched(of_one, vectors, what):
+    """Whether a function of a vector gives under vmap what it gives for each."""
+    expected = [torch.stack(column) for column in zip(*map(of_one, vectors))]
+    try:
+        found = torch.func.vmap(of_one)(torch.stack(vectors))
+    except RuntimeError as e:
+        raise GradcheckError(f"While computing batched gradients, got: {e}") from e
+    for k, (a, b) in enumerate(zip(found, expected)):
+        if not torch.allclose(a, b):
+            raise GradcheckError(f"For {what} {k}, batched gradients are not those of each sample\n\nGot:\n{a}\n\nExpected:\n{b}")
+
+
+def _check_batched_forward(func, inputs):
+    for i, x in enumerate(inputs):
+        if not _is_input(x):
+            continue
+
+        def push(tangent, i=i, x=x):
             with torch.no_grad():
-                ys.append([o.detach().clone().reshape(-1) for o in _outputs(fn(*inputs))])
-        flat[i] = old
-        d = [(a - b) / (2 * eps) for a, b in zip(*ys)]
-        cols = [[] for _ in d] if cols is None else cols
-        for c, v in zip(cols, d):
-            c.append(v)
-    return [torch.stack(c) for c in cols or []]
+                plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in inputs]
+                return torch.func.jvp(lambda p: _as_tuple(func(*plain[:i], p, *plain[i + 1 :])), (x.detach(),), (tangent,))[1]
+
+        _check_batched(push, [torch.randn_like(x) for _ in range(2)], "output")
+
+
+def _check_batched_backward(outputs, inputs):
+    wrt = [x for x in inputs if _is_input(x)]
+    for o in outputs:
+
+        def pull(v, o=o):
+            found = grad(o, wrt, v, retain_graph=True, allow_unused=True)
+            return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(found, wrt))
+
+        vectors = [torch.randn_like(o) for _ in range(2)]
+        expected = [torch.stack(column) for column in zip(*map(pull, vectors))]
+        found = grad(o, wrt, torch.stack(vectors), retain_graph=True, allow_unused=True, is_grads_batched=True)
+        for k, (a, b) in enumerate(zip(found, expected)):
+            if a is not None and not torch.allclose(a, b):
+                raise GradcheckError(f"For input {k}, batched gradients are not those of each sample\n\nGot:\n{a}\n\nExpected:\n{b}")
+
+
+def _zeros(outputs):
+    return [torch.zeros_like(o, memory_format=torch.contiguous_format) for o in outputs]
+
+
+def _check_linear(func, outputs, inputs, masked):
+    """A gradient of zero gives zeros."""
+    wrt = [x for x in inputs if _is_input(x)]
+    for g, x in zip(grad(outputs, wrt, _zeros(outputs), allow_unused=True, retain_graph=True) if outputs else (), wrt):
+        if g is None:
+            continue
+        if not (torch.allclose(g, torch.zeros_like(g)) if masked else bool((g == 0).all())):
+            raise GradcheckError("backward not multiplied by grad_output")
+        for what, have, wanted in (("type", g.dtype, x.dtype), ("device", g.device, x.device), ("size", g.size(), x.size())):
+            if have != wanted:
+                raise GradcheckError(f"grad is incorrect {what}")
+
+
+_NOTES = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+
+
+def _check_undefined(func, inputs):
+    """Results whose gradient nobody gives."""
+    wrt, count = [x for x in inputs if _is_input(x)], len(_differentiable(func(*inputs)))
+    for left_out in range(count if count > 1 else 0):
+        outputs = [o for k, o in enumerate(_differentiable(func(*inputs))) if k != left_out]
+        try:
+            found = grad(outputs, wrt, _zeros(outputs), allow_unused=True)
+        except RuntimeError as e:
+            raise GradcheckError(f"Expected backward function to handle undefined output grads. {_NOTES}") from e
+        if any(g is not None and bool((g != 0).any()) for g in found):
+            raise GradcheckError(f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_NOTES}")
+
+
+def _require(flags, what):
+    if not any(flags):
+        raise AssertionError(what)
 
 
 def gradcheck(
@@ -53,22 +320,27 @@ def gradcheck(
     masked=None,
 ):
     """Compare the gradients of func at inputs with finite differences."""
-    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-    wrt = [(i, t) for i, t in enumerate(inputs) if isinstance(t, torch.Tensor) and t.requires_grad]
-    if not wrt:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+    _require((check_forward_ad, check_backward_ad), "Expected at least one of check_forward_ad or check_backward_ad to be True")
+    _require((not check_batched_grad, check_backward_ad), "Setting check_batched_grad=True requires check_backward_ad to be True")
+    _require((not check_batched_forward_grad, check_forward_ad), "Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol, "check_grad_dtypes": check_grad_dtypes, "fast_mode": fast_mode}
+    inputs = _as_tuple(inputs)
+    _check_inputs(inputs)
     try:
-        outs = _outputs(func(*inputs))
-        for k, t in wrt:
-            num = _numerical(func, inputs, t, eps)
-            for j, o in enumerate(outs):
-                rows = []
-                for e in range(o.numel()):
-                    g = grad(o.reshape(-1)[e], t, retain_graph=True, allow_unused=True)[0] if o.requires_grad else None
-                    rows.append((torch.zeros_like(t) if g is None else g).detach().reshape(-1))
-                ana = torch.stack(rows, 1) if rows else torch.zeros(t.numel(), 0, dtype=t.dtype)
-                if not torch.allclose(ana, num[j].to(ana.dtype), rtol, atol):
-                    raise GradcheckError(f"Jacobian mismatch for output {j} with respect to input {k},\nnumerical:{num[j]}\nanalytical:{ana}\n")
+        results = func(*inputs)
+        outputs = _differentiable(results)
+        if check_backward_ad:
+            _compare(func, inputs, results, options, False)
+        if check_forward_ad:
+            _compare(func, inputs, results, options, True)
+        if check_batched_forward_grad:
+            _check_batched_forward(func, inputs)
+        if check_backward_ad:
+            if check_batched_grad:
+                _check_batched_backward(outputs, inputs)
+            _check_linear(func, outputs, inputs, masked)
+            if check_undefined_grad:
+                _check_undefined(func, inputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -96,16 +368,39 @@ def gradgradcheck(
     masked=False,
 ):
     """gradcheck of the gradients."""
-    inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-    outs = _outputs(func(*inputs))
-    gos = tuple(torch.randn_like(o, requires_grad=True) for o in outs) if grad_outputs is None else _outputs(grad_outputs)
-    n = len(gos)
+    _require((check_fwd_over_rev, check_rev_over_rev), "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    _require((not check_undefined_grad, check_rev_over_rev), "Setting check_undefined_grad=True requires check_rev_over_rev to be True")
+    _require((not check_batched_grad, check_rev_over_rev), "Setting check_batched_grad=True requires check_rev_over_rev to be True")
+    inputs = _as_tuple(inputs)
+    if grad_outputs is None:
+        like = _differentiable(func(*inputs))
+        vectors = tuple(
+            torch.testing.make_tensor(o.shape, dtype=o.dtype, device=o.device, low=-1, high=1, requires_grad=True, noncontiguous=gen_non_contig_grad_outputs)
+            for o in like
+        )
+    else:
+        vectors = _as_tuple(grad_outputs)
+    n, wanted = len(vectors), [_is_input(x) for x in (*inputs, *vectors)]
 
-    def first(*args):
-        ins, gs = args[:-n], args[-n:]
-        ins = tuple(t if not (isinstance(t, torch.Tensor) and t.requires_grad) else t for t in ins)
-        targets = [t for t in ins if isinstance(t, torch.Tensor) and t.requires_grad]
-        with torch.enable_grad():
-            return grad(_outputs(func(*ins)), targets, gs, create_graph=True, allow_unused=True, materialize_grads=True)
+    def first(*given):
+        given = [x.requires_grad_() if w else x for x, w in zip(given, wanted)]
+        wrt = [x for x, w in zip(given[:-n], wanted) if w]
+        found = grad(_differentiable(func(*given[:-n])), wrt, given[-n:], create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
 
-    return gradcheck(first, inputs + tuple(gos), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception)
+    return gradcheck(
+        first,
+        inputs + vectors,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        masked=masked,
+    )

@@ -1,25 +1,162 @@
-"""torch.autograd.profiler: ranges run their body; there is no tracer behind them."""
+"""torch.autograd.profiler: named ranges, for whichever profile records, and a profile without steps."""
 
 import contextlib
 
+import torch
+
+from .profiler_util import EventList, FunctionEvent, MemRecordsAcc
+
+recorders: list = []  # those of the profiles that record now, the innermost last
+
 
 class record_function(contextlib.ContextDecorator):
-    """A named range. Names are kept; nothing is recorded outside a profiler."""
+    """A named range within a profile."""
 
     def __init__(self, name, args=None):
-        self.name, self.args = name, args
+        self.name, self.args, self._recorder = name, args, None
+
+    def _recreate_cm(self):  # as a decorator, one for each call
+        return type(self)(self.name, self.args)
 
     def __enter__(self):
+        self._recorder = recorders[-1] if recorders else None
+        if self._recorder is not None:
+            self._recorder.begin(self.name)
         return self
 
     def __exit__(self, *exc):
-        pass
+        if self._recorder is not None:
+            self._recorder.finish()
 
 
-def __getattr__(name):
-    if name in ("profile", "emit_nvtx", "emit_itt", "load_nvprof"):
-        raise NotImplementedError(f"torch.autograd.profiler.{name} is not supported: MindSpore's kernels are not traced; see mindtorch_proxy.report()")
-    raise AttributeError(f"module 'torch.autograd.profiler' has no attribute '{name}'")
+class profile:
+    """Record what a block calls: operators and named ranges on the CPU, with their times."""
+
+    def __init__(
+        self,
+        enabled=True,
+        *,
+        use_cuda=False,
+        use_device=None,
+        record_shapes=False,
+        with_flops=False,
+        profile_memory=False,
+        with_stack=False,
+        with_modules=False,
+        use_kineto=False,
+        use_cpu=True,
+        experimental_config=None,
+        acc_events=False,
+        custom_trace_id_callback=None,
+        post_processing_timeout_s=None,
+        activity_filters=None,
+    ):
+        self.enabled, self.entered, self.function_events = enabled, False, None
+        if not enabled:
+            return
+        unknown = {"with_flops": with_flops, "with_modules": with_modules, "use_device": use_device or use_cuda, "use_cpu=False": not use_cpu}
+        for name, value in (unknown | {"experimental_config": experimental_config, "activity_filters": activity_filters}).items():
+            if value:
+                raise NotImplementedError(f"torch.autograd.profiler.profile: {name}")
+        self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
+        self.acc_events, self._kept, self._recorder = acc_events, [], None
+
+    def __enter__(self):
+        if self.enabled:
+            if self.entered:
+                raise RuntimeError("Profiler context manager is not reentrant")
+            if recorders:
+                raise RuntimeError("Profiler is already enabled on this thread.")
+            self.entered = True
+            self._recorder = torch.profiler.profiler._Recorder(self.record_shapes, self.profile_memory, self.with_stack)
+            self._recorder.__enter__()
+            recorders.append(self._recorder)
+            return self
+        return None
+
+    def __exit__(self, *exc):
+        if not self.enabled:
+            return False
+        if self._recorder in recorders:  # unless somebody else has ended it
+            self._recorder.__exit__(None, None, None)
+            recorders.remove(self._recorder)
+        self._kept = [*self._kept, *self._recorder.events] if self.acc_events else self._recorder.events
+        self.function_events = EventList(
+            (e for e in self._kept if e.end), profile_memory=self.profile_memory, with_shapes=self.record_shapes, with_stack=self.with_stack
+        )
+        return False
+
+    def _events(self):
+        if self.function_events is None:
+            raise RuntimeError("Profiler didn't finish running")
+        return self.function_events
+
+    def __repr__(self):
+        return "<unfinished torch.autograd.profile>" if self.function_events is None else repr(self.function_events)
+
+    def __str__(self):
+        return "<unfinished torch.autograd.profile>" if self.function_events is None else str(self.function_events)
+
+    def table(self, *args, **kwargs):
+        """The calls as text: see EventList.table."""
+        return self._events().table(*args, **kwargs)
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+        """The calls of each name together."""
+        return self._events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self):
+        """All of them as one."""
+        return self._events().total_average()
+
+    def export_chrome_trace(self, path):
+        """Write the calls for Perfetto or chrome://tracing."""
+        self._events()
+        return torch.profiler.profiler.write_trace(path, self.function_events, self)
+
+    @property
+    def self_cpu_time_total(self):
+        """The time of all calls without what they call, in microseconds."""
+        return self._events().self_cpu_time_total
 
 
-__all__ = ["record_function"]
+class _Emit:
+    """Ranges for an outside profiler."""
+
+    def __init__(self, enabled=True, record_shapes=False):
+        self.enabled, self.entered, self.record_shapes = enabled, False, record_shapes
+
+    def __enter__(self):
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError(f"{type(self).__name__.partition('_')[2].upper()} annotation context manager is not reentrant")
+        self._open()
+        self.entered = True
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+class emit_nvtx(_Emit):
+    """A range of NVTX for each operator: needs CUDA."""
+
+    def _open(self):
+        torch.cuda.synchronize()  # raises
+        raise NotImplementedError("torch.autograd.profiler.emit_nvtx: operators are not marked for NVTX")
+
+
+class emit_itt(_Emit):
+    """A range of ITT for each operator: there is no ITT here."""
+
+    def _open(self):
+        raise NotImplementedError("torch.autograd.profiler.emit_itt: operators are not marked for ITT")
+
+
+def load_nvprof(path):
+    """Read a database of nvprof's: its events are CUDA's."""
+    raise NotImplementedError("torch.autograd.profiler.load_nvprof: files of nvprof are not read")
+
+
+__all__ = ["profile", "record_function", "emit_itt", "emit_nvtx", "load_nvprof", "EventList", "FunctionEvent", "MemRecordsAcc"]

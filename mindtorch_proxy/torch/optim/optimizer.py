@@ -158,6 +158,7 @@ class Optimizer:
 
     def _patch_step_function(self):
         cls = type(self)
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
         if not getattr(cls.step, "hooked", None):
             cls.step = self.profile_hook_step(cls.step)
             cls.step.hooked = True

@@ -1,8 +1,8 @@
 """Dispatch below autograd: modes that see every operator under the dispatcher's name, on the runtime's interception of kernels."""
 
 import torch
-from mindtorch_proxy.runtime.call.dispatch import intercept
-from mindtorch_proxy.runtime.tensor import Tensor
+from mindtorch_proxy.runtime.call.dispatch import CLASSES, intercept
+from torch._ops import called, checked, dispatching_classes, rule
 
 _entered: list = []  # the modes of this thread and others, innermost last
 
@@ -15,26 +15,31 @@ class TorchDispatchMode:
     """
 
     def __init__(self, _dispatch_key=None):
-        self._open = []
+        """Nothing is kept of a mode that is not entered."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
 
-    def _handle(self, name, args, proceed):
-        given, named = _as_called(proceed.op, args)
+    def _handle(self, name, args, call):
+        if isinstance(getattr(self.__torch_dispatch__, "__self__", None), type):
+            raise RuntimeError("classmethod is not supported, please make it a plain method")
+        overload, given, named = called(name, args, call)
         at = _entered.index(self)
         held, _entered[at:] = _entered[at:], []
+        classes = dispatching_classes(args)
         try:
-            with proceed.outer():
-                tensors = {type(t) for a in args for t in (a if isinstance(a, (list, tuple)) else (a,)) if isinstance(t, Tensor) and type(t) is not Tensor}
-                return self.__torch_dispatch__(_overload(name, proceed), tuple(tensors), given, named)
+            with call.outer():
+                result = rule(overload, self, self.__torch_dispatch__)(overload, tuple(classes), given, named)
         finally:
             _entered[at:] = held
+        if result is NotImplemented and classes:  # the classes of the arguments come next, under this mode
+            return CLASSES.handler(name, args, call)
+        return checked(overload, result, self)
 
     def __enter__(self):
         context = intercept(self._handle)
         context.__enter__()
-        self._open.append(context)
+        self.__dict__.setdefault("_open", []).append(context)
         _entered.append(self)
         return self
 
@@ -42,24 +47,6 @@ class TorchDispatchMode:
         _entered.remove(self)
         self._open.pop().__exit__(*exc)
         return False
-
-
-def _as_called(op, args):
-    """(args, kwargs) as PyTorch's dispatcher gives them: what follows a star by name, defaults left out."""
-    declared = op.schema.args
-    named = {a.name: v for a, v in zip(declared, args) if a.kwonly and v != a.default}
-    given = [v for a, v in zip(declared, args) if not a.kwonly]
-    rest = [a for a in declared if not a.kwonly]
-    while given and not rest[len(given) - 1].required and not isinstance(given[-1], Tensor) and given[-1] == rest[len(given) - 1].default:
-        given.pop()
-    return tuple(given), named
-
-
-def _overload(name, proceed):
-    """torch.ops.aten.NAME.OVERLOAD, or what stands for an operator that is not there under this name."""
-    _, operator, overload = name.split(".")
-    packet = getattr(torch.ops.aten, operator.rstrip("_") if operator.endswith("_") and operator[:2] != "__" else operator, None)
-    return torch._ops.dispatched(packet, operator, overload, proceed)
 
 
 def is_in_torch_dispatch_mode(include_infra_modes=True):

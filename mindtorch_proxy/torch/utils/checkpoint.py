@@ -8,6 +8,7 @@ import warnings
 import weakref
 
 import torch
+from torch.autograd.forward_ad import _carry, _set_fwd_grad_enabled
 from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode
 
@@ -204,9 +205,12 @@ class _SaveInputs(torch.autograd.Function):
     """Keeps the arguments as saved tensors, so that an outer checkpoint drops them and a change in place is noticed."""
 
     @staticmethod
-    def forward(ctx, dummy, *tensors):
-        ctx.save_for_backward(*tensors)
+    def forward(dummy, *tensors):
         return dummy.new_empty(0)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
     def backward(ctx, *grads):
@@ -246,7 +250,8 @@ class _Frame:
         self.others = [None if isinstance(x, torch.Tensor) else x for x in args]
         self.requires_grad = [args[i].requires_grad for i in self.positions]
         dummy = torch.empty((0,), requires_grad=True)
-        self.saver = _SaveInputs.apply(dummy, *(args[i] for i in self.positions)).grad_fn
+        with _set_fwd_grad_enabled(False):  # tangents go through the function itself
+            self.saver = _SaveInputs.apply(dummy, *(args[i] for i in self.positions)).grad_fn
         self.metadata, self.holders, self.recomputed, self.logs = [], [], {}, [_Log(), _Log()]
 
     def pack(self, x):
@@ -263,16 +268,16 @@ class _Frame:
     def recompute(self):
         args, count, found = list(self.others), 0, {}
         for i, x, requires_grad in zip(self.positions, self.saver.saved_tensors, self.requires_grad):
-            args[i] = x.detach().requires_grad_(requires_grad)
+            args[i] = _carry(x, x.detach()).requires_grad_(requires_grad)
 
         def pack(x):
             nonlocal count
             count += 1
             if count <= len(self.holders) and self.holders[count - 1]() is not None:
-                found[count - 1] = x.detach()
+                found[count - 1] = _carry(x, x.detach())
             if count == len(self.metadata) and self.early_stop:
                 raise _StopRecomputationError
-            return x.detach()
+            return _carry(x, x.detach())
 
         log = self.logs[1] if self.debug else contextlib.nullcontext()
         try:

@@ -3,20 +3,20 @@
 import sys
 import types
 
-from mindtorch_proxy.runtime.ops.creation import Deterministic
+from mindtorch_proxy.runtime.determinism import DETERMINISM
 
 
 class _Module(types.ModuleType):
     @property
     def fill_uninitialized_memory(self):
         """Whether empty() and the like fill their memory in deterministic mode."""
-        return Deterministic.fill
+        return DETERMINISM.fill
 
     @fill_uninitialized_memory.setter
     def fill_uninitialized_memory(self, mode):
         if not isinstance(mode, bool):
             raise TypeError(f"_set_deterministic_fill_uninitialized_memory(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
-        Deterministic.fill = mode
+        DETERMINISM.fill = mode
 
 
 sys.modules[__name__].__class__ = _Module

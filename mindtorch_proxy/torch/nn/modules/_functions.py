@@ -46,3 +46,55 @@ class BackwardHookFunction(Function):
     @staticmethod
     def backward(ctx, *args):
         return args
+
+
+def _by_channel(vector, like):
+    """A vector of numbers for each channel, to be broadcast over a batch."""
+    return vector.view(1, -1, *[1] * (like.dim() - 2))
+
+
+class SyncBatchNorm(Function):
+    """Batch normalization with the statistics of all processes' batches, which may differ in size and may be empty."""
+
+    @staticmethod
+    def forward(ctx, input, weight, bias, running_mean, running_var, eps, momentum, group):
+        """The normalized batch; running statistics are those of the whole."""
+        dims = [d for d in range(input.dim()) if d != 1]
+        wide = input.to(torch.float32) if input.dtype in (torch.float16, torch.bfloat16) else input
+        size = input.numel() // input.shape[1]
+        mean = wide.mean(dims) if size else wide.new_zeros(input.shape[1])
+        squares = (wide - _by_channel(mean, wide)).square().sum(dims)
+        mine = torch.cat([mean, squares, mean.new_full((1,), size)])
+        every = mine.new_empty(torch.distributed.get_world_size(group), mine.numel())
+        torch.distributed.all_gather_into_tensor(every.view(-1), mine, group=group)
+        means, squares, sizes = every.split([mean.numel(), mean.numel(), 1], 1)
+        total = sizes.sum()
+        mean = (means * sizes).sum(0) / total
+        squares = (squares + sizes * (means - mean).square()).sum(0)
+        scale = (squares / total + eps).rsqrt()
+        if running_mean is not None:
+            running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+            running_var.lerp_((squares / (total - 1)).to(running_var.dtype), momentum)
+        ctx.save_for_backward(input, weight, mean, scale, total)
+        ctx.group, ctx.has_bias = group, bias is not None
+        factor = scale if weight is None else scale * weight
+        shift = -mean * factor if bias is None else bias - mean * factor
+        return (wide * _by_channel(factor, wide) + _by_channel(shift, wide)).to(input.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        """The input's gradient, which depends on all processes' batches, and this process's share of the others."""
+        input, weight, mean, scale, total = ctx.saved_tensors
+        dims = [d for d in range(input.dim()) if d != 1]
+        wide, centered = grad.to(mean.dtype), input.to(mean.dtype) - _by_channel(mean, input)
+        sums = torch.stack([wide.sum(dims), (wide * centered).sum(dims)])
+        grad_bias = sums[0].clone() if ctx.has_bias else None
+        grad_weight = None if weight is None else (sums[1] * scale).to(weight.dtype)
+        grad_input = None
+        # all processes take part, whether this one needs the result or not
+        torch.distributed.all_reduce(sums, group=ctx.group)
+        if ctx.needs_input_grad[0]:
+            averages = sums / total
+            inner = wide - _by_channel(averages[0], wide) - centered * _by_channel(averages[1] * scale.square(), wide)
+            grad_input = (inner * _by_channel(scale if weight is None else scale * weight, wide)).to(input.dtype)
+        return grad_input, grad_weight, grad_bias if grad_bias is None else grad_bias.to(weight.dtype), None, None, None, None, None

@@ -8,6 +8,7 @@ from torch import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import UninitializedBuffer, UninitializedParameter
+from ._functions import SyncBatchNorm as OverProcesses
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _optional_parameters
@@ -27,6 +28,16 @@ def _check_dims(input, *dims):
     if input.dim() not in dims:
         expected = " or ".join(f"{d}D" for d in dims)
         raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+
+def _update_factor(self):
+    """How much of the running statistics this batch replaces; counts it."""
+    factor = 0.0 if self.momentum is None else self.momentum
+    if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+        self.num_batches_tracked.add_(1)
+        if self.momentum is None:  # cumulative average
+            factor = 1.0 / float(self.num_batches_tracked)
+    return factor
 
 
 class _NormBase(Module):
@@ -99,11 +110,7 @@ class _NormBase(Module):
 class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # cumulative average
-                factor = 1.0 / float(self.num_batches_tracked)
+        factor = _update_factor(self)
         use_batch = self.training or self.running_mean is None and self.running_var is None
         keep = not self.training or self.track_running_stats
         return F.batch_norm(input, self.running_mean if keep else None, self.running_var if keep else None, self.weight, self.bias, use_batch, factor, self.eps)
@@ -233,9 +240,13 @@ class SyncBatchNorm(_BatchNorm):
         self._check_input_dim(input)
         self._check_non_zero_input_channels(input)
         dist = torch.distributed
-        if self.training and dist.is_available() and dist.is_initialized() and dist.get_world_size(self.process_group) > 1:
-            raise NotImplementedError("SyncBatchNorm over several processes is not supported")
-        return super().forward(input)
+        if not (self.training and dist.is_available() and dist.is_initialized()):
+            return super().forward(input)
+        group = dist.group.WORLD if self.process_group is None else self.process_group
+        if dist.get_world_size(group) == 1:
+            return super().forward(input)
+        factor = _update_factor(self)
+        return OverProcesses.apply(input, self.weight, self.bias, self.running_mean, self.running_var, self.eps, factor, group)
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):

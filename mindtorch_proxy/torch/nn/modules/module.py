@@ -380,6 +380,7 @@ class Module:
     """Base class of all neural network modules: a tree of submodules with parameters and buffers, called through `forward`."""
 
     dump_patches = False
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
     _version = 1
     training: bool
     call_super_init = False

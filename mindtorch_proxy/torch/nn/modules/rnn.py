@@ -1,4 +1,4 @@
-"""Recurrent layers; the recurrences are operators (runtime/ops/misc.py)."""
+"""Recurrent layers; the recurrences are operators (runtime/ops/recurrent.py)."""
 
 import math
 import numbers
@@ -6,9 +6,8 @@ import warnings
 
 import torch
 from torch import Tensor
-from mindtorch_proxy.runtime.ops.misc import MODES as _MODES, run as _run
+from mindtorch_proxy.runtime.ops.recurrent import MODES as _MODES, run as _run, step as _cell
 
-from .. import functional as F
 from .. import init
 from .module import Module
 from .utils import _optional_parameters
@@ -354,7 +353,7 @@ def _step(cell, mode, input, states, names):
     elif not batched:
         states = [s.unsqueeze(0) for s in states]
     _check_sizes(cell, input, states)
-    states = _MODES[mode][1](F.linear(input, cell.weight_ih, cell.bias_ih), states, cell.weight_hh, cell.bias_hh)
+    states = _cell(mode, input, states, cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
     return states if batched else tuple(s.squeeze(0) for s in states)
 
 

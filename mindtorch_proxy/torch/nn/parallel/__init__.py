@@ -1,6 +1,18 @@
-"""Running a module on several devices."""
+"""Running a module on several devices, and in several processes."""
+
+from importlib import import_module
 
 from .data_parallel import DataParallel, data_parallel
-from .distributed import DistributedDataParallel
+from .parallel_apply import parallel_apply
+from .replicate import replicate
+from .scatter_gather import gather, scatter
 
-__all__ = ["data_parallel", "DataParallel", "DistributedDataParallel"]
+__all__ = ["replicate", "scatter", "parallel_apply", "gather", "data_parallel", "DataParallel", "DistributedDataParallel"]
+
+
+def __getattr__(name):
+    if name in ("DistributedDataParallel", "distributed"):  # torch.distributed is loaded when it is wanted
+        module = import_module(f"{__name__}.distributed")
+        globals()["DistributedDataParallel"] = module.DistributedDataParallel
+        return globals()[name]
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

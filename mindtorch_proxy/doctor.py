@@ -1,0 +1,166 @@
+"""python -m mindtorch_proxy doctor [--json]: what is installed, what is active and why, what is wrong and what helps.
+
+Standard library only, and MindSpore runs in a process of its own: it answers where the installation is broken. The exit status is 1 where something is wrong.
+"""
+
+import glob
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from importlib import metadata
+
+from . import __version__, commands, environment, installation
+from .finder import HERE
+
+PACKAGES = ("mindspore", "numpy", "scipy", "ml_dtypes", "torch", "torch_npu")
+VARIABLES = (
+    "MINDTORCH_ACTIVATE MINDTORCH_REPORT MINDTORCH_NPU MINDTORCH_TRACEBACK PYTHONPATH OMP_NUM_THREADS LD_PRELOAD MALLOC_TRIM_THRESHOLD_ MALLOC_ARENA_MAX "
+    "ONEDNN_MAX_CPU_ISA DNNL_PRIMITIVE_CACHE_CAPACITY GLOG_v ASCEND_HOME_PATH ASCEND_OPP_PATH ASCEND_RT_VISIBLE_DEVICES"
+).split()
+CANN = "/usr/local/Ascend/ascend-toolkit/latest"
+# adds numbers, multiplies matrices, walks back: what a broken MindSpore does not get through
+SMOKE = (
+    "import torch; x = torch.ones(3, 3, requires_grad=True); y = (x @ x + 1).sum(); y.backward(); "
+    "assert y.item() == 36 and x.grad.eq(6).all(); print(x.device, torch.get_num_threads())"
+)
+
+
+def version_of(name):
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def versions():
+    """Those of what we stand on, and of what says that it uses torch."""
+    users = {}
+    for found in metadata.distributions():
+        if any(re.match(r"torch\b(?!-)", need) for need in found.requires or ()):
+            users[found.metadata["Name"]] = found.version
+    return {name: version_of(name) or "not installed" for name in PACKAGES} | dict(sorted(users.items()))
+
+
+def cann():
+    """CANN's version, where there is one."""
+    home = os.environ.get("ASCEND_HOME_PATH") or CANN
+    for name in ("version.cfg", "compiler/version.info", "runtime/version.info"):
+        try:
+            with open(os.path.join(home, name), encoding="utf-8", errors="replace") as file:
+                found = re.search(r"(?:Version|version)=?\[?([\w.]+)", file.read())
+        except OSError:
+            continue
+        if found:
+            return f"{found[1]} ({home})"
+    return "not found"
+
+
+def memory():
+    """Free and total memory in GiB."""
+    try:
+        with open("/proc/meminfo", encoding="utf-8") as file:
+            kb = dict(re.findall(r"^(\w+):\s+(\d+) kB", file.read(), re.M))
+        return f"{int(kb['MemAvailable']) / 2**20:.1f} of {int(kb['MemTotal']) / 2**20:.1f} GiB free"
+    except (OSError, KeyError):
+        return "unknown"
+
+
+def machine():
+    preloaded = os.environ.get("LD_PRELOAD", "")
+    return {
+        "system": platform.platform(),
+        "libc": "-".join(platform.libc_ver()),
+        "cores": f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} usable",
+        "memory": memory(),
+        "allocator": next((name for name in ("jemalloc", "tcmalloc", "mimalloc") if name in preloaded), "the C library's"),
+        "NPU": ", ".join(sorted(os.path.basename(p) for p in glob.glob("/dev/davinci[0-9]*"))) or "none",
+        "CANN": cann(),
+    }
+
+
+def smoke():
+    """(whether a small calculation came out, what it said)."""
+    code = [sys.executable, "-m", "mindtorch_proxy", "-c", SMOKE]
+    try:
+        done = subprocess.run(code, capture_output=True, text=True, timeout=120, env=os.environ | {"GLOG_v": "3"}, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return False, "did not end within two minutes"
+    if done.returncode == 0:
+        device, threads = done.stdout.split()[-2:]
+        return True, f"right, on {device} with {threads} threads"
+    lines = [line for line in done.stderr.splitlines() if line.strip()] or [f"ended with status {done.returncode}"]
+    return False, lines[-1].removeprefix("mindtorch_proxy: ")
+
+
+def problems(found, active):
+    """[(what is wrong, what helps)] of the pairs that are known not to go together."""
+    installed = {name: version for name, version in found.items() if version != "not installed"}
+    numpy, mindspore = installed.get("numpy"), installed.get("mindspore")
+    sentences = [installation.python_problem(), installation.package_problem(), installation.mindspore_problem()]
+    sentences.append(installation.numpy_problem(numpy) if numpy else f"NumPy is not installed: {sys.executable} -m pip install 'numpy<2'")
+    wrong = [tuple(sentence.split(": ", 1)) for sentence in sentences if sentence]
+    if mindspore and not (2, 7) <= tuple(map(int, re.findall(r"\d+", mindspore)[:2])) <= (2, 10):
+        wrong.append((f"MindSpore {mindspore} is not known to work", "install 2.7.2 to 2.10"))
+    other = environment.other_torch()
+    if other and environment.metadata_is_ours():
+        wrong.append((f"pip takes our metadata for torch beside a real one ({other})", "mindtorch-activate --uninstall"))
+    value = os.environ.get("MINDTORCH_ACTIVATE")
+    if value and not active:
+        wrong.append((f"MINDTORCH_ACTIVATE={value} has no effect here", 'see `because` above; eval "$(mindtorch-activate)" sets what is needed'))
+    return wrong
+
+
+def advice(found):
+    """[(what is worth knowing, what helps)]: nothing of it is wrong."""
+    known = []
+    mindspore = found["mindspore"]
+    if re.match(r"2\.([89]|10)\b", mindspore) and machine()["NPU"] == "none":
+        known.append((f"MindSpore {mindspore} loses memory at every call of many CPU primitives", "pip install mindspore==2.7.2"))
+    if found["torch"] == "not installed" and not environment.metadata_is_ours():
+        known.append(("pip sees no torch: installing what requires it brings the real one", "mindtorch-activate --install --with-metadata; or pip --no-deps"))
+    return known
+
+
+def examine():
+    """All that the doctor finds."""
+    found = versions()
+    active, lines = commands.status()
+    wrong = problems(found, active)
+    right, said = smoke()
+    if not right and not wrong:
+        wrong.append((f"a small calculation fails: {said}", f'reinstall MindSpore; the whole traceback: {sys.executable} -m mindtorch_proxy -c "{SMOKE}"'))
+    return {
+        "mindtorch_proxy": f"{__version__} in {HERE}",
+        "python": f"{platform.python_version()}, {sys.executable}",
+        "active": active,
+        "activation": lines,
+        "versions": found,
+        "machine": machine(),
+        "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+        "calculation": said,
+        "problems": [{"what": what, "remedy": remedy} for what, remedy in wrong],
+        "advice": [{"what": what, "remedy": remedy} for what, remedy in advice(found)],
+    }
+
+
+def text(report):
+    """The report as lines that can be pasted into an issue."""
+    lines = [f"mindtorch_proxy {report['mindtorch_proxy']}", f"Python {report['python']}", "", *report["activation"], ""]
+    for title in ("versions", "machine", "variables"):
+        lines += [f"{title}:", *([f"  {name}: {value}" for name, value in report[title].items()] or ["  none is set"])]
+    lines += [f"a small calculation: {report['calculation']}", ""]
+    for kind, title in (("problems", "WRONG"), ("advice", "to know")):
+        lines += [f"{title}: {entry['what']}\n  what helps: {entry['remedy']}" for entry in report[kind]]
+    return "\n".join([*lines, *([] if report["problems"] else ["nothing is wrong"])])
+
+
+def main(argv):
+    if argv not in ([], ["--json"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    report = examine()
+    print(json.dumps(report, indent=1) if argv else text(report))
+    return 1 if report["problems"] else 0

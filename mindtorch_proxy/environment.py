@@ -1,0 +1,123 @@
+"""What is written into an environment: the .pth file, conda's scripts, metadata of `torch`. Standard library only."""
+
+import base64
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from importlib import metadata
+from importlib.machinery import PathFinder
+
+from .activate import VARIABLE
+from .finder import METADATA, TORCH_VERSION
+
+INSTALLER = "mindtorch_proxy"
+SITE_PACKAGES = sysconfig.get_path("purelib")
+PTH = os.path.join(SITE_PACKAGES, "mindtorch_proxy_activate.pth")
+STUBS = os.path.join(SITE_PACKAGES, "torch-stubs")
+DIST_INFO = os.path.join(SITE_PACKAGES, f"torch-{TORCH_VERSION}.dist-info")
+# One line, since site.py runs lines, and few steps, since every start of Python takes them: active where the variable says so; else an object behind
+# all finders (a SimpleNamespace without an import), which explains an `import torch` that fails.
+PTH_LINE = (
+    f'import os, sys; (v := os.environ.get("{VARIABLE}")) and v in ("1", os.path.realpath(sys.prefix)) and __import__("mindtorch_proxy").install() or '
+    "sys.meta_path.append(type(sys.implementation)(find_spec=lambda name, path=None, target=None: "
+    'name == "torch" and __import__("mindtorch_proxy.hint").hint.explain(sys._getframe(1)) or None))\n'
+)
+CONDA = {
+    ("activate.d", "sh"): 'eval "$({python} -m mindtorch_proxy.commands --shell bash)"\n',
+    ("deactivate.d", "sh"): 'eval "$({python} -m mindtorch_proxy.commands deactivate --shell bash)"\n',
+    ("activate.d", "fish"): "{python} -m mindtorch_proxy.commands --shell fish | source\n",
+    ("deactivate.d", "fish"): "{python} -m mindtorch_proxy.commands deactivate --shell fish | source\n",
+    ("activate.d", "ps1"): "& {python} -m mindtorch_proxy.commands --shell powershell | Out-String | Invoke-Expression\n",
+    ("deactivate.d", "ps1"): "& {python} -m mindtorch_proxy.commands deactivate --shell powershell | Out-String | Invoke-Expression\n",
+}
+
+
+def install(with_metadata=False, with_types=False):
+    """Write the .pth file, in a conda environment its scripts; with_metadata what pip takes for an installed torch, with_types what editors read."""
+    if with_metadata:
+        _write_metadata()
+    if with_types:
+        _write_types()
+    _write(PTH, PTH_LINE)
+    for path, text in conda_scripts().items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _write(path, text)
+
+
+def uninstall():
+    """Remove whatever install() has written."""
+    for path in (PTH, *conda_scripts()):
+        if os.path.exists(path):
+            os.remove(path)
+    for path in conda_scripts():
+        folder = os.path.dirname(path)
+        for empty in (folder, os.path.dirname(folder)):
+            if os.path.isdir(empty) and not os.listdir(empty):
+                os.rmdir(empty)
+    for folder in (DIST_INFO, STUBS):
+        if is_ours(folder):
+            shutil.rmtree(folder)
+
+
+def conda_scripts():
+    """{path: text} of the scripts that `conda activate` and `deactivate` source; none outside of conda."""
+    if not os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+        return {}
+    folder = os.path.join(sys.prefix, "etc", "conda")
+    return {os.path.join(folder, when, f"mindtorch_proxy.{shell}"): text.format(python=shlex.quote(sys.executable)) for (when, shell), text in CONDA.items()}
+
+
+def other_torch():
+    """Where a torch that is not ours lies on sys.path, or None."""
+    spec = PathFinder.find_spec("torch")
+    if spec is not None:
+        return spec.origin or str(list(spec.submodule_search_locations or ()))
+    for found in metadata.MetadataPathFinder.find_distributions(metadata.DistributionFinder.Context(name="torch")):
+        if (found.read_text("INSTALLER") or "").strip() != INSTALLER:
+            return f"metadata of torch {found.version}"
+    return None
+
+
+def is_ours(folder):
+    """Whether we have written a folder of site-packages."""
+    try:
+        with open(os.path.join(folder, "INSTALLER"), encoding="utf-8") as file:
+            return file.read().strip() == INSTALLER
+    except OSError:
+        return False
+
+
+def metadata_is_ours():
+    """Whether pip sees a torch that --with-metadata has written."""
+    return is_ours(DIST_INFO)
+
+
+def _write_types():
+    if os.path.exists(STUBS) and not is_ours(STUBS):
+        raise SystemExit(f"mindtorch-activate: {STUBS} is not ours: remove it first")
+    shutil.rmtree(STUBS, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "mindtorch_proxy", "-m", "mindtorch_proxy.typings", SITE_PACKAGES], check=True, stdout=subprocess.DEVNULL)
+    _write(os.path.join(STUBS, "INSTALLER"), INSTALLER + "\n")
+
+
+def _write_metadata():
+    if where := other_torch():
+        raise SystemExit(f"mindtorch-activate: another torch is installed ({where}): `{sys.executable} -m pip uninstall torch` first")
+    files = {"METADATA": METADATA, "INSTALLER": INSTALLER + "\n"}
+    folder = os.path.basename(DIST_INFO)
+    os.makedirs(DIST_INFO, exist_ok=True)
+    lines = []
+    for name, text in files.items():
+        _write(os.path.join(DIST_INFO, name), text)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        lines.append(f"{folder}/{name},sha256={digest},{len(text.encode())}\n")
+    _write(os.path.join(DIST_INFO, "RECORD"), "".join([*lines, f"{folder}/RECORD,,\n"]))
+
+
+def _write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)

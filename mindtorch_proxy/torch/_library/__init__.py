@@ -1,0 +1,1 @@
+"""torch._library: operators written in Python."""

@@ -1,0 +1,410 @@
+"""Fake tensors: shape, strides, dtype and device of a tensor without its values; operators run by their meta functions."""
+
+import contextlib
+import functools
+
+import torch
+from mindtorch_proxy.runtime.call.state import DisableTorchDispatch
+from mindtorch_proxy.runtime.device import META
+from mindtorch_proxy.runtime.tensor import alias
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils.weak import WeakIdKeyDictionary
+
+__all__ = [
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "FakeCopyMode",
+    "FakeTensor",
+    "FakeTensorConverter",
+    "FakeTensorMode",
+    "UnsupportedFakeTensorException",
+    "UnsupportedOperatorException",
+    "get_plain_tensors",
+    "is_fake",
+    "maybe_get_fake_mode",
+    "unset_fake_temporarily",
+]
+
+
+class UnsupportedFakeTensorException(RuntimeError):
+    """A tensor that cannot be faked; ``reason``."""
+
+    def __init__(self, reason=""):
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _OfOperator(RuntimeError):
+    """An error of one operator; ``func``."""
+
+    def __init__(self, func):
+        super().__init__(func)
+        self.func = func
+
+
+class DynamicOutputShapeException(_OfOperator):
+    """The shape of the result depends on values."""
+
+
+class DataDependentOutputException(_OfOperator):
+    """The result is a value of a tensor."""
+
+
+class UnsupportedOperatorException(_OfOperator):
+    """The operator has no meta function."""
+
+
+class MetadataMismatchError(RuntimeError):
+    """A fake result is not like the real one."""
+
+
+_GEOMETRY = ("_shape", "_stride", "_offset")
+aten = torch.ops.aten
+
+
+class FakeTensor(torch.Tensor):
+    """A tensor without values on a device that need not be there."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, fake_mode, elem, device, constant=None, real_tensor=None, pytype=None, dispatch_keys=None):
+        """elem: the meta tensor of the same geometry."""
+        if elem.device.type != "meta":
+            raise AssertionError(elem.device)
+        device = torch.device(device)
+        if device.type not in ("cpu", "meta") and device.index is None:
+            device = torch.device(device.type, 0)
+        self = torch.Tensor._make_subclass(cls, elem, elem.requires_grad, dispatch_device=True, device_for_backend_keys=device)
+        self._vc = elem._vc
+        self.fake_mode, self.constant, self.real_tensor, self.pytype = fake_mode, constant, real_tensor, pytype
+        return self
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    @property
+    def fake_device(self):
+        return self.device
+
+    @staticmethod
+    def from_tensor(t, fake_mode):
+        return fake_mode.from_tensor(t)
+
+    @property
+    def names(self):
+        raise UnsupportedFakeTensorException("torch.compile doesn't support named tensors")
+
+    def _elem(self):
+        """The meta tensor over the same storage."""
+        t = alias(self)
+        t.device = META
+        return t
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        modes = {t.fake_mode for t in _flat((args, kwargs or {})) if isinstance(t, FakeTensor)}
+        if len(modes) > 1:
+            raise AssertionError("Mixing fake modes NYI")
+        if not modes or any(not issubclass(t, FakeTensor) and t not in (torch.Tensor, torch.nn.Parameter) for t in types):
+            return NotImplemented
+        return modes.pop().dispatch(func, types, args, kwargs)
+
+    def tolist(self):
+        if self.dim() == 0:
+            return self.item()
+        return [element.tolist() for element in self]
+
+    def numpy(self, *, force=False):
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+
+    def __repr__(self, *, tensor_contents=None):
+        parts = ["...", f"size={tuple(self.shape)}"]
+        if self.device.type != "cpu":
+            parts.insert(1, f"device='{self.device}'")
+        if self.dtype not in (torch.get_default_dtype(), torch.int64, torch.bool, torch.complex64) or self.dtype in (torch.int64, torch.bool):
+            parts.append(f"dtype={self.dtype}")
+        if self.grad_fn is not None:
+            parts.append(f"grad_fn=<{self.grad_fn.name().rpartition('::')[2]}>")
+        elif self.requires_grad:
+            parts.append("requires_grad=True")
+        return f"FakeTensor({', '.join(parts)})"
+
+    def __format__(self, spec):
+        return repr(self) if not spec else super().__format__(spec)
+
+    def __reduce_ex__(self, proto):
+        raise NotImplementedError("FakeTensor has no values to pickle")
+
+
+def _flat(tree):
+    return tree_flatten(tree)[0]
+
+
+class FakeTensorConverter:
+    """The fake tensors of real ones: one for each."""
+
+    def __init__(self, *, copy_data=False, export=False):
+        self.tensor_memo, self.constant_storage_mapping, self.export = WeakIdKeyDictionary(), {}, export
+        self.constants = WeakIdKeyDictionary()
+
+    def from_real_tensor(self, fake_mode, t, make_constant=False, **_):
+        found = self.tensor_memo.get(t)
+        if found is not None and not make_constant:
+            return found
+        if t.layout is not torch.strided:
+            raise UnsupportedFakeTensorException(f"{t.layout} layout")
+        with torch.no_grad(), DisableTorchDispatch():
+            elem = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+        if t.storage_offset():
+            elem._offset = t.storage_offset()
+        elem.requires_grad_(t.requires_grad and t.dtype.is_floating_point | t.dtype.is_complex)
+        fake = FakeTensor(fake_mode, elem, t.device, constant=t if make_constant else None)
+        if make_constant:
+            self.constants[fake] = True
+        if isinstance(t, torch.nn.Parameter) and not make_constant:
+            fake._is_param = True
+        if not make_constant:
+            self.tensor_memo[t] = fake
+        return fake
+
+    def from_meta_and_device(self, fake_mode, t, device, **_):
+        found = self.tensor_memo.get(t)
+        if found is None:
+            found = self.tensor_memo[t] = FakeTensor(fake_mode, t, device)
+        return found
+
+
+class FakeTensorMode(TorchDispatchMode):
+    """Inside, operators make fake tensors; from_tensor makes one of a real one."""
+
+    def __init__(self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None, static_shapes=None, export=False, allow_meta=False):
+        super().__init__()
+        self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
+        self.shape_env, self.static_shapes, self.export, self.allow_meta = shape_env, True if static_shapes is None else static_shapes, export, allow_meta
+        self.fake_tensor_converter = FakeTensorConverter(export=export)
+        self._entered_before = []
+
+    def is_our_fake(self, t):
+        return isinstance(t, FakeTensor) and t.fake_mode is self
+
+    def __enter__(self):
+        again = self in _get_current_dispatch_mode_stack()
+        self._entered_before.append(again)
+        return self if again else super().__enter__()
+
+    def __exit__(self, *exc):
+        return False if self._entered_before.pop() else super().__exit__(*exc)
+
+    def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
+        """The fake tensor of a real one, the same at each call."""
+        if isinstance(tensor, FakeTensor):
+            if tensor.fake_mode is not self:
+                raise AssertionError("Mixing fake modes NYI")
+            return tensor
+        return self.fake_tensor_converter.from_real_tensor(self, tensor)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return self.dispatch(func, types, args, kwargs)
+
+    def dispatch(self, func, types, args=(), kwargs=None):
+        """The operator on fake tensors."""
+        kwargs = dict(kwargs or {})
+        tensors = [t for t in _flat((args, kwargs)) if isinstance(t, torch.Tensor)]
+        if any(type(t) not in (torch.Tensor, torch.nn.Parameter, FakeTensor) for t in tensors):
+            return NotImplemented
+        if func in _LIFTS:
+            if isinstance(args[0], FakeTensor):
+                return args[0]
+            return self.fake_tensor_converter.from_real_tensor(self, args[0], make_constant=func is not aten.lift_fresh_copy.default)
+        args, kwargs = tree_map(functools.partial(self._fake, func, args, kwargs), (args, kwargs))
+        known = self._of_constants(func, args, kwargs)
+        if known is not _UNKNOWN:
+            return known
+        schema = func._schema
+        if "data_dependent_output" in schema.tags or func.name() in _VALUES:
+            raise DataDependentOutputException(func)
+        if "dynamic_output_shape" in schema.tags and not (func is aten.index.Tensor and not _has_mask(args[1])):
+            raise DynamicOutputShapeException(func)
+        operator = func._fn if hasattr(func._fn, "by_class") else None  # written in Python
+        if operator is not None:
+            return self._run_python(operator, func, args, kwargs)
+        return self._run_meta(func, args, kwargs)
+
+    def _fake(self, func, args, kwargs, t):
+        if not isinstance(t, torch.Tensor) or isinstance(t, FakeTensor):
+            return t
+        if self.allow_non_fake_inputs or t.device.type == "meta" and self.allow_meta:
+            return self.from_tensor(t)
+        raise AssertionError(
+            "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with 'allow_non_fake_inputs'. "
+            f"Found in {func}({', '.join([*map(_spoken, args), *(f'{k}={_spoken(v)}' for k, v in kwargs.items())])})"
+        )
+
+    def _of_constants(self, func, args, kwargs):
+        """The result of an operator on tensors of known values, where it is small."""
+        tensors = [t for t in _flat((args, kwargs)) if isinstance(t, FakeTensor)]
+        if not tensors or any(t.constant is None for t in tensors):
+            self._forget(func, args, kwargs)
+            return _UNKNOWN
+        if max(t.numel() for t in tensors) > 1 or "nondeterministic_seeded" in func._schema.tags:
+            self._forget(func, args, kwargs)
+            return _UNKNOWN
+        with DisableTorchDispatch(), torch.no_grad():
+            out = func(*tree_map(_constant, args), **tree_map(_constant, kwargs))
+        if func._schema.is_mutable:
+            self._run_meta(func, args, kwargs)
+            return next(t for t in tensors if t.constant is out) if isinstance(out, torch.Tensor) else out
+        if isinstance(out, torch.Tensor):
+            return self.fake_tensor_converter.from_real_tensor(self, out, make_constant=True) if out.numel() == 1 else _UNKNOWN
+        return out if not isinstance(out, (list, tuple)) else _UNKNOWN
+
+    def _forget(self, func, args, kwargs):
+        """What is written to is no longer known, nor is what shares its memory."""
+        if not func._schema.is_mutable:
+            return
+        values = func._schema.bound(args, kwargs)
+        for a in func._schema.arguments:
+            for t in _flat(values.get(a.name)) if a.is_write else ():
+                if isinstance(t, FakeTensor) and t.constant is not None:
+                    pointer = t.constant.untyped_storage().data_ptr()
+                    for other in list(self.fake_tensor_converter.constants.keys()):
+                        if other.constant is not None and other.constant.untyped_storage().data_ptr() == pointer:
+                            other.constant = None
+
+    def _run_python(self, operator, func, args, kwargs):
+        run = operator.fake or operator.kernels.get("Meta") or operator.kernels.get("CompositeExplicitAutograd" if not operator.no_alias else "")
+        if run is None:
+            raise UnsupportedOperatorException(func)
+        with self:
+            return run(*args, **kwargs)
+
+    def _run_meta(self, func, args, kwargs):
+        fakes = [t for t in _flat((args, kwargs)) if isinstance(t, FakeTensor)]
+        device = kwargs.get("device")
+        if device is None:
+            device = _common_device(func, fakes)
+        place = next((i for i, a in enumerate(func._schema.positional) if a.name == "device"), None)
+        if place is not None:  # of an operator of our own
+            device, args = args[place], (*args[:place], META, *args[place + 1 :])
+        elif "device" in func._schema.by_name and (not fakes or kwargs.get("device") is not None):
+            kwargs["device"] = META
+        metas = {}
+
+        def lower(t):
+            if isinstance(t, FakeTensor):
+                return metas.setdefault(id(t), (t, t._elem()))[1]
+            return t
+
+        args, kwargs = tree_map(lower, (args, kwargs))
+        with DisableTorchDispatch(), torch.no_grad():
+            try:
+                out = func(*args, **kwargs)
+            except NotImplementedError as error:
+                raise UnsupportedOperatorException(func) from error
+        originals = {id(meta): fake for fake, meta in metas.values()}
+        for fake, meta in metas.values():  # operators that change the geometry in place
+            if any(getattr(fake, f) != getattr(meta, f) for f in _GEOMETRY):
+                for f in _GEOMETRY:
+                    setattr(fake, f, getattr(meta, f))
+        return tree_map(lambda t: self._raised(t, device, originals), out)
+
+    def _raised(self, t, device, originals):
+        if not isinstance(t, torch.Tensor):
+            return t
+        if id(t) in originals:
+            return originals[id(t)]
+        if t.device is META:
+            return FakeTensor(self, t, device)
+        return self.fake_tensor_converter.from_real_tensor(self, t, make_constant=t.numel() == 1)  # numbers alone made a tensor
+
+
+_UNKNOWN = object()
+_LIFTS = (aten.lift_fresh.default, aten.lift_fresh_copy.default)
+_VALUES = ("aten::equal", "aten::_local_scalar_dense", "aten::allclose", "aten::is_nonzero")
+
+
+def _spoken(v):
+    return f"tensor([...], size={tuple(v.shape)})" if isinstance(v, torch.Tensor) and not isinstance(v, FakeTensor) else str(v)
+
+
+def _constant(t):
+    return t.constant if isinstance(t, FakeTensor) else t
+
+
+def _has_mask(indices):
+    return any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in indices)
+
+
+def _common_device(func, fakes):
+    """The device of a result; numbers in tensors without dimensions on the CPU meet any."""
+    device = number = None
+    for t in fakes:
+        if t.device == device:
+            continue
+        if t.dim() == 0 and t.device.type == "cpu":
+            number = t.device
+        elif device is None:
+            device = t.device
+        else:
+            raise RuntimeError(f"Unhandled FakeTensor Device Propagation for {func}, found two different devices {device}, {t.device}")
+    return device or number or torch.get_default_device()
+
+
+class FakeCopyMode(TorchFunctionMode):
+    """Inside, clones and deep copies make fake tensors of real ones."""
+
+    def __init__(self, fake_mode):
+        self.fake_mode = fake_mode
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func is torch._C.TensorBase.clone:
+            return func(self.fake_mode.from_tensor(args[0]), **kwargs)
+        if func is torch.Tensor.__deepcopy__:
+            tensor, memo = args
+            if id(tensor) not in memo:
+                memo[id(tensor)] = self.fake_mode.from_tensor(tensor)
+            return memo[id(tensor)]
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
+
+
+def is_fake(x):
+    """Whether a tensor has no values, itself or within."""
+    if isinstance(x, FakeTensor):
+        return True
+    if torch.utils._python_dispatch.is_traceable_wrapper_subclass(x):
+        return all(is_fake(getattr(x, name)) for name in x.__tensor_flatten__()[0])
+    return False
+
+
+def maybe_get_fake_mode(t):
+    """The mode of a fake tensor, else None."""
+    return t.fake_mode if isinstance(t, FakeTensor) else None
+
+
+def get_plain_tensors(subclass, *, out):
+    """Append the tensors inside a wrapper subclass to ``out``; returns it."""
+    for name in subclass.__tensor_flatten__()[0]:
+        inner = getattr(subclass, name)
+        if torch.utils._python_dispatch.is_traceable_wrapper_subclass(inner):
+            get_plain_tensors(inner, out=out)
+        else:
+            out.append(inner)
+    return out
+
+
+@contextlib.contextmanager
+def unset_fake_temporarily():
+    """Inside, there is no fake mode."""
+    modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, FakeTensorMode)]
+    for m in reversed(modes):
+        TorchDispatchMode.__exit__(m, None, None, None)
+    try:
+        yield modes[-1] if modes else None
+    finally:
+        for m in modes:
+            TorchDispatchMode.__enter__(m)
