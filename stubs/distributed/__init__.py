@@ -1,34 +1,52 @@
-"""torch.distributed in a build without it: ``is_available()`` is False and, as in such a build, little else exists."""
+"""Several processes, on one machine or on many: groups, collectives and what is built on them."""
+
+import importlib as _importlib
+import sys
+import types as _types
+
+from ._errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 
 
 def is_available():
-    """Whether this build has torch.distributed: no."""
-    return False
+    """Whether this build has torch.distributed: yes. What the backend gloo needs comes with the extra `distributed`."""
+    return True
 
 
-def is_initialized():
-    """Whether a process group exists: it cannot."""
-    return False
+# names that live in a submodule; all others are those of distributed_c10d
+_ELSEWHERE = {
+    "DeviceMesh": "device_mesh",
+    "init_device_mesh": "device_mesh",
+    "_remote_device": "remote_device",
+    "Reducer": "_reducer",
+    "GradBucket": "_reducer",
+    "Logger": "_reducer",
+    "_broadcast_coalesced": "_reducer",
+    "_compute_bucket_assignment_by_size": "_reducer",
+    "_verify_params_across_processes": "_reducer",
+    "_DEFAULT_FIRST_BUCKET_BYTES": "_reducer",
+    "_register_comm_hook": "_reducer",
+    "_register_builtin_comm_hook": "_reducer",
+    "breakpoint": "_debugger",
+}
+_FROM_C10D = frozenset(
+    """_make_nccl_premul_sum _Backend _Work _coalescing_manager _CoalescingManager _rank_not_in_group _all_gather_base _reduce_scatter_base
+ _create_process_group_wrapper _get_process_group_name _world""".split()
+)
 
 
-class _Stub:
-    """What annotations of other modules name."""
-
-
-ProcessGroup = GroupName = _Stub
-
-
-class DistError(RuntimeError):
-    """An error of torch.distributed."""
-
-
-class DistBackendError(DistError):
-    """An error of a backend."""
-
-
-class DistNetworkError(DistError):
-    """An error of the network."""
-
-
-class DistStoreError(DistError):
-    """An error of a store."""
+def __getattr__(name):
+    if name in _ELSEWHERE:
+        return getattr(_importlib.import_module(f".{_ELSEWHERE[name]}", __name__), name)
+    if name[:1] != "_" or name in _FROM_C10D:
+        module = _importlib.import_module(".distributed_c10d", __name__)
+        if name == "_Work":
+            name = "Work"
+        if hasattr(module, name):
+            value = globals()[name] = getattr(module, name)
+            return value
+    try:
+        return _importlib.import_module(f".{name}", __name__)
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

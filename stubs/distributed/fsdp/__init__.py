@@ -1,12 +1,5 @@
-"""torch.distributed.fsdp: classes to test for; sharding itself is not supported yet."""
+"""Fully sharded data parallelism."""
 
-import torch
-
-__all__ = ["FullyShardedDataParallel"]
-
-
-class FullyShardedDataParallel(torch.nn.Module):
-    """Nothing is ever an instance: torch.distributed.is_available() is False."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError("FullyShardedDataParallel is not supported: torch.distributed is not available on any device yet")
+from ._flat_param import FlatParameter
+from ._fully_shard import *
+from .fully_sharded_data_parallel import *

@@ -1,17 +1,9 @@
-"""torch.distributed.tensor in a build without torch.distributed: the class that nothing is an instance of."""
+"""Distributed tensors: sharded, replicated or partial over the ranks of a mesh."""
 
-import torch
+from ..device_mesh import DeviceMesh, init_device_mesh
+from ._api import DTensor, distribute_module, distribute_tensor, empty, full, ones, rand, randn, zeros
+from .placement_types import Partial, Placement, Replicate, Shard
 
-__all__ = ["DTensor"]
-
-
-class DTensor(torch.Tensor):
-    """A tensor in pieces on several processes; none can be made."""
-
-    def __new__(cls, *args, **kwargs):
-        raise NotImplementedError("DTensor: torch.distributed is not supported, on any device or dtype")
-
-    @staticmethod
-    def from_local(*args, **kwargs):
-        """Raises: there is no process group."""
-        return DTensor()
+__all__ = ["DTensor", "distribute_tensor", "distribute_module", "Shard", "Replicate", "Partial", "Placement", "ones", "empty", "full", "rand", "randn", "zeros"]
+for _object in (DTensor, distribute_tensor, distribute_module, ones, empty, full, rand, randn, zeros):
+    _object.__module__ = "torch.distributed.tensor"

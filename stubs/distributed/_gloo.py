@@ -1,0 +1,573 @@
+"""The backend gloo: collectives on the CPU's tensors, by gloo in a process beside (`_engine`), messages from rank to rank by `_mailbox`."""
+
+import os
+import time
+from datetime import timedelta
+from functools import reduce as fold
+
+import torch
+
+from ._address import Device, interface_address, local_address
+from ._engine import memcpy
+from ._errors import DistBackendError, DistError
+from ._gloo_calls import Call, OrderedCalls, describe, fill, nbytes
+from ._mailbox import Mailbox, Receive
+from ._process_group import _Options
+from ._store import PrefixStore
+from ._types import BarrierOptions, RedOpType, Work, reduction
+from .constants import default_pg_timeout
+
+# dtype: gloo's number for it in `_engine_process`
+_GLOO = {d: i for i, d in enumerate([torch.int8, torch.uint8, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64])}
+_MOVED = {*_GLOO, torch.bfloat16, torch.bool}
+_REDUCE = {RedOpType.SUM: 0, RedOpType.AVG: 0, RedOpType.PRODUCT: 1, RedOpType.MIN: 2, RedOpType.MAX: 3}
+_OF_BOOL = {RedOpType.SUM: 3, RedOpType.PRODUCT: 2, RedOpType.MIN: 2, RedOpType.MAX: 3, RedOpType.BAND: 2, RedOpType.BOR: 3}
+_BITWISE = {RedOpType.BAND: torch.bitwise_and, RedOpType.BOR: torch.bitwise_or, RedOpType.BXOR: torch.bitwise_xor}
+
+
+class _GlooOptions(_Options):
+    def __init__(self, timeout=default_pg_timeout):
+        super().__init__("gloo", timeout)
+        self._devices, self._threads = [], 2
+
+
+class ProcessGroupGloo(OrderedCalls):
+    """gloo for one group of processes: ``ProcessGroupGloo(store, rank, size, timeout)``."""
+
+    Options = _Options = _GlooOptions
+    Device = Device
+
+    def __init__(self, store, rank, size, timeout=None):
+        options = timeout if isinstance(timeout, _GlooOptions) else _GlooOptions(default_pg_timeout if timeout is None else timeout)
+        device = options._devices[0] if options._devices else self.create_default_device(store)
+        self._host = interface_address(device.interface) if device.interface else device.hostname
+        super().__init__(store, rank, size, options._timeout, self._host, device.interface)
+        self._options, self._mailbox, self._barriers = options, None, 0
+
+    @staticmethod
+    def create_device(hostname="", interface="", lazy_init=None):
+        """Where gloo is to listen."""
+        if interface:
+            interface_address(interface)
+        return Device(hostname, interface)
+
+    @staticmethod
+    def create_default_device(store=None, lazy_init=None):
+        """GLOO_SOCKET_IFNAME's first interface, or the way to the store's host."""
+        name = os.environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0]
+        return Device("", name) if name else Device(local_address(store))
+
+    def _get_backend_name(self):
+        return "gloo"
+
+    def _one_dtype(self, name, tensors):
+        """The dtype of the tensors; an error for those that gloo does not move, or that are not on the CPU."""
+        for t in tensors:
+            if t.device.type != "cpu" or t.layout is not torch.strided:
+                raise RuntimeError(f"ProcessGroupGloo::{name}: tensors on the CPU are expected, strided ones; got {t.device} and {t.layout}")
+        if tensors and tensors[0].dtype not in _MOVED:
+            raise RuntimeError("Invalid scalar type")
+        return tensors[0].dtype if tensors else None
+
+    def _check_root(self, name, root):
+        if not 0 <= root < self._size:
+            raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root rank: {root}")
+
+    def _check_like(self, name, tensors, like):
+        for i, t in enumerate(tensors):
+            if t.dtype is not like.dtype:
+                raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor type at index {i} (expected {like.dtype}, got {t.dtype})")
+            if t.shape != like.shape:
+                raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected {_size(like)}, got {_size(t)})")
+
+    def _single(self, name, tensors, what="tensor"):
+        if len(tensors) != 1:
+            raise RuntimeError(f"ProcessGroupGloo::{name}: requires a single-element {what} list")
+        return tensors[0]
+
+    # -- collectives
+
+    def broadcast(self, tensors, opts):
+        """The root's tensor, everywhere."""
+        tensor, root = _real(self._single("broadcast", tensors)), opts.rootRank
+        self._check_root("broadcast", root)
+        self._one_dtype("broadcast", [tensor])
+        mine = root == self._rank
+
+        def body(call):
+            if self._size > 1 and tensor.numel():
+                ask = lambda s, t, tag: self._ask(call, "broadcast", s, nbytes(tensor), root, tag)
+                self._exchange(call, [tensor] if mine else [], [] if mine else [tensor], ask, inplace=True)
+
+        detail = f"{describe([tensor])}, root {root}"
+        return self._submit(Call("broadcast", body, list(tensors), None, detail, f"{tensor.dtype} {nbytes(tensor)} {root}"), opts)
+
+    def _reals(self, name, tensors, op):
+        """Tensors whose real numbers may be reduced one by one."""
+        if op not in (RedOpType.SUM, RedOpType.AVG) and any(t.is_complex() for t in tensors):
+            raise RuntimeError(f"{name} does not support {op} on complex tensors")
+        return [_real(t) for t in tensors]
+
+    def _reduction(self, name, tensor, op):
+        """How gloo reduces a tensor: (the tensor to send, gloo's operation); None for one that is gathered and reduced here. Errors are PyTorch's."""
+        dtype = self._one_dtype(name, [tensor])
+        if op is RedOpType.PREMUL_SUM:
+            raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
+        if dtype.is_floating_point and op in _BITWISE:
+            raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
+        if op is RedOpType.AVG and not dtype.is_floating_point:
+            raise RuntimeError(f"result type Float can't be cast to the desired output type {_SCALAR[dtype]}")
+        if dtype is torch.bool:
+            return (torch.uint8, _OF_BOOL[op]) if op in _OF_BOOL else None
+        if op in _BITWISE:
+            return None
+        return (torch.float32 if dtype is torch.bfloat16 else dtype), _REDUCE[op]
+
+    def _reduce_in(self, call, tensor, op, root, how):
+        """Reduce a tensor in place, on all ranks or on the root."""
+        if self._size == 1 or not tensor.numel():
+            return
+        if how is None:
+            everything = tensor.new_empty((self._size, *tensor.shape))
+            self._exchange(call, [tensor], [everything], lambda s, t, tag: self._ask(call, "allgather", s, t, nbytes(tensor), tag))
+            if root in (None, self._rank):
+                tensor.copy_(fold(_BITWISE[op], everything.unbind(0)))
+            return
+        dtype, operation = how
+        sent = tensor if tensor.dtype is dtype else tensor.to(dtype)
+        result = sent if sent is tensor else torch.empty_like(sent)
+        number, count = _GLOO[dtype], sent.numel()
+        if root is None:
+            self._exchange(call, [sent], [result], lambda s, t, tag: self._ask(call, "allreduce", s, count, number, operation, tag), inplace=True)
+        else:
+            ask = lambda s, t, tag: self._ask(call, "reduce", s, t, count, number, operation, root, tag)
+            mine = root == self._rank
+            self._exchange(call, [sent], [result], ask) if mine else self._exchange(call, [sent], [], lambda s, t, tag: ask(s, s, tag))
+            if not mine:
+                return
+        if op is RedOpType.AVG:
+            result.div_(self._size)
+        if result is not tensor:
+            tensor.copy_(result)
+
+    def allreduce(self, tensors, opts):
+        """Each rank's tensor, reduced, everywhere."""
+        op = reduction(opts.reduceOp)
+        if tensors and tensors[0].layout is torch.sparse_coo:
+            return self._allreduce_sparse(self._single("allreduce", tensors), op, opts)
+        reals = self._reals("allreduce", tensors, op)
+        how = [self._reduction("allreduce", t, op) for t in reals]
+        if len(tensors) > 1:
+            self._check_like("allreduce", reals[1:], reals[0])
+
+        def body(call):
+            first = reals[0]
+            for t in reals[1:]:  # several tensors of one rank are reduced with each other, too
+                first.copy_(_LOCAL[op](first, t))
+            self._reduce_in(call, first, op, None, how[0])
+            for t in reals[1:]:
+                t.copy_(first)
+
+        return self._submit(Call("all_reduce", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts)
+
+    def _allreduce_sparse(self, tensor, op, opts):
+        """The sum of sparse tensors: all indices and values, added up."""
+        if op is not RedOpType.SUM:
+            raise RuntimeError("unsupported reduction operation: sparse allreduce only supports ReduceOp.SUM")
+        mine = tensor.coalesce()
+
+        def body(call):
+            if self._size == 1:
+                return
+            counts = torch.empty(self._size, dtype=torch.int64)
+            count = torch.tensor([mine._nnz()])
+            self._exchange(call, [count], [counts], lambda s, t, tag: self._ask(call, "allgather", s, t, 8, tag))
+            most = max(counts.tolist())
+            parts = []
+            for part in (mine.indices().t().contiguous(), mine.values()):
+                padded = part.new_zeros((most, *part.shape[1:]))
+                padded[: part.shape[0]] = part
+                everything = part.new_empty((self._size, *padded.shape))
+                if padded.numel():
+                    size = nbytes(padded)
+                    self._exchange(call, [padded], [everything], lambda s, t, tag, size=size: self._ask(call, "allgather", s, t, size, tag))
+                parts.append([everything[r, : counts[r]] for r in range(self._size)])
+            indices, values = torch.cat(parts[0]).t(), torch.cat(parts[1])
+            total = torch.sparse_coo_tensor(indices, values, tensor.shape).coalesce()
+            tensor.copy_(total)
+
+        return self._submit(Call("all_reduce", body, [tensor], None, f"{list(tensor.shape)} sparse", f"sparse {tensor.dtype} {list(tensor.shape)}"), opts)
+
+    def allreduce_coalesced(self, tensors, opts):
+        """Several tensors reduced as one."""
+        op = reduction(opts.reduceOp)
+        if any(t.dtype is not tensors[0].dtype for t in tensors):
+            raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: tensors must all have the same type")
+        reals = self._reals("allreduce_coalesced", tensors, op)
+        how = self._reduction("allreduce_coalesced", reals[0], op)
+
+        def body(call):
+            flat = torch.cat([t.reshape(-1) for t in reals])
+            self._reduce_in(call, flat, op, None, how)
+            for t, piece in zip(reals, flat.split([t.numel() for t in reals])):
+                t.copy_(piece.view(t.shape))
+
+        return self._submit(Call("all_reduce_coalesced", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts)
+
+    def reduce(self, tensors, opts):
+        """Each rank's tensor, reduced, on the root."""
+        op, root = reduction(opts.reduceOp), opts.rootRank
+        (tensor,) = self._reals("reduce", [self._single("reduce", tensors)], op)
+        self._check_root("reduce", root)
+        how = self._reduction("reduce", tensor, op)
+        body = lambda call: self._reduce_in(call, tensor, op, root, how)
+        return self._submit(Call("reduce", body, list(tensors), None, f"{describe([tensor])}, {op.name}, root {root}", f"{_key([tensor], op)} {root}"), opts)
+
+    def _gather_all(self, name, outputs, tensor, opts, result):
+        """all_gather: ``outputs`` are as many tensors as there are ranks, each like the input."""
+        self._one_dtype(name, [tensor])
+
+        def body(call):
+            if self._size == 1 or not tensor.numel():
+                outputs[0].copy_(tensor)
+            else:
+                self._exchange(call, [tensor], outputs, lambda s, t, tag: self._ask(call, "allgather", s, t, nbytes(tensor), tag))
+
+        return self._submit(Call(name, body, result, None, describe([tensor]), _key([tensor])), opts)
+
+    def allgather(self, outputs, inputs, opts):
+        """Each rank's tensor, in a list, everywhere."""
+        tensor = self._single("allgather", inputs, "input tensor")
+        targets = self._single("allgather", outputs, "output tensor")
+        if len(targets) != self._size:
+            raise RuntimeError(f"ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length {self._size}, got {len(targets)})")
+        self._check_like("allgather", targets, tensor)
+        return self._gather_all("all_gather", [_real(t) for t in targets], _real(tensor), opts, list(targets))
+
+    def _allgather_base(self, output, input, opts):
+        if output.numel() != input.numel() * self._size:
+            share = output.numel() // self._size if output.numel() % self._size == 0 else output.numel() - (self._size - 1) * (output.numel() // self._size + 1)
+            raise RuntimeError(f"ProcessGroupGloo::allgather: invalid tensor size at index {self._size - 1} (expected ({input.numel()}), got ({share}))")
+        if output.dtype is not input.dtype:
+            raise RuntimeError(f"ProcessGroupGloo::allgather: invalid tensor type at index 0 (expected {input.dtype}, got {output.dtype})")
+        return self._gather_all("all_gather_into_tensor", _pieces(_real(output), self._size), _real(input), opts, [output])
+
+    def allgather_coalesced(self, outputs, inputs, opts):
+        """all_gather of several tensors."""
+        if len(outputs) != self._size or any(len(o) != len(inputs) for o in outputs):
+            raise RuntimeError("ProcessGroupGloo::allgather_coalesced: output lists should be as many as ranks, each as long as the input")
+        reals = [_real(t) for t in inputs]
+        self._one_dtype("allgather_coalesced", reals)
+        for targets in outputs:
+            for i, (target, tensor) in enumerate(zip(targets, inputs)):
+                self._check_like(f"allgather_coalesced: output {i}", [target], tensor)
+
+        def body(call):
+            targets = [_real(t) for row in outputs for t in row]
+            size = sum(map(nbytes, reals))
+            if self._size > 1 and size:
+                self._exchange(call, reals, targets, lambda s, t, tag: self._ask(call, "allgather", s, t, size, tag))
+            elif self._size == 1:
+                for t, source in zip(targets, reals):
+                    t.copy_(source)
+
+        return self._submit(Call("all_gather_coalesced", body, [t for o in outputs for t in o], None, describe(reals), _key(reals)), opts)
+
+    def allgather_into_tensor_coalesced(self, outputs, inputs, opts):
+        """all_gather_into_tensor of several."""
+        return self._several([self._allgather_base(o, i, opts) for o, i in zip(outputs, inputs)], outputs)
+
+    def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts):
+        """reduce_scatter_tensor of several."""
+        return self._several([self._reduce_scatter_base(o, i, opts) for o, i in zip(outputs, inputs)], outputs)
+
+    def _several(self, works, outputs):
+        """One work for several, which run in order: the last is done when all are."""
+        works[-1]._result = list(outputs)
+        works[-1]._call.outputs = list(outputs)
+        return works[-1]
+
+    def gather(self, outputs, inputs, opts):
+        """Each rank's tensor, in a list, on the root."""
+        tensor, root = self._single("gather", inputs, "input tensor"), opts.rootRank
+        self._check_root("gather", root)
+        mine = root == self._rank
+        targets = []
+        if mine:
+            targets = self._single("gather", outputs, "output tensor")
+            if len(targets) != self._size:
+                raise RuntimeError(f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. {_AS_MANY % ('Output', self._size)}")
+            self._check_like("gather", targets, tensor)
+        elif outputs:
+            raise RuntimeError("ProcessGroupGloo::gather: requires empty output on non-root")
+        self._one_dtype("gather", [tensor])
+
+        def body(call):
+            if self._size == 1 or not tensor.numel():
+                targets[0].copy_(tensor) if mine else None
+            else:
+                self._exchange(call, [tensor], targets, lambda s, t, tag: self._ask(call, "gather", s, t if mine else s, nbytes(tensor), root, tag))
+
+        return self._submit(Call("gather", body, list(targets), None, f"{describe([tensor])}, root {root}", f"{_key([tensor])} {root}"), opts)
+
+    def scatter(self, outputs, inputs, opts):
+        """A tensor of the root's list, on each rank."""
+        output, root = self._single("scatter", outputs, "output tensor"), opts.rootRank
+        self._check_root("scatter", root)
+        mine = root == self._rank
+        sources = []
+        if mine:
+            sources = self._single("scatter", inputs, "input tensor")
+            if len(sources) != self._size:
+                raise RuntimeError(f"ProcessGroupGloo::scatter: Incorrect input list size {len(sources)}. {_AS_MANY % ('Input', self._size)}")
+            self._check_like("scatter", sources, output)
+        elif inputs:
+            raise RuntimeError("ProcessGroupGloo::scatter: requires empty input on non-root")
+        target, sources = _real(output), [_real(t) for t in sources]
+        self._one_dtype("scatter", [target])
+
+        def body(call):
+            if self._size == 1 or not target.numel():
+                target.copy_(sources[0]) if mine else None
+            else:
+                ranks = self._size if mine else 0
+                self._exchange(call, sources, [target], lambda s, t, tag: self._ask(call, "scatter", s, t, nbytes(target), ranks, root, tag))
+
+        return self._submit(Call("scatter", body, list(outputs), None, f"{describe([target])}, root {root}", f"{_key([target])} {root}"), opts)
+
+    def _scatter_reduced(self, name, output, inputs, result, opts):
+        """reduce_scatter: all inputs reduced everywhere, of which each rank keeps its own, as PyTorch's gloo does."""
+        op = reduction(opts.reduceOp)
+        inputs = self._reals(name, inputs, op)
+        how = self._reduction(name, inputs[0], op)
+
+        def body(call):
+            flat = torch.cat([t.reshape(-1) for t in inputs]) if len(inputs) > 1 else inputs[0].reshape(-1).clone()
+            self._reduce_in(call, flat, op, None, how)
+            start = sum(t.numel() for t in inputs[: self._rank]) if len(inputs) > 1 else self._rank * output.numel()
+            output.copy_(flat[start : start + output.numel()].view(output.shape))
+
+        return self._submit(Call(name, body, result, None, f"{describe(inputs)}, {op.name}", _key(inputs, op)), opts)
+
+    def reduce_scatter(self, outputs, inputs, opts):
+        """Each rank's share of the reduced lists."""
+        output, sources = self._single("reduce_scatter", outputs, "output tensor"), self._single("reduce_scatter", inputs, "input tensor")
+        if len(sources) != self._size:
+            raise RuntimeError(f"ProcessGroupGloo::reduce_scatter: invalid input tensor list at index 0 (expected length {self._size}, got {len(sources)})")
+        if output.numel() != sources[self._rank].numel():
+            raise RuntimeError(
+                f"ProcessGroupGloo::reduce_scatter: invalid tensor size at index {self._rank} (expected {_size(output)}, got {_size(sources[self._rank])})"
+            )
+        return self._scatter_reduced("reduce_scatter", _real(output), sources, [output], opts)
+
+    def _reduce_scatter_base(self, output, input, opts):
+        if output.numel() * self._size != input.numel():
+            raise RuntimeError(f"Check failed: outputShape[0] * worldSize == inputShape[0] ({output.numel() * self._size} vs. {input.numel()})")
+        return self._scatter_reduced("reduce_scatter_tensor", _real(output), [input], [output], opts)
+
+    def alltoall_base(self, output, input, output_split_sizes, input_split_sizes, opts):
+        """A piece of each rank's input; pieces may differ in length."""
+        source, target = _real(input), _real(output)
+        self._one_dtype("alltoall_base", [source, target])
+        if source.dtype is not target.dtype:
+            raise RuntimeError("ProcessGroupGloo::alltoall_base: Tensors are not equal in data type")
+        sent = self._splits(input, input_split_sizes)
+        received = self._splits(output, output_split_sizes)
+        row = nbytes(source) // source.shape[0] if source.dim() and source.shape[0] else 0
+        row = row or (nbytes(target) // target.shape[0] if target.dim() and target.shape[0] else 0)
+        pieces = list(source.split(sent)), list(target.contiguous().split(received)) if target.is_contiguous() else None
+        if pieces[1] is None:
+            raise RuntimeError("ProcessGroupGloo::alltoall_base: the output must be contiguous")
+        even = not output_split_sizes and not input_split_sizes
+        name = "all_to_all_single"
+        detail = describe([source]) if even else f"{describe([source])} in {sent} to {describe([target])} in {received}"
+        body = lambda call: self._all_to_all(call, *pieces, even)
+        return self._submit(Call(name, body, [output], None, detail, _key([source]) if even else f"{source.dtype} {row}"), opts)
+
+    def _splits(self, tensor, sizes):
+        if not sizes:
+            if tensor.shape[0] % self._size:
+                raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+            return [tensor.shape[0] // self._size] * self._size
+        if len(sizes) != self._size:
+            raise RuntimeError("Number of tensor splits not equal to group size")
+        if sum(sizes) != tensor.shape[0]:
+            raise RuntimeError("Split sizes doesn't match total dim 0 size")
+        return list(sizes)
+
+    def alltoall(self, outputs, inputs, opts):
+        """A tensor of each rank's list."""
+        if len(outputs) != self._size or len(inputs) != self._size:
+            raise RuntimeError("Number of tensors does not equal group size: alltoall needs as many as ranks")
+        sources, targets = [_real(t) for t in inputs], [_real(t) for t in outputs]
+        self._one_dtype("alltoall", sources)
+        body = lambda call: self._all_to_all(call, sources, targets, False)
+        return self._submit(Call("all_to_all", body, list(outputs), None, f"{describe(sources)} to {describe(targets)}", f"{sources[0].dtype}"), opts)
+
+    def _all_to_all(self, call, sources, targets, even):
+        """Pieces that may differ in size travel in slots of the size of the largest, with their lengths in front."""
+        if self._size == 1:
+            targets[0].copy_(sources[0].view(targets[0].shape))
+            return
+        if even:
+            if size := nbytes(sources[0]):
+                self._exchange(call, sources, targets, lambda s, t, tag: self._ask(call, "alltoall", s, t, size, tag))
+            return
+        most = torch.tensor([max(map(nbytes, sources))])
+        self._exchange(call, [most], [most], lambda s, t, tag: self._ask(call, "allreduce", s, 1, _GLOO[torch.int64], 3, tag), inplace=True)
+        slot = 8 + int(most) + -int(most) % 8
+        packed = torch.zeros(self._size, slot, dtype=torch.uint8)
+        for r, t in enumerate(sources):
+            lengths = torch.tensor([nbytes(t)])
+            kept = t.contiguous()
+            memcpy(packed[r].data_ptr(), lengths.data_ptr(), 8)
+            memcpy(packed[r].data_ptr() + 8, kept.data_ptr(), nbytes(t))
+        arrived = torch.empty_like(packed)
+        self._exchange(call, [packed], [arrived], lambda s, t, tag: self._ask(call, "alltoall", s, t, slot, tag))
+        lengths = [int(arrived[r, :8].clone().view(torch.int64)) for r in range(self._size)]
+        wrong = next((r for r, t in enumerate(targets) if lengths[r] != nbytes(t)), None)
+        if wrong is not None:
+            raise RuntimeError(f"[Rank {self._rank}] {call}: rank {wrong} sent {lengths[wrong]} bytes, but {nbytes(targets[wrong])} were expected")
+        for r, t in enumerate(targets):
+            fill(t, arrived[r].data_ptr() + 8)
+
+    def barrier(self, opts=None):
+        """Wait for all ranks."""
+        opts = BarrierOptions() if opts is None else opts
+
+        def body(call):
+            if self._size > 1:
+                self._ask(call, "barrier", call.tag())
+
+        return self._submit(Call("barrier", body, [], None), opts)
+
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        """A barrier through rank 0, which names who does not come: the first, or with ``wait_all_ranks`` all."""
+        timeout = self._timeout if timeout is None else timeout
+        self._barriers += 1
+        name, start = f"monitored_barrier/{self._barriers}", time.monotonic()
+        left = lambda: timedelta(seconds=max(timeout.total_seconds() - (time.monotonic() - start), 0.001))
+        if self._rank:
+            self._store.set(f"{name}/{self._rank}", b"1")
+            try:
+                self._store.wait([f"{name}/done"], timeout)
+                answer = self._store.get(f"{name}/done").decode()
+            except DistError as error:
+                answer = str(error)
+            if answer != "1":
+                raise RuntimeError(
+                    f"Rank {self._rank} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. "
+                    f"Please check rank 0 logs for faulty rank.\n Original exception: {answer}"
+                )
+            return
+        missing = []
+        for r in range(1, self._size):
+            try:
+                self._store.wait([f"{name}/{r}"], left())
+            except DistError:
+                missing.append(r)
+                if not wait_all_ranks:
+                    break
+        who = f"Ranks {', '.join(map(str, missing))}" if wait_all_ranks else f"Rank {missing[0] if missing else ''}"
+        text = f"[Rank 0]: {who} failed to pass monitoredBarrier in {int(timeout.total_seconds() * 1000)} ms"
+        self._store.set(f"{name}/done", text if missing else b"1")
+        if missing:
+            raise RuntimeError(text)
+
+    # -- messages
+
+    def _box(self):
+        with self._order:
+            self._check_usable()
+            if self._mailbox is None:
+                self._mailbox = Mailbox(PrefixStore("mail", self._store), self._rank, self._size, self._host or "127.0.0.1")
+            return self._mailbox
+
+    def send(self, tensors, target, tag=0):
+        """A tensor to a rank."""
+        tensor = self._single("send", tensors)
+        kept = tensor.detach().contiguous()
+        work = _MessageWork(tensors, kept, self._timeout, f"send of {describe([tensor])} from rank {self._rank} to rank {target} (tag {tag})")
+        self._box().send(target, tag, kept.data_ptr(), nbytes(kept), lambda error: work._finish(list(tensors), error))
+        return work
+
+    def recv(self, tensors, source, tag=0):
+        """A tensor from a rank, or from any."""
+        tensor = self._single("recv", tensors)
+        kept = tensor.detach() if tensor.is_contiguous() else tensor.detach().contiguous()
+        where = "any rank" if source is None else f"rank {source}"
+        work = _MessageWork(tensors, kept, self._timeout, f"recv of {describe([tensor])} on rank {self._rank} from {where} (tag {tag})")
+
+        def done(rank, error):
+            if error is None and not tensor.is_contiguous():
+                with torch.no_grad():
+                    tensor.copy_(kept)
+            work._source = -1 if rank is None else rank
+            work._finish(list(tensors), error)
+
+        box = self._box()
+        receive = Receive(source, tag, kept.data_ptr(), nbytes(kept), done)
+        work._withdraw = lambda: box.withdraw(receive)
+        box.receive(receive)
+        return work
+
+    def recv_anysource(self, tensors, tag=0):
+        """A tensor from any rank."""
+        return self.recv(tensors, None, tag)
+
+    def shutdown(self):
+        """End gloo's process and the connections."""
+        if self._mailbox is not None and self._pid == os.getpid():
+            self._mailbox.close()
+        super().shutdown()
+
+    abort = shutdown
+
+
+class _MessageWork(Work):
+    """A message in flight. It keeps the memory that is sent or filled."""
+
+    def __init__(self, tensors, kept, timeout, what):
+        super().__init__()
+        self._tensors, self._kept, self._timeout, self._what, self._withdraw = tensors, kept, timeout, what, None
+
+    def wait(self, timeout=timedelta(0)):
+        """Wait until it is sent or received, as long as the group's timeout allows."""
+        seconds = timeout.total_seconds() or self._timeout.total_seconds()
+        if not self._event.wait(seconds) and (self._withdraw is None or self._withdraw()):
+            raise DistBackendError(f"{self._what} failed: Timed out waiting {int(seconds * 1000)}ms")
+        return super().wait()
+
+
+def _real(tensor):
+    """A complex tensor as its real numbers; the tensor itself otherwise. Without the graph: collectives are not differentiated."""
+    tensor = tensor.detach()
+    return torch.view_as_real(tensor) if tensor.is_complex() else tensor
+
+
+def _pieces(tensor, n):
+    """A tensor's memory in equal pieces."""
+    if tensor.is_contiguous():
+        return list(tensor.view(-1).chunk(n)) if tensor.numel() else [tensor] * n
+    raise RuntimeError("ProcessGroupGloo::allgather: the output must be contiguous")
+
+
+def _size(tensor):
+    return f"({', '.join(map(str, tensor.shape))})"
+
+
+def _key(tensors, op=None):
+    return f"{tensors[0].dtype} {sum(map(nbytes, tensors))}" + (f" {op.name}" if op is not None else "") if tensors else ""
+
+
+_AS_MANY = "%s list size should be %d, same as size of the process group."
+_LOCAL = {
+    RedOpType.SUM: torch.add,
+    RedOpType.AVG: torch.add,
+    RedOpType.PRODUCT: torch.mul,
+    RedOpType.MIN: torch.minimum,
+    RedOpType.MAX: torch.maximum,
+    **_BITWISE,
+}
+_SCALAR = {torch.int8: "Char", torch.uint8: "Byte", torch.int32: "Int", torch.int64: "Long", torch.bool: "Bool"}
+ProcessGroupGloo.__module__ = "torch.distributed.distributed_c10d"

@@ -1,0 +1,335 @@
+"""Process groups: ``ProcessGroup`` hands a collective to the backend of its tensors' device; a backend has the collectives as methods."""
+
+import enum
+from datetime import timedelta
+
+import torch
+
+from ._types import (
+    AllgatherOptions,
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    AllToAllOptions,
+    BarrierOptions,
+    BroadcastOptions,
+    GatherOptions,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+)
+from .constants import default_pg_timeout
+
+# collective: the options it takes, unless told otherwise
+COLLECTIVES = {
+    "allreduce": AllreduceOptions,
+    "allreduce_coalesced": AllreduceCoalescedOptions,
+    "broadcast": BroadcastOptions,
+    "reduce": ReduceOptions,
+    "allgather": AllgatherOptions,
+    "allgather_coalesced": AllgatherOptions,
+    "allgather_into_tensor_coalesced": AllgatherOptions,
+    "_allgather_base": AllgatherOptions,
+    "gather": GatherOptions,
+    "scatter": ScatterOptions,
+    "reduce_scatter": ReduceScatterOptions,
+    "reduce_scatter_tensor_coalesced": ReduceScatterOptions,
+    "_reduce_scatter_base": ReduceScatterOptions,
+    "alltoall": AllToAllOptions,
+    "alltoall_base": AllToAllOptions,
+    "barrier": BarrierOptions,
+}
+POINT_TO_POINT = ("send", "recv", "recv_anysource")
+
+
+class _Options:
+    """What a backend is made with."""
+
+    def __init__(self, backend="undefined", timeout=default_pg_timeout):
+        self.backend, self._timeout, self.global_ranks_in_group, self.group_name = backend, timeout, [], ""
+
+
+class Backend:
+    """A transport of collectives for some devices; subclasses have the collectives as methods."""
+
+    Options = _Options
+
+    def __init__(self, rank, size):
+        self._rank, self._size, self._sequence = rank, size, 0
+        self._timeout = default_pg_timeout
+
+    def rank(self):
+        """The rank in the group."""
+        return self._rank
+
+    def size(self):
+        """The size of the group."""
+        return self._size
+
+    def name(self):
+        """The backend's name."""
+        return self._get_backend_name()
+
+    def _get_backend_name(self):
+        return type(self).__name__
+
+    @property
+    def options(self):
+        """What it was made with."""
+        return self._options
+
+    def set_timeout(self, timeout):
+        """Set how long a collective may take."""
+        self._timeout = timeout
+
+    _set_default_timeout = set_timeout
+    supports_splitting = supports_coalescing = supports_shrinking = supports_time_estimate = supports_tensor_alloc = False
+
+    def _get_sequence_number_for_group(self):
+        return self._sequence
+
+    def _set_sequence_number_for_group(self):
+        """Sequence numbers start at 0 on every rank."""
+
+    def _start_coalescing(self):
+        raise RuntimeError(f"Backend {self.name()} does not support coalescing")
+
+    def _end_coalescing(self):
+        raise RuntimeError(f"Backend {self.name()} does not support coalescing")
+
+    def shutdown(self):
+        """Let go of what it holds."""
+
+    abort = shutdown
+
+    def _lacks(self, name):
+        raise RuntimeError(f"Backend {self.name()} does not support {name}")
+
+
+def _lacking(name):
+    def method(self, *args, **kwargs):
+        self._lacks(name)
+
+    method.__name__ = name
+    return method
+
+
+for _name in (*COLLECTIVES, *POINT_TO_POINT, "monitored_barrier"):
+    setattr(Backend, _name, _lacking(_name))
+Backend.__module__ = "torch._C._distributed_c10d"
+
+
+class BackendType(enum.IntEnum):
+    """The kinds of backends that ProcessGroup knows by number."""
+
+    UNDEFINED = 0
+    GLOO = 1
+    NCCL = 2
+    UCC = 3
+    MPI = 4
+    XCCL = 5
+    CUSTOM = 6
+
+
+def _first_tensor(args):
+    for a in args:
+        if isinstance(a, torch.Tensor):
+            return a
+        if isinstance(a, (list, tuple)) and (found := _first_tensor(a)) is not None:
+            return found
+    return None
+
+
+class ProcessGroup:
+    """Processes that communicate. ``ProcessGroup(store, rank, size)``, or ``ProcessGroup(rank, size)`` for a subclass that has the collectives itself."""
+
+    BackendType = BackendType
+    UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, CUSTOM = BackendType
+
+    def __init__(self, *args):
+        self._store, (self._rank, self._size) = (None, args) if len(args) == 2 else (args[0], args[1:3])
+        self._backends, self._default = {}, None
+        self._name, self._description, self.bound_device_id = "", "", None
+
+    def rank(self):
+        """The rank in the group."""
+        return self._rank
+
+    def size(self):
+        """The size of the group."""
+        return self._size
+
+    def name(self):
+        """The name of the default backend."""
+        return self._default.name() if self._default is not None else "undefined"
+
+    _get_backend_name = name
+
+    def getBackendName(self):
+        """The name of the default backend."""
+        return self.name()
+
+    def get_group_store(self):
+        """The store through which the group's processes found each other."""
+        return self._store
+
+    @property
+    def group_name(self):
+        """The group's name, the same in all its processes."""
+        return self._name
+
+    @property
+    def group_desc(self):
+        """What the group is for."""
+        return self._description
+
+    def _set_group_name(self, name):
+        self._name = name
+
+    def _set_group_desc(self, description):
+        self._description = description
+
+    def _set_default_backend(self, backend_type):
+        self._default_type = backend_type
+
+    def _register_backend(self, device, backend_type, backend=None):
+        self._backends[torch.device(device).type] = backend
+        if self._default is None and backend is not None:
+            self._default = backend
+
+    def _get_backend(self, device):
+        device = torch.device(device)
+        backend = self._backends.get(device.type)
+        if backend is None:
+            raise RuntimeError(f"No backend type associated with device type {device.type}")
+        return backend
+
+    @property
+    def _device_types(self):
+        return [torch.device(d) for d in self._backends]
+
+    def _backend_id(self, backend_type):
+        return 0
+
+    def _id(self):
+        return id(self)
+
+    def _has_hooks(self):
+        return False
+
+    def _for(self, args):
+        tensor = _first_tensor(args)
+        if tensor is None:
+            if self._default is None:
+                raise RuntimeError("Could not find the default backend type 0 for Process Group with name undefined.")
+            return self._default
+        return self._get_backend(tensor.device)
+
+    def _each(self, name, *args):
+        return [getattr(b, name)(*args) for b in dict.fromkeys(self._backends.values())]
+
+    def set_timeout(self, timeout):
+        """Set how long a collective may take."""
+        self._each("set_timeout", timeout)
+
+    def shutdown(self):
+        """Let go of what the backends hold."""
+        self._each("shutdown")
+
+    def abort(self):
+        """End what is in flight, with errors."""
+        self._each("abort")
+
+    def _get_sequence_number_for_group(self):
+        return self._for(())._get_sequence_number_for_group()
+
+    def _set_sequence_number_for_group(self):
+        self._each("_set_sequence_number_for_group")
+
+    def _start_coalescing(self, device):
+        self._get_backend(device)._start_coalescing()
+
+    def _end_coalescing(self, device):
+        return self._get_backend(device)._end_coalescing()
+
+    def _wait_for_pending_works(self):
+        self._each("_wait_for_pending_works")
+
+    def _enable_collectives_timing(self):
+        """Collectives are not timed."""
+
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        """A barrier that names the ranks that do not come."""
+        return self._for(()).monitored_barrier(timeout, wait_all_ranks)
+
+    # forms that take one tensor, as PyTorch's do
+    def all_gather_single(self, output, input, opts=None):
+        """All inputs, one after another."""
+        return self._allgather_base(output, input, opts)
+
+    def reduce_scatter_single(self, output, input, opts=None):
+        """A share of the reduced input."""
+        return self._reduce_scatter_base(output, input, opts)
+
+    def all_to_all_single(self, output, input, output_split_sizes=(), input_split_sizes=(), opts=None):
+        """A piece of each rank's input."""
+        return self.alltoall_base(output, input, list(output_split_sizes), list(input_split_sizes), opts)
+
+
+# collective: (the arguments that are a list where there may be one tensor, the further arguments that set an option)
+_SHORT = {
+    "allreduce": (1, ("reduceOp", "timeout")),
+    "broadcast": (1, ("rootRank", "timeout")),
+    "reduce": (1, ("rootRank", "reduceOp", "timeout")),
+    "allgather": (2, ("timeout",)),
+    "gather": (2, ("rootRank", "timeout")),
+    "scatter": (2, ("rootRank", "timeout")),
+    "reduce_scatter": (2, ("reduceOp", "timeout")),
+    "alltoall": (2, ("timeout",)),
+}
+_SHORT_NAMES = {"root": "rootRank", "op": "reduceOp"}
+
+
+def _dispatching(name):
+    lists, short = _SHORT.get(name, (0, ()))
+    options = COLLECTIVES[name]
+
+    def method(self, *args, opts=None, **kwargs):
+        args = list(args)
+        if args and (args[-1] is None or isinstance(args[-1], options)):
+            opts = args.pop()
+        tensors, rest = (args[:lists], args[lists:]) if lists else (args, [])
+        named = {_SHORT_NAMES.get(k, k): kwargs.pop(k) for k in list(kwargs) if _SHORT_NAMES.get(k, k) in short}
+        tensors += kwargs.values()
+        if lists and tensors:
+            tensors = _as_lists(name, tensors)
+        if opts is None:
+            opts = options(**dict(zip(short, rest)), **named)
+        return getattr(self._for(tensors), name)(*tensors, opts)
+
+    method.__name__, method.__doc__ = name, f"The collective {name.strip('_')} of the backend of the tensors' device."
+    return method
+
+
+def _as_lists(name, tensors):
+    """One tensor in the place of a list of them."""
+    single = tensors[1] if name in ("allgather", "gather") and len(tensors) > 1 else tensors[0]
+    return [[t] for t in tensors] if isinstance(single, torch.Tensor) and name != "alltoall" else tensors
+
+
+for _name in COLLECTIVES:
+    setattr(ProcessGroup, _name, _dispatching(_name))
+
+
+def _point_to_point(name):
+    def method(self, tensors, *args):
+        return getattr(self._for([tensors]), name)(tensors, *args)
+
+    method.__name__, method.__doc__ = name, f"The backend's {name}."
+    return method
+
+
+for _name in POINT_TO_POINT:
+    setattr(ProcessGroup, _name, _point_to_point(_name))
+for _cls in (ProcessGroup, BackendType):
+    _cls.__module__ = "torch.distributed.distributed_c10d"
+NO_TIMEOUT = timedelta(milliseconds=-1)

@@ -1,0 +1,1 @@
+"""What came before distributed tensors: names to test for."""

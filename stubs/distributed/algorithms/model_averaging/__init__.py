@@ -1,0 +1,1 @@
+"""Averaging the parameters of replicas every so often."""

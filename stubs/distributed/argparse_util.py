@@ -1,0 +1,31 @@
+"""Options of a command whose defaults environment variables give: ``--max-restarts`` is PET_MAX_RESTARTS."""
+
+import os
+from argparse import Action
+
+
+def _variable(dest):
+    return os.environ.get(f"PET_{dest.upper()}")
+
+
+class env(Action):  # noqa: N801 (PyTorch's name)
+    """An option with a value: ``add_argument("--x", action=env)``."""
+
+    def __init__(self, dest, default=None, required=False, **kwargs):
+        found = _variable(dest)
+        default = default if found is None else found
+        super().__init__(dest=dest, default=default, required=required and default is None, **kwargs)
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, values)
+
+
+class check_env(Action):  # noqa: N801
+    """An option without one: true where the variable is 1."""
+
+    def __init__(self, dest, default=False, **kwargs):
+        found = _variable(dest)
+        super().__init__(dest=dest, const=True, default=default if found is None else bool(int(found)), nargs=0, **kwargs)
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, self.const)

@@ -1,0 +1,54 @@
+"""Blocks of tensors: which a rank has, and how those of one layout overlap those of another."""
+
+import torch
+
+from ..tensor import DTensor
+from ..tensor._spec import local_shape_and_offset
+from .metadata import ChunkStorageMetadata, MetadataIndex, TensorProperties
+from .planner import LoadItemType, ReadItem
+
+
+def chunks_of(value):
+    """[(block, local tensor)] of what this rank has of a tensor."""
+    if not isinstance(value, DTensor):
+        return [(ChunkStorageMetadata(torch.Size([0] * value.ndim), torch.Size(value.shape)), value)]
+    if any(p.is_partial() for p in value.placements):
+        raise NotImplementedError(f"a checkpoint of a DTensor with placements {value.placements} is not supported: redistribute it first")
+    sizes, offsets = local_shape_and_offset(value.shape, value.device_mesh, value.placements)
+    if value.device_mesh.get_coordinate() is None or 0 in sizes and 0 not in value.shape:
+        return []
+    return [(ChunkStorageMetadata(torch.Size(offsets), torch.Size(sizes)), value._local_tensor)]
+
+
+def properties_of(value):
+    """Properties of a tensor."""
+    return TensorProperties(value.dtype, torch.strided, bool(value.requires_grad))
+
+
+def overlaps(name, saved, mine):
+    """Blocks to read, for each block that this rank has, of those that were saved."""
+    items = []
+    for at, block in enumerate(mine):
+        for i, chunk in enumerate(saved):
+            starts = [max(a, b) for a, b in zip(block.offsets, chunk.offsets)]
+            ends = [min(a + m, b + n) for a, m, b, n in zip(block.offsets, block.sizes, chunk.offsets, chunk.sizes)]
+            if any(e <= s for s, e in zip(starts, ends)):
+                continue
+            items.append(
+                ReadItem(
+                    type=LoadItemType.TENSOR,
+                    dest_index=MetadataIndex(name, block.offsets, at),
+                    dest_offsets=torch.Size(s - o for s, o in zip(starts, block.offsets)),
+                    storage_index=MetadataIndex(name, chunk.offsets, i),
+                    storage_offsets=torch.Size(s - o for s, o in zip(starts, chunk.offsets)),
+                    lengths=torch.Size(e - s for s, e in zip(starts, ends)),
+                )
+            )
+    return items
+
+
+def narrowed(tensor, offsets, sizes):
+    """A block of a tensor."""
+    for dim, (offset, size) in enumerate(zip(offsets, sizes)):
+        tensor = tensor.narrow(dim, offset, size)
+    return tensor

@@ -1,0 +1,202 @@
+"""Plans of saves and loads of state dicts of tensors, distributed ones and anything that pickles."""
+
+import dataclasses
+import io
+
+import torch
+
+from ..tensor import DTensor
+from ._nested_dict import flatten_state_dict, set_element
+from ._pieces import chunks_of, narrowed, overlaps, properties_of
+from .metadata import BytesStorageMetadata, Metadata, MetadataIndex, TensorStorageMetadata
+from .planner import LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, TensorWriteData, WriteItem, WriteItemType
+
+__all__ = ["DefaultSavePlanner", "DefaultLoadPlanner", "create_default_local_load_plan", "create_default_global_load_plan"]
+
+
+class DefaultSavePlanner(SavePlanner):
+    """Each rank writes its blocks; what several have, one of them."""
+
+    def __init__(self, flatten_state_dict=True, flatten_sharded_tensors=True, dedup_replicated_tensors=None, dedup_save_to_lowest_rank=False):
+        self.flatten_state_dict, self.dedup_save_to_lowest_rank = flatten_state_dict, dedup_save_to_lowest_rank
+        self.mappings = {}
+
+    def set_up_planner(self, state_dict, storage_meta=None, is_coordinator=False):
+        if self.flatten_state_dict:
+            state_dict, self.mappings = flatten_state_dict(state_dict)
+        self.state_dict, self.is_coordinator = state_dict, is_coordinator
+
+    def create_local_plan(self):
+        items = []
+        for name, value in self.state_dict.items():
+            if not isinstance(value, torch.Tensor):
+                items.append(WriteItem(MetadataIndex(name), WriteItemType.BYTE_IO))
+                continue
+            kind = WriteItemType.SHARD if isinstance(value, DTensor) else WriteItemType.TENSOR
+            for chunk, _ in chunks_of(value):
+                data = TensorWriteData(chunk, properties_of(value), torch.Size(value.shape))
+                items.append(WriteItem(MetadataIndex(name, chunk.offsets), kind, tensor_data=data))
+        self.plan = SavePlan(items, planner_data=self.mappings or None)
+        return self.plan
+
+    def create_global_plan(self, all_plans):
+        plans = _without_duplicates(all_plans, self.dedup_save_to_lowest_rank)
+        found, numbered = {}, []
+        for plan in plans:
+            items = []
+            for item in plan.items:
+                if item.type is WriteItemType.BYTE_IO:
+                    found.setdefault(item.index.fqn, BytesStorageMetadata())
+                    items.append(item)
+                    continue
+                data = item.tensor_data
+                known = found.setdefault(item.index.fqn, TensorStorageMetadata(data.properties, data.size, []))
+                items.append(dataclasses.replace(item, index=dataclasses.replace(item.index, index=len(known.chunks))))
+                known.chunks.append(data.chunk)
+            numbered.append(dataclasses.replace(plan, items=items))
+        self.global_plan = numbered
+        self.metadata = Metadata(found)
+        _check(self.metadata)
+        if self.flatten_state_dict:
+            self.metadata.planner_data = {name: path for plan in all_plans for name, path in (plan.planner_data or {}).items()}
+        return numbered, self.metadata
+
+    def finish_plan(self, new_plan):
+        self.plan = new_plan
+        return new_plan
+
+    def resolve_data(self, write_item):
+        value = self.lookup_object(write_item.index)
+        return self.transform_object(write_item, value)
+
+    def lookup_object(self, index):
+        """The block that an index names."""
+        value = self.state_dict[index.fqn]
+        return chunks_of(value)[0][1] if isinstance(value, DTensor) else value
+
+    def transform_object(self, write_item, object):
+        """As bytes, if it is no tensor."""
+        if write_item.type is WriteItemType.BYTE_IO:
+            stream = io.BytesIO()
+            torch.save(object, stream)
+            return stream
+        return object
+
+
+def _without_duplicates(plans, lowest):
+    """Each item on one rank: the lowest, or that with the least to write so far."""
+    holders = {}
+    for rank, plan in enumerate(plans):
+        for item in plan.items:
+            holders.setdefault(item.index, []).append((rank, item))
+    load, kept = [0] * len(plans), [set() for _ in plans]
+    for index, found in sorted(holders.items(), key=lambda entry: len(entry[1])):
+        rank, item = found[0] if lowest else min(found, key=lambda f: load[f[0]])
+        size = 1
+        for n in item.tensor_data.chunk.sizes if item.tensor_data else ():
+            size *= n
+        load[rank] += size
+        kept[rank].add(index)
+    return [dataclasses.replace(plan, items=[i for i in plan.items if i.index in kept[rank]]) for rank, plan in enumerate(plans)]
+
+
+def _check(metadata):
+    """Blocks fill each tensor."""
+    for name, found in metadata.state_dict_metadata.items():
+        if isinstance(found, TensorStorageMetadata):
+            count = lambda sizes: torch.Size(sizes).numel()
+            if sum(count(c.sizes) for c in found.chunks) != count(found.size):
+                raise ValueError(f"Failed to validate global plan: the blocks of {name} do not fill a tensor of {found.size}")
+
+
+class DefaultLoadPlanner(LoadPlanner):
+    """Each rank reads what overlaps its blocks."""
+
+    def __init__(self, flatten_state_dict=True, flatten_sharded_tensors=True, allow_partial_load=False):
+        self.flatten_state_dict, self.allow_partial_load = flatten_state_dict, allow_partial_load
+        self.original_state_dict, self.mappings = {}, {}
+
+    def set_up_planner(self, state_dict, metadata=None, is_coordinator=False):
+        self.original_state_dict = state_dict
+        if self.flatten_state_dict:
+            state_dict, self.mappings = flatten_state_dict(state_dict)
+        self.state_dict, self.metadata, self.is_coordinator = state_dict, metadata, is_coordinator
+
+    def create_local_plan(self):
+        if self.metadata is None:
+            raise AssertionError("metadata must be set")
+        return create_default_local_load_plan(self.state_dict, self.metadata, not self.allow_partial_load)
+
+    def create_global_plan(self, global_plan):
+        return global_plan
+
+    def finish_plan(self, central_plan):
+        return central_plan
+
+    def load_bytes(self, read_item, value):
+        loaded = torch.load(value, weights_only=False)
+        self.state_dict[read_item.dest_index.fqn] = loaded
+        if self.flatten_state_dict:
+            set_element(self.original_state_dict, self.mappings[read_item.dest_index.fqn], loaded)
+
+    def resolve_tensor(self, read_item):
+        return narrowed(self.lookup_tensor(read_item.dest_index), read_item.dest_offsets, read_item.lengths)
+
+    def commit_tensor(self, read_item, tensor):
+        """The tensor was read into its place."""
+
+    def lookup_tensor(self, index):
+        """The block that an index names."""
+        value = self.state_dict[index.fqn]
+        return (value._local_tensor if isinstance(value, DTensor) else value).detach()
+
+
+class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
+    """Loads what the checkpoint has, or some names of it, into new tensors."""
+
+    def __init__(self, keys=None, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.keys = keys
+
+    def _wanted(self, name, metadata):
+        if self.keys is None:
+            return True
+        path = (metadata.planner_data or {}).get(name, (name,))
+        prefixes = {".".join(map(str, path[: i + 1])) for i in range(len(path))}
+        return bool(prefixes & set(self.keys)) or name in self.keys
+
+    def set_up_planner(self, state_dict, metadata=None, is_coordinator=False):
+        if state_dict:
+            raise AssertionError("the state dict must be empty")
+        for name, found in metadata.state_dict_metadata.items():
+            if self._wanted(name, metadata):
+                tensor = isinstance(found, TensorStorageMetadata)
+                value = torch.empty(found.size, dtype=found.properties.dtype) if tensor else None
+                set_element(state_dict, (metadata.planner_data or {}).get(name, (name,)), value)
+        super().set_up_planner(state_dict, metadata, is_coordinator)
+
+
+def create_default_local_load_plan(state_dict, metadata, strict=True):
+    """What to read for a flat state dict."""
+    items = []
+    for name, value in state_dict.items():
+        found = metadata.state_dict_metadata.get(name)
+        if found is None:
+            if strict:
+                raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")
+            continue
+        if isinstance(found, BytesStorageMetadata):
+            index, none = MetadataIndex(name), torch.Size((0,))
+            items.append(ReadItem(LoadItemType.BYTE_IO, index, none, index, none, none))
+            continue
+        if not isinstance(value, torch.Tensor):
+            raise ValueError(f"Invalid checkpoint metadata for {name}, expected BytesStorageMetadata but found {type(found)}")
+        if found.size != torch.Size(value.shape):
+            raise ValueError(f"Size mismatch between saved {found.size} and current: {value.size()} for {name}")
+        items += overlaps(name, found.chunks, [chunk for chunk, _ in chunks_of(value)])
+    return LoadPlan(items)
+
+
+def create_default_global_load_plan(all_plans):
+    """All plans as they are."""
+    return all_plans

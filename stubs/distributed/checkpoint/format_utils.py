@@ -1,0 +1,22 @@
+"""Checkpoints as files of torch.save, and back."""
+
+import torch
+
+from .default_planner import _EmptyStateDictLoadPlanner
+from .filesystem import FileSystemReader, FileSystemWriter
+from .state_dict_loader import _load
+from .state_dict_saver import _save
+
+__all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
+
+
+def dcp_to_torch_save(dcp_checkpoint_dir, torch_save_path):
+    """A checkpoint's folder as one file."""
+    state = {}
+    _load(state, FileSystemReader(dcp_checkpoint_dir), _EmptyStateDictLoadPlanner(), None, True)
+    torch.save(state, torch_save_path)
+
+
+def torch_save_to_dcp(torch_save_path, dcp_checkpoint_dir):
+    """A file of torch.save as a checkpoint's folder. It is unpickled: read only what you trust."""
+    _save(torch.load(torch_save_path, weights_only=False), FileSystemWriter(dcp_checkpoint_dir), None, None, True)

@@ -1,0 +1,107 @@
+"""What a checkpoint holds: PyTorch's own layout, so that each reads the other's."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import torch
+
+from .stateful import StatefulT
+
+__all__ = ["ChunkStorageMetadata", "TensorStorageMetadata", "BytesStorageMetadata", "Metadata", "MetadataIndex", "TensorProperties", "StorageMeta"]
+
+
+@dataclass
+class ChunkStorageMetadata:
+    """A block of a tensor."""
+
+    offsets: torch.Size
+    sizes: torch.Size
+
+
+class _MEM_FORMAT_ENCODING(Enum):
+    TORCH_CONTIGUOUS_FORMAT = 0
+    TORCH_CHANNELS_LAST = 1
+    TORCH_PRESERVE_FORMAT = 2
+
+
+_FORMATS = [torch.contiguous_format, torch.channels_last, torch.preserve_format]
+
+
+@dataclass
+class TensorProperties:
+    """What else makes a tensor."""
+
+    dtype: torch.dtype = field(default_factory=torch.get_default_dtype)
+    layout: torch.layout = field(default=torch.strided)
+    requires_grad: bool = False
+    memory_format: torch.memory_format = field(default=torch.contiguous_format)
+    pin_memory: bool = False
+
+    def __getstate__(self):
+        return self.dtype, self.layout, self.requires_grad, _MEM_FORMAT_ENCODING(_FORMATS.index(self.memory_format)), self.pin_memory
+
+    def __setstate__(self, state):
+        self.dtype, self.layout, self.requires_grad, encoding, self.pin_memory = state
+        self.memory_format = _FORMATS[encoding.value]
+
+    @staticmethod
+    def create_from_tensor(tensor):
+        """Those of a tensor."""
+        return TensorProperties(tensor.dtype, tensor.layout, tensor.requires_grad, torch.contiguous_format, False)
+
+
+@dataclass
+class TensorStorageMetadata:
+    """A tensor and its blocks."""
+
+    properties: TensorProperties
+    size: torch.Size
+    chunks: list[ChunkStorageMetadata]
+
+
+@dataclass
+class BytesStorageMetadata:
+    """Anything else."""
+
+
+STORAGE_TYPES = TensorStorageMetadata | BytesStorageMetadata
+STATE_DICT_TYPE = dict[str, StatefulT | Any]
+
+
+@dataclass
+class StorageMeta:
+    """Where a checkpoint is."""
+
+    checkpoint_id: str | os.PathLike | None = None
+    save_id: str | None = None
+    load_id: str | None = None
+    modules: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Metadata:
+    """Everything in a checkpoint, by name."""
+
+    state_dict_metadata: dict[str, STORAGE_TYPES]
+    planner_data: Any = None
+    storage_data: Any = None
+    storage_meta: StorageMeta | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class MetadataIndex:
+    """The name of an object, or of a block of a tensor. ``index`` is a hint."""
+
+    fqn: str
+    offset: torch.Size | None = None
+    index: int | None = field(hash=False, compare=False, default=None)
+
+    def __init__(self, fqn: str, offset: Sequence[int] | None = None, index: int | None = None):
+        object.__setattr__(self, "fqn", fqn)
+        object.__setattr__(self, "index", index)
+        if offset is not None:
+            object.__setattr__(self, "offset", torch.Size(offset))

@@ -1,0 +1,1 @@
+"""Starting processes, watching them, starting them again."""

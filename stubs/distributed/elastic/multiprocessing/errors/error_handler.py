@@ -1,0 +1,52 @@
+"""Writing an error to a file, for whoever started this process."""
+
+import faulthandler
+import json
+import logging
+import os
+import time
+import traceback
+
+__all__ = ["ErrorHandler"]
+logger = logging.getLogger(__name__)
+
+
+class ErrorHandler:
+    """Writes to the file that TORCHELASTIC_ERROR_FILE names."""
+
+    def _get_error_file_path(self):
+        return os.environ.get("TORCHELASTIC_ERROR_FILE")
+
+    def initialize(self):
+        """Show the stacks of all threads when a signal ends the process."""
+        try:
+            faulthandler.enable(all_threads=True)
+        except Exception as error:  # standard error may be no file
+            logger.warning("Unable to enable fault handler: %s", error)
+
+    def record_exception(self, e):
+        """Write an exception."""
+        text = "".join(traceback.format_exception(type(e), e, e.__traceback__))
+        data = {"message": {"message": f"{type(e).__name__}: {e}", "extraInfo": {"py_callstack": text, "timestamp": str(int(time.time()))}}}
+        self._write(data)
+
+    def _write(self, data):
+        path = self._get_error_file_path()
+        if path is None:
+            logger.info("TORCHELASTIC_ERROR_FILE is not set, so the error is in no file: %s", data)
+            return
+        with open(path, "w") as file:
+            json.dump(data, file)
+
+    def override_error_code_in_rootcause_data(self, rootcause_error_file, rootcause_error, error_code=0):
+        """Note an exit status in what another process wrote."""
+        if isinstance(rootcause_error.get("message"), dict):
+            rootcause_error["message"]["errorCode"] = error_code
+
+    def dump_error_file(self, rootcause_error_file, error_code=0):
+        """Hand on what another process wrote."""
+        with open(rootcause_error_file) as file:
+            data = json.load(file)
+        if error_code:
+            self.override_error_code_in_rootcause_data(rootcause_error_file, data, error_code)
+        self._write(data)

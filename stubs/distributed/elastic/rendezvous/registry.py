@@ -1,0 +1,10 @@
+"""Handlers by name."""
+
+from . import RendezvousHandler, RendezvousParameters, rendezvous_handler_registry
+
+__all__ = ["get_rendezvous_handler"]
+
+
+def get_rendezvous_handler(params):
+    """The handler for parameters."""
+    return rendezvous_handler_registry.create_handler(params)

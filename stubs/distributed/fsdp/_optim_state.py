@@ -1,0 +1,129 @@
+"""Optimizers' state: from flat pieces to whole or sharded tensors by parameter, and back."""
+
+import torch
+
+from ..distributed_c10d import get_rank
+from ..tensor import DTensor
+from .api import StateDictType
+
+
+def _handles(model):
+    """[(unit's name, handle)] of a model."""
+    from .fully_sharded_data_parallel import FullyShardedDataParallel, clean_tensor_name
+
+    found = []
+    for name, module in model.named_modules():
+        if isinstance(module, FullyShardedDataParallel) and module._handle is not None:
+            name = clean_tensor_name(f"{name}." if name else "")
+            found.append((name, module._handle))
+    return found
+
+
+def _keys(model, optim):
+    """(for each parameter of the optimizer its number, {id of a unit's parameter: (names, handle)}, {id of others: name})."""
+    from .fully_sharded_data_parallel import clean_tensor_name
+
+    numbers = {id(p): i for i, p in enumerate(p for g in optim.param_groups for p in g["params"])}
+    flat, others = {}, {}
+    for prefix, handle in _handles(model):
+        for k, p in enumerate(handle.trained()):
+            places = [handle.places[k]] if handle.use_orig_params else handle.places
+            flat[id(p)] = [prefix + place.name for place in places], handle, places
+    for name, p in model.named_parameters():
+        if id(p) not in flat:
+            others[id(p)] = clean_tensor_name(name)
+    return numbers, flat, others
+
+
+def collect(model, optim, state_dict, kind, config):
+    """{"state": {name: state}, "param_groups": groups with names}."""
+    numbers, flat, others = _keys(model, optim)
+    names_of, state = {}, {}
+    for key, number in numbers.items():
+        own = state_dict["state"].get(number, {})
+        if key in flat:
+            names, handle, places = flat[key]
+            names_of[number] = names
+            for name, found in zip(names, _whole_states(own, handle, places, kind)):
+                if found:
+                    state[name] = found
+        else:
+            names_of[number] = [others[key]]
+            if own:
+                state[others[key]] = {k: _copied(v) for k, v in own.items()}
+    groups = [{**g, "params": [n for i in g["params"] for n in names_of[i]]} for g in state_dict["param_groups"]]
+    if kind is StateDictType.FULL_STATE_DICT and getattr(config, "rank0_only", False) and get_rank() != 0:
+        return {}
+    return {"state": state, "param_groups": groups}
+
+
+def _whole_states(own, handle, places, kind):
+    """The states of the parameters of a flat one (or of one piece), each whole."""
+    from .fully_sharded_data_parallel import _sharded
+
+    found = [{} for _ in places]
+    for key, value in own.items():
+        if not (isinstance(value, torch.Tensor) and value.ndim):
+            for f in found:
+                f[key] = _copied(value)
+            continue
+        piece = value
+        if handle.use_orig_params:
+            a, b = handle.slice_of(places[0])
+            piece = value.new_zeros(handle.step)
+            piece[a:b] = value
+        whole = handle.gathered(piece)
+        for f, place in zip(found, places):
+            tensor = whole[place.start : place.stop].view(place.shape).clone()
+            f[key] = _sharded(tensor, handle) if kind is StateDictType.SHARDED_STATE_DICT else tensor
+    return found
+
+
+def _copied(value):
+    """A number of its own: optimizers count steps in place."""
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
+def distribute(model, optim, state_dict):
+    """A state by names as the optimizer's load_state_dict takes it: by number, in this rank's pieces."""
+    numbers, flat, others = _keys(model, optim)
+    state, names_of = {}, {}
+    for key, number in numbers.items():
+        names = flat[key][0] if key in flat else [others[key]]
+        names_of[number] = names
+        given = [state_dict["state"].get(n) for n in names]
+        if all(g is None for g in given):
+            continue
+        if key not in flat:
+            state[number] = {k: _copied(v) for k, v in given[0].items()}
+            continue
+        _, handle, places = flat[key]
+        state[number] = {k: _own_piece([g[k] for g in given], handle, places) for k in given[0]}
+    groups = []
+    for own, given in zip(optim.state_dict()["param_groups"], _matched(state_dict["param_groups"], names_of, optim)):
+        groups.append({**own, **{k: v for k, v in given.items() if k != "params"}})
+    return {"state": state, "param_groups": groups}
+
+
+def _matched(given, names_of, optim):
+    """The groups in the order of the optimizer's."""
+    order, at = [], 0
+    for g in optim.param_groups:
+        first = names_of[at][0]
+        order.append(next((s for s in given if first in s["params"]), {}))
+        at += len(g["params"])
+    return order
+
+
+def _own_piece(values, handle, places):
+    values = [v.full_tensor() if isinstance(v, DTensor) else v for v in values]
+    if not (isinstance(values[0], torch.Tensor) and values[0].ndim):
+        return _copied(values[0])
+    whole = values[0].new_zeros(handle.numel)
+    for place, v in zip(places, values):
+        whole[place.start : place.stop] = v.reshape(-1)
+    piece = handle._piece(whole)
+    if not handle.use_orig_params:
+        return piece
+    a, b = handle.slice_of(places[0])
+    return piece[a:b].clone()

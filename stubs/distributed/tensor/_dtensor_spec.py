@@ -1,0 +1,5 @@
+"""DTensorSpec and TensorMeta under the names that PyTorch has them by."""
+
+from ._spec import DTensorSpec, TensorMeta
+
+__all__ = ["DTensorSpec", "TensorMeta"]

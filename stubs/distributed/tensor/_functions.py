@@ -1,0 +1,53 @@
+"""Functions that make plain tensors on the way, which stand for whole or for local ones."""
+
+import torch
+import torch.nn.functional as F
+
+from ._dispatch import STATE
+from ._spec import contiguous_strides
+from .placement_types import Replicate
+
+
+def _with_whole_masks(func, *args, **kwargs):
+    """A mask that the function makes is the same on all ranks."""
+    held, STATE.replicate_plain = STATE.replicate_plain, True
+    try:
+        return func(*args, **kwargs)
+    finally:
+        STATE.replicate_plain = held
+
+
+def _attention(func, query, key, value, attn_mask=None, *args, **kwargs):
+    """Batches and heads that all three have in pieces alike are attended to on their ranks."""
+    from ._api import DTensor
+
+    three = (query, key, value)
+    if attn_mask is None and all(isinstance(t, DTensor) for t in three) and _alike(three):
+        local = func(*(t.to_local() for t in three), None, *args, **kwargs)
+        shape = torch.Size((*query.shape[:-1], value.shape[-1]))
+        return DTensor.from_local(local, query.device_mesh, query.placements, shape=shape, stride=contiguous_strides(shape))
+    return _with_whole_masks(func, query, key, value, attn_mask, *args, **kwargs)
+
+
+def _alike(tensors):
+    first = tensors[0]
+    allowed = all(p.is_replicate() or p.is_shard(0) or p.is_shard(1) and first.ndim == 4 for p in first.placements)
+    even = all(t.shape[p.dim] % t.device_mesh.size(i) == 0 for t in tensors for i, p in enumerate(t.placements) if p.is_shard())
+    return allowed and all(t.placements == first.placements and t.ndim == first.ndim for t in tensors) and even
+
+
+def _dropout(func, input, p=0.5, training=True, inplace=False):
+    """What is dropped, each rank says of its own elements, as PyTorch's does on CPUs."""
+    if not training or p == 0:
+        return input
+    from ._api import DTensor
+
+    if any(q.is_partial() for q in input.placements):
+        input = input.redistribute(placements=[Replicate() if q.is_partial() else q for q in input.placements])
+    with torch.no_grad():
+        noise = F.dropout(torch.ones_like(input._local_tensor), p, True)
+    out = input * DTensor(noise, input._spec)
+    return input.copy_(out) if inplace else out
+
+
+FUNCTIONS = {F.scaled_dot_product_attention: _attention, F.dropout: _dropout, torch.dropout: _dropout}

@@ -1,0 +1,439 @@
+"""Rules of operators: which placements of arguments give which placements of results, along one mesh dimension.
+
+A rule takes (call, mesh dimension) and yields (placements of the tensor arguments, placement or placements of the results); all replicated is always possible.
+"""
+
+import math
+import numbers
+
+import torch
+
+from ._dispatch import local_shape, redistribute_local_tensor, replicated, run
+from ._rules_views import LOCALIZE as _VIEW_LOCALIZE
+from ._rules_views import RULES as _VIEW_RULES
+from ._spec import is_shard
+from .placement_types import Partial, Replicate, Shard, _StridedShard
+
+R, P = Replicate(), Partial()
+RULES, LOCALIZE, HANDLERS = {}, dict(_VIEW_LOCALIZE), {}
+
+
+def rule(*names):
+    def register(function):
+        for name in names:
+            RULES[name] = function
+        return function
+
+    return register
+
+
+def handler(*names):
+    def register(function):
+        for name in names:
+            HANDLERS[name] = function
+        return function
+
+    return register
+
+
+# ------------------------------------------------------------------------------------------------ elementwise
+LINEAR = frozenset("add sub rsub neg positive clone _to_copy copy zero lerp".split())  # of all their tensor arguments together
+SCALING = frozenset("mul div".split())  # of the first argument, by what is whole
+
+
+def _shards(call, ndim, i):
+    """The placements that shard one of ``ndim`` dimensions: plain, and those strided ones that arguments have."""
+    strided = {s.placements[i] for s in call.specs if isinstance(s.placements[i], _StridedShard) and s.ndim == ndim}
+    return [*map(Shard, range(ndim)), *strided]
+
+
+def pointwise(call, i):
+    """Shards of the same dimension of all arguments; sums where the operator is linear."""
+    shape = torch.broadcast_shapes(*(s.shape for s in call.specs))
+    for placement in _shards(call, len(shape), i):
+        inputs = []
+        for s in call.specs:
+            dim = placement.dim - (len(shape) - s.ndim)
+            whole = dim < 0 or s.shape[dim] == 1 and shape[placement.dim] != 1
+            inputs.append(R if whole else placement if dim == placement.dim else Shard(dim))
+        yield inputs, placement
+    yield from _partial(call, i)
+
+
+def _partial(call, i):
+    found = {s.placements[i] for s in call.specs if s.placements[i].is_partial()}
+    for p in found:
+        linear = p.reduce_op in Partial.LINEAR_REDUCE_OPS
+        count = len(call.specs)
+        if call.name == "zero" or call.name in ("clone", "copy") and count:
+            yield [p] * count, p
+        elif call.name in LINEAR and linear and not _adds_number(call):
+            yield [p] * count, p
+        elif call.name in SCALING and linear and call.arg("rounding_mode") is None:
+            yield [p] + [R] * (count - 1), p
+            if call.name == "mul" and count == 2:
+                yield [R, p], p
+
+
+def _adds_number(call):
+    return call.name in ("add", "sub", "rsub") and isinstance(call.arg("other"), numbers.Number)
+
+
+_MORE = """clone _to_copy copy zero lift_fresh fill normal uniform bernoulli random exponential where masked_fill lerp addcmul addcdiv isclose sqrt rsqrt pow
+ maximum minimum clamp clamp_min clamp_max logical_not logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_not isnan isinf isfinite sign sgn abs
+ ceil floor round trunc frac eq ne lt le gt ge nan_to_num silu_backward tanh_backward sigmoid_backward"""
+for _name in _MORE.split():
+    RULES[_name] = pointwise
+
+
+@rule("detach", "alias")
+def unchanged(call, i):
+    """The same tensor."""
+    yield [call.specs[0].placements[i]], call.specs[0].placements[i]
+
+
+@rule(*"ones_like zeros_like empty_like full_like rand_like randn_like randint_like bernoulli".split())
+def like(call, i):
+    """New tensors placed as the argument."""
+    p = call.specs[0].placements[i]
+    if not p.is_partial():
+        yield [p], p
+    elif call.name == "zeros_like":
+        yield [p], p
+    else:
+        yield [None], R
+
+
+@rule(*"new_empty new_zeros new_ones new_full new_empty_strided".split())
+def new(call, i):
+    """New tensors: placed as the argument where the shape is its own, whole otherwise."""
+    p = call.specs[0].placements[i]
+    if is_shard(p) and tuple(call.arg("size")) == tuple(call.shape()):
+        yield [p], p
+    yield [None], R
+
+
+def _new(call, args, kwargs, specs):
+    shape = local_shape(specs[0])
+    if call.name == "new_empty_strided":
+        return args[0].new_empty(shape, **kwargs)
+    return call.func(args[0], shape, *args[2:], **kwargs)
+
+
+for _name in "new_empty new_zeros new_ones new_full new_empty_strided".split():
+    LOCALIZE[_name] = _new
+
+
+# ------------------------------------------------------------------------------------------------ reductions
+def _dims(call, name="dim"):
+    """The dimensions that an operator works along: all, where it says none."""
+    ndim, dims = len(call.shape()), call.arg(name)
+    if dims is None or isinstance(dims, (list, tuple)) and not dims:
+        return list(range(ndim))
+    return [d % max(ndim, 1) for d in ([dims] if isinstance(dims, int) else dims)]
+
+
+def _kept(call, dims, d):
+    """Where a dimension that is not reduced is in the result."""
+    return d if call.arg("keepdim", False) else d - sum(1 for r in dims if r < d)
+
+
+_REDUCTIONS = {"sum": "sum", "mean": "avg", "amax": "max", "max": "max", "amin": "min", "min": "min", "prod": "product"}
+
+
+@rule(
+    "sum", "mean", "amax", "amin", "prod", "nansum", "any", "all", "var", "std", "var_mean", "std_mean", "logsumexp", "argmax", "argmin", "median", "nanmedian"
+)
+def reduction(call, i):
+    """Shards of what is not reduced; pieces reduced on their own where the reduction of those is the reduction of all."""
+    if call.specs[0].ndim == 0:
+        return
+    dims, n = _dims(call), call.mesh.size(i)
+    operation = _REDUCTIONS.get(call.name)
+    for d, size in enumerate(call.shape()):
+        if d not in dims:
+            yield [Shard(d)], Shard(_kept(call, dims, d))
+        elif operation and (operation == "sum" or size % n == 0) and size >= n and call.specs[0].tensor_meta.dtype != torch.bool:
+            yield [Shard(d)], Partial(operation)
+    if call.name in ("sum", "mean"):
+        for p in (Partial("sum"), Partial("avg")):
+            yield [p], p
+
+
+@rule("max", "min")
+def extremum(call, i):
+    """Of all elements, or along one dimension with where they are."""
+    if call.arg("dim") is None:
+        for d, size in enumerate(call.shape()):
+            if size % call.mesh.size(i) == 0:
+                yield [Shard(d)], Partial(call.name)
+    else:
+        yield from reduction_without_pieces(call, i)
+
+
+def reduction_without_pieces(call, i):
+    """Shards of what is not reduced alone."""
+    dims = _dims(call)
+    for d in range(len(call.shape())):
+        if d not in dims:
+            yield [Shard(d)], Shard(_kept(call, dims, d))
+
+
+RULES["max_dim"] = reduction_without_pieces
+
+
+@handler("linalg_vector_norm")
+def vector_norm(call):
+    """A norm as the root of a sum of powers, which needs no more than the sums of others."""
+    x, p = call.args[0], call.arg("ord", 2)
+    dims, keepdim, dtype = _dims(call), call.arg("keepdim", False), call.arg("dtype")
+    x = (x if dtype is None else x.to(dtype)).abs()
+    if not dims:
+        return x.clone()
+    if math.isinf(p):
+        return x.amax(dims, keepdim) if p > 0 else x.amin(dims, keepdim)
+    if p == 0:
+        return (x != 0).to(x.dtype).sum(dims, keepdim)
+    if p == 1:
+        return x.sum(dims, keepdim)
+    return (x * x).sum(dims, keepdim).sqrt() if p == 2 else x.pow(p).sum(dims, keepdim).pow(1 / p)
+
+
+def _along(*names, outputs=1):
+    """Operators along one dimension: shards of the others."""
+
+    def along(call, i):
+        dim, ndim = call.arg("dim", -1), call.specs[0].ndim
+        for d in range(ndim):
+            if d != dim % ndim:
+                yield [Shard(d)] * len(call.specs), Shard(d)
+
+    for name in names:
+        RULES[name] = along
+
+
+_along(*"_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data softmax log_softmax cumsum cumprod cummax cummin sort topk".split())
+
+
+# ------------------------------------------------------------------------------------------------ products of matrices
+def _operands(call):
+    """(index of the first matrix, placements before it for a result): addmm and its like add something that broadcasts to the result."""
+    return len(call.specs) - 2
+
+
+def _with_added(call, inputs, out):
+    """Placements with those of what is added in front: broadcast to the result."""
+    if len(call.specs) == 2:
+        return inputs, out
+    added, shape = call.specs[0], call.out[0].shape if not call.inplace else call.specs[0].shape
+    if is_shard(out):
+        dim = out.dim - (len(shape) - added.ndim)
+        first = R if dim < 0 or added.shape[dim] == 1 and shape[out.dim] != 1 else Shard(dim)
+    else:
+        first = out
+    return [first, *inputs], out
+
+
+@rule("mm", "addmm")
+def product(call, i):
+    """Rows, columns, or the inner dimension in pieces."""
+    for inputs, out in (([Shard(0), R], Shard(0)), ([R, Shard(1)], Shard(1)), ([Shard(1), Shard(0)], P), ([P, R], P), ([R, P], P)):
+        yield _with_added(call, inputs, out)
+
+
+@rule("bmm", "baddbmm")
+def batched_product(call, i):
+    """The same for each matrix of a batch; or the batch in pieces."""
+    plans = (([Shard(0), Shard(0)], Shard(0)), ([Shard(1), R], Shard(1)), ([R, Shard(2)], Shard(2)), ([Shard(2), Shard(1)], P), ([P, R], P), ([R, P], P))
+    for inputs, out in plans:
+        yield _with_added(call, inputs, out)
+
+
+@rule("mv", "addmv")
+def matrix_vector(call, i):
+    """Rows, or the inner dimension in pieces."""
+    for inputs, out in (([Shard(0), R], Shard(0)), ([Shard(1), Shard(0)], P), ([P, R], P), ([R, P], P)):
+        yield _with_added(call, inputs, out)
+
+
+@rule("dot", "vdot")
+def inner_product(call, i):
+    """Both in pieces."""
+    yield [Shard(0), Shard(0)], P
+
+
+@rule("convolution", "_convolution")
+def convolution(call, i):
+    """The batch in pieces."""
+    yield [Shard(0)] + [R] * (len(call.specs) - 1), Shard(0)
+
+
+@rule("convolution_backward")
+def convolution_backward(call, i):
+    """The batch in pieces: gradients of the weights are sums."""
+    yield [Shard(0), Shard(0), R], [Shard(0), P, P]
+
+
+# ------------------------------------------------------------------------------------------------ layers
+@rule("native_layer_norm", "layer_norm", "_fused_rms_norm", "rms_norm")
+def layer_norm(call, i):
+    """Shards of what is not normalized."""
+    outer = call.specs[0].ndim - len(call.arg("normalized_shape"))
+    for d in range(outer):
+        yield [Shard(d)] + [R] * (len(call.specs) - 1), Shard(d)
+
+
+@rule("norm_backward")
+def norm_backward(call, i):
+    """Shards of what is not normalized; gradients of weights that do not vary there are sums."""
+    stats, params = call.args[5], call.args[6]
+    shape = call.shape(1)
+    for d in range(len(shape)):
+        if d not in stats:
+            inputs = [_along_with(s.shape, d - len(shape) + s.ndim, shape[d]) for s in call.specs]
+            of_weights = P if d in params else Shard(d)
+            yield inputs, [Shard(d), of_weights, of_weights]
+
+
+def _along_with(shape, dim, size):
+    """Pieces of a tensor that broadcasts to one of that size."""
+    return Shard(dim) if dim >= 0 and shape[dim] == size != 1 else R
+
+
+@rule("embedding")
+def embedding(call, i):
+    """Columns of the weight, or the indices, in pieces."""
+    ndim = call.specs[1].ndim
+    yield [Shard(1), R], Shard(ndim)
+    for d in range(ndim):
+        yield [R, Shard(d)], Shard(d)
+
+
+@handler("embedding")
+def embedding_of_rows(call):
+    """As the rule says; where rows are in pieces, each rank looks up those it has, and the rest are zeros to be added to."""
+    weight, indices = call.args[0], call.args[1]
+    mesh, rows = call.mesh, [i for i, p in enumerate(weight.placements) if p == Shard(0)]
+    if len(rows) != 1 or any(p != Replicate() for j, p in enumerate(weight.placements) if j not in rows) or not isinstance(indices, type(weight)):
+        candidates = [_cheapest(call, embedding, i) for i in range(mesh.ndim)]
+        return run(call, [inputs for inputs, _ in candidates], [out for _, out in candidates])
+    row, spec = rows[0], indices._spec
+    wanted = tuple(R if i == row or p.is_partial() else p for i, p in enumerate(spec.placements))
+    local = redistribute_local_tensor(indices._local_tensor, spec, wanted)
+    size, offset = Shard.local_shard_size_and_offset(weight.shape[0], mesh.size(row), mesh.get_local_rank(row))
+    here = (local >= offset) & (local < offset + size)
+    if size:
+        found = torch.nn.functional.embedding((local - offset) * here, weight._local_tensor) * here.unsqueeze(-1)
+    else:
+        found = weight._local_tensor.new_zeros((*local.shape, weight.shape[1]))
+    from ._dispatch import spec_like, wrap
+
+    placements = tuple(P if i == row else p for i, p in enumerate(wanted))
+    return wrap(found, [spec_like(mesh, placements, (*indices.shape, weight.shape[1]), weight.dtype)])
+
+
+def _cheapest(call, chosen, i):
+    from ._dispatch import _choose, _everything_replicated
+
+    return _choose(call, [*chosen(call, i), _everything_replicated(call)], i)
+
+
+@rule("embedding_dense_backward")
+def embedding_backward(call, i):
+    """Columns in pieces; of indices in pieces a sum."""
+    ndim = call.specs[1].ndim
+    yield [Shard(ndim), R], Shard(1)
+    for d in range(ndim):
+        yield [Shard(d), Shard(d)], P
+    yield [P, R], P
+
+
+@rule("nll_loss", "nll_loss_forward", "nll_loss2d", "nll_loss2d_forward")
+def nll_loss(call, i):
+    """The batch in pieces, where each has a loss of its own or they are added."""
+    if call.specs[0].ndim > 1 and call.arg("reduction", 1) in (0, 2):
+        sums = call.arg("reduction", 1) == 2
+        yield [Shard(0), Shard(0)] + [R] * (len(call.specs) - 2), [P if sums else Shard(0), P if sums else R]
+
+
+@rule("nll_loss_backward", "nll_loss2d_backward")
+def nll_loss_backward(call, i):
+    """The same."""
+    grad, x = call.specs[0], call.specs[1]
+    if x.ndim > 1:
+        each = grad.ndim > 0
+        yield [Shard(0) if each else R, Shard(0), Shard(0)] + [R] * (len(call.specs) - 3), Shard(0)
+
+
+@handler("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss", "kl_div")
+def elementwise_loss(call):
+    """Of each element, which is elementwise; then their mean or sum."""
+    reduction, i = call.arg("reduction", 1), next(i for i, a in enumerate(call.schema.arguments) if a.name == "reduction")
+    if reduction == 0:
+        chosen = [_cheapest(call, pointwise, k) for k in range(call.mesh.ndim)]
+        return run(call, [inputs for inputs, _ in chosen], [out for _, out in chosen])
+    args = list(call.args) + [a.default_value for a in call.schema.arguments[len(call.args) : i + 1]]
+    args[i] = 0
+    each = call.func(*args, **{k: v for k, v in call.kwargs.items() if k != "reduction"})
+    return each.mean() if reduction == 1 else each.sum()
+
+
+@rule("gather")
+def gather(call, i):
+    """Dimensions of equal size but the one gathered along."""
+    dim, x, index = call.arg("dim"), call.specs[0], call.specs[1]
+    for d in range(x.ndim):
+        if d != dim % max(x.ndim, 1) and x.shape[d] == index.shape[d]:
+            yield [Shard(d), Shard(d)], Shard(d)
+
+
+@rule("index_select")
+def index_select(call, i):
+    """Other dimensions, or the index, in pieces."""
+    dim, ndim = call.arg("dim"), call.specs[0].ndim
+    for d in range(ndim):
+        yield ([R, Shard(0)] if d == dim % max(ndim, 1) else [Shard(d), R]), Shard(d)
+
+
+@rule("tril", "triu")
+def triangle(call, i):
+    """Batches in pieces; linear."""
+    for d in range(call.specs[0].ndim - 2):
+        yield [Shard(d)], Shard(d)
+    yield [P], P
+
+
+@rule("flip")
+def flip(call, i):
+    """Other dimensions."""
+    dims = _dims(call, "dims")
+    for d in range(call.specs[0].ndim):
+        if d not in dims:
+            yield [Shard(d)], Shard(d)
+    yield [P], P
+
+
+# ------------------------------------------------------------------------------------------------ values for Python
+@handler("_local_scalar_dense", "item")
+def scalar(call):
+    """The number in a tensor."""
+    return replicated(call.args[0]).item()
+
+
+@handler("equal")
+def equal(call):
+    """Whether all elements are equal, on every rank."""
+    a, b = (replicated(x) if isinstance(x, type(call.args[0])) else x for x in call.args)
+    return torch.equal(a, b)
+
+
+@handler("nonzero")
+def nonzero(call):
+    """Where a tensor is not zero: of the whole."""
+    from ._dispatch import spec_like, wrap
+
+    found = replicated(call.args[0]).nonzero()
+    return wrap(found, [spec_like(call.mesh, (R,) * call.mesh.ndim, found.shape, found.dtype)])
+
+
+RULES.update(_VIEW_RULES)

@@ -1,0 +1,5 @@
+"""Shapes of pieces and wholes."""
+
+from ._spec import compute_global_tensor_info, compute_local_shape, compute_local_shape_and_global_offset
+
+__all__ = ["compute_global_tensor_info", "compute_local_shape", "compute_local_shape_and_global_offset"]

@@ -1,0 +1,113 @@
+"""Programs of checkpoints, for both torches. Results are plain Python."""
+
+import os
+
+import torch
+import torch.distributed.checkpoint as dcp
+from fsdp_programs import make, rounded, train, wrapped
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+    get_optimizer_state_dict,
+    get_state_dict,
+    set_model_state_dict,
+    set_state_dict,
+)
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, zeros
+
+FOLDER = os.environ.get("CHECKPOINTS", "")
+
+
+def state(size):
+    mesh = init_device_mesh("cpu", (size,))
+    whole = torch.arange(35.0).view(7, 5)
+    return {
+        "rows": distribute_tensor(whole, mesh, [Shard(0)]),
+        "columns": distribute_tensor(whole, mesh, [Shard(1)]),
+        "replicated": distribute_tensor(whole, mesh, [Replicate()]),
+        "plain": whole[:2].clone(),
+        "scalar": torch.tensor(3.0),
+        "nested": {"list": [torch.ones(2), {"a": 1}], "text": "abc", "number": 5},
+    }
+
+
+def emptied(state, placements):
+    """The same with other placements, and no values."""
+    if isinstance(state, DTensor):
+        return zeros(*state.shape, device_mesh=state.device_mesh, placements=placements)
+    if isinstance(state, torch.Tensor):
+        return torch.zeros_like(state)
+    if isinstance(state, dict):
+        return {k: emptied(v, placements) for k, v in state.items()}
+    return [emptied(v, placements) for v in state] if isinstance(state, list) else None
+
+
+def plain(x):
+    if isinstance(x, dict):
+        return {k: plain(v) for k, v in x.items()}
+    return [plain(v) for v in x] if isinstance(x, list) else rounded(x)
+
+
+def saved(rank, size):
+    """A folder in FOLDER, of this torch."""
+    dcp.save(state(size), checkpoint_id=os.path.join(FOLDER, f"from{size}"))
+    future = dcp.async_save(state(size), checkpoint_id=os.path.join(FOLDER, f"later{size}"))
+    future.result()
+    return sorted(name for name in os.listdir(os.path.join(FOLDER, f"from{size}")) if name.endswith("metadata"))
+
+
+def loaded(rank, size):
+    """What is in all folders of FOLDER, under other placements."""
+    found = {}
+    for name in sorted(os.listdir(FOLDER)):
+        for placements in ([Shard(0)], [Shard(1)], [Replicate()]):
+            target = emptied(state(size), placements)
+            dcp.load(target, checkpoint_id=os.path.join(FOLDER, name))
+            found[name, str(placements)] = plain(target)
+    try:
+        dcp.load({"not there": torch.zeros(1)}, checkpoint_id=os.path.join(FOLDER, name))
+    except dcp.CheckpointException as error:
+        missing = [type(failure[0]).__name__ + ": " + str(failure[0]) for failure in error.failures.values()]
+    found["missing"] = missing
+    return found
+
+
+def states(rank, size):
+    """State dicts of a model under fully_shard, and training that goes on from them."""
+    return of_models(rank, size, {"fully_shard": make})
+
+
+def states_of_flat_parameters(rank, size):
+    """The same in FullyShardedDataParallel, whose parameters the real torch loses on CPUs when they are offloaded."""
+    return of_models(rank, size, {"flat": wrapped, "original": lambda: wrapped(use_orig_params=True)})
+
+
+def of_models(rank, size, makers):
+    found = {}
+    for name, maker in makers.items():
+        model = maker()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, foreach=False)
+        train(model, rank, size, 2, optimizer)
+        for full in (False, True):  # whole state shares its counters of steps with the optimizer
+            options = StateDictOptions(full_state_dict=full)
+            of_model, of_optimizer = get_state_dict(model, optimizer, options=options)
+            found[name, full] = [(k, rounded(v) if full else 0) for k, v in of_model.items()], sorted(of_optimizer["state"])
+            other = maker()
+            again = torch.optim.AdamW(other.parameters(), lr=0.01, foreach=False)
+            if not full:
+                folder = os.path.join(FOLDER, f"{name}-{size}")
+                dcp.save({"model": of_model, "optimizer": of_optimizer}, checkpoint_id=folder)
+                of_model, of_optimizer = get_state_dict(other, again)
+                dcp.load({"model": of_model, "optimizer": of_optimizer}, checkpoint_id=folder)
+            set_state_dict(other, again, model_state_dict=of_model, optim_state_dict=of_optimizer, options=options)
+            train(other, rank, size, 2, again)
+            found[name, full, "continued"] = [(k, rounded(v)) for k, v in get_model_state_dict(other, options=StateDictOptions(full_state_dict=True)).items()]
+        flat = get_optimizer_state_dict(model, optimizer, options=StateDictOptions(full_state_dict=True, flatten_optimizer_state_dict=True))
+        found[name, "flat"] = sorted(flat)[:6], len(flat)
+        only = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+        found[name, "on one"] = len(only)
+        third = maker()
+        set_model_state_dict(third, only, options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True))
+        found[name, "from one"] = rounded(get_model_state_dict(third, options=StateDictOptions(full_state_dict=True))["head.bias"])
+    return found

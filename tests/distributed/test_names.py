@@ -1,0 +1,68 @@
+"""What libraries import from torch.distributed when they are imported: there without any process group."""
+
+import importlib
+import inspect
+
+import pytest
+import torch
+
+# module: names that it has (accelerate, transformers, lightning, trl, diffusers, torchtitan)
+NAMES = {
+    "torch.distributed": "DeviceMesh init_device_mesh is_available is_initialized get_rank ReduceOp group",
+    "torch.distributed.device_mesh": "DeviceMesh init_device_mesh _mesh_resources",
+    "torch.distributed.tensor": "DTensor DeviceMesh Placement Replicate Shard Partial distribute_tensor distribute_module",
+    "torch.distributed.tensor.placement_types": "Placement Replicate Shard Partial _StridedShard",
+    "torch.distributed.tensor.parallel": "ColwiseParallel RowwiseParallel SequenceParallel PrepareModuleInput PrepareModuleOutput parallelize_module",
+    "torch.distributed.tensor.parallel.style": "ParallelStyle",
+    "torch.distributed.tensor.experimental": "implicit_replication",
+    "torch.distributed._tensor": "DTensor Replicate Shard distribute_tensor DeviceMesh",
+    "torch.distributed._tensor.experimental": "implicit_replication",
+    "torch.distributed._functional_collectives": "AsyncCollectiveTensor all_reduce all_gather_tensor reduce_scatter_tensor all_to_all_single wait_tensor",
+    "torch.distributed.nn": "all_reduce all_gather reduce_scatter",
+    "torch.distributed.nn.functional": "all_reduce all_gather all_to_all",
+    "torch.distributed.fsdp": "FullyShardedDataParallel FSDPModule fully_shard MixedPrecision MixedPrecisionPolicy CPUOffload CPUOffloadPolicy OffloadPolicy "
+    "ShardingStrategy BackwardPrefetch StateDictType FullStateDictConfig ShardedStateDictConfig FullOptimStateDictConfig FlatParameter",
+    "torch.distributed.fsdp.fully_sharded_data_parallel": "FullyShardedDataParallel StateDictType ShardedOptimStateDictConfig MixedPrecision",
+    "torch.distributed.fsdp.api": "ShardingStrategy",
+    "torch.distributed.fsdp.wrap": "transformer_auto_wrap_policy size_based_auto_wrap_policy ModuleWrapPolicy CustomPolicy wrap enable_wrap _recursive_wrap",
+    "torch.distributed.fsdp.sharded_grad_scaler": "ShardedGradScaler",
+    "torch.distributed._composable.fsdp": "fully_shard MixedPrecisionPolicy",
+    "torch.distributed.checkpoint": "save load async_save FileSystemReader FileSystemWriter DefaultSavePlanner DefaultLoadPlanner",
+    "torch.distributed.checkpoint.default_planner": "DefaultLoadPlanner _EmptyStateDictLoadPlanner",
+    "torch.distributed.checkpoint.format_utils": "dcp_to_torch_save torch_save_to_dcp",
+    "torch.distributed.checkpoint.optimizer": "load_sharded_optimizer_state_dict",
+    "torch.distributed.checkpoint.state_dict": "StateDictOptions get_model_state_dict set_model_state_dict get_optimizer_state_dict get_state_dict",
+    "torch.distributed.checkpoint.stateful": "Stateful",
+    "torch.distributed.checkpoint.state_dict_loader": "_load_state_dict",
+    "torch.distributed._shard.sharded_tensor": "ShardedTensor",
+    "torch.distributed.remote_device": "_remote_device",
+}
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_names(module):
+    found = importlib.import_module(module)
+    assert [name for name in NAMES[module].split() if not hasattr(found, name)] == []
+
+
+def test_what_is_not_there_says_so():
+    assert not torch.distributed.rpc.is_available() and not hasattr(torch.distributed.rpc, "init_rpc")
+    with pytest.raises(NotImplementedError, match="ShardedTensor is not supported"):
+        torch.distributed._shard.sharded_tensor.ShardedTensor()
+    with pytest.raises(NotImplementedError, match="loss_parallel"), torch.distributed.tensor.parallel.loss_parallel():
+        pass
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("torch.distributed.nothing")
+
+
+def test_wrapping_policies():
+    from torch.distributed.fsdp.wrap import CustomPolicy, ModuleWrapPolicy, enable_wrap, size_based_auto_wrap_policy, wrap
+
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    assert set(ModuleWrapPolicy({torch.nn.Linear})._run_policy(model, set(), {})) == {model[0], model[1][0]}
+    chosen = CustomPolicy(lambda m: {"a": 2} if m is model[0] else False)._run_policy(model, set(), {"a": 1, "b": 3})
+    assert chosen == {model[0]: {"a": 2, "b": 3}}
+    assert size_based_auto_wrap_policy(model, True, 10, min_num_params=5) and not size_based_auto_wrap_policy(model, True, 4, min_num_params=5)
+    with enable_wrap(wrapper_cls=lambda module, name: (module, name), name="x"):
+        assert wrap(model) == (model, "x") and wrap(model, name="y") == (model, "y")
+    assert wrap(model) is model and inspect.isfunction(wrap)
