@@ -102,3 +102,13 @@ def __getattr__(name):
 
         return Future
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class BroadcastingListCls:
+    """A list of so many values, for which TorchScript takes one value as well: an annotation."""
+
+    def __getitem__(self, types):
+        return None
+
+
+BroadcastingList1, BroadcastingList2, BroadcastingList3 = (BroadcastingListCls() for _ in range(3))

@@ -1,14 +1,29 @@
 """Futures: results that arrive later."""
 
 import threading
+import time
+from typing import Generic, TypeVar
 
 __all__ = ["Future", "collect_all", "wait_all"]
+_thread = threading.local()
+T = TypeVar("T")
 
 
-class Future:
-    """A result that another thread may set."""
+def _wait(event, timeout=None):
+    """Wait for an event. A thread that works off what others wait for (`_thread.work_one`) goes on with that meanwhile: it may be what sets the event."""
+    work_one = getattr(_thread, "work_one", None)
+    if work_one is None:
+        return event.wait(timeout)
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while not event.is_set() and (deadline is None or time.monotonic() < deadline):
+        work_one(0.05)
+    return event.is_set()
 
-    def __init__(self, *, devices=None):
+
+class _BareFuture:
+    """What torch.Future names: a result that another thread may set."""
+
+    def __init__(self, devices=None):
         self._event, self._value, self._error, self._callbacks, self._lock = threading.Event(), None, None, [], threading.Lock()
 
     def done(self):
@@ -17,7 +32,7 @@ class Future:
 
     def wait(self):
         """The result, when it is there; raises the error if there is one."""
-        self._event.wait()
+        _wait(self._event)
         if self._error is not None:
             raise self._error
         return self._value
@@ -41,12 +56,6 @@ class Future:
         """Set the result and run the callbacks."""
         self._finish(result, None)
 
-    def set_exception(self, result):
-        """Set the error and run the callbacks."""
-        if not isinstance(result, Exception):
-            raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
-        self._finish(None, result)
-
     def add_done_callback(self, callback):
         """Call ``callback(self)`` when done; at once if it is."""
         with self._lock:
@@ -57,19 +66,33 @@ class Future:
 
     def then(self, callback):
         """A Future of what ``callback(self)`` returns when this one is done."""
-        after = Future()
+        after = type(self)()
 
         def run(_):
             try:
                 after.set_result(callback(self))
             except Exception as e:
-                after.set_exception(e)
+                after._finish(None, e)
 
         self.add_done_callback(run)
         return after
 
-    def __class_getitem__(cls, item):
-        return cls
+
+_BareFuture.__name__ = _BareFuture.__qualname__ = "Future"
+_BareFuture.__module__ = "torch"
+
+
+class Future(_BareFuture, Generic[T]):
+    """A result that another thread may set."""
+
+    def __init__(self, *, devices=None):
+        super().__init__(devices)
+
+    def set_exception(self, result):
+        """Set the error and run the callbacks."""
+        if not isinstance(result, Exception):
+            raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
+        self._finish(None, result)
 
 
 def collect_all(futures):

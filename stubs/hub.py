@@ -12,6 +12,43 @@ from urllib.request import Request, urlopen
 
 import torch
 
+
+class _Faketqdm:
+    """A bar of progress where the package tqdm is not installed: per cent, or bytes where the whole is not known, on standard error."""
+
+    def __init__(self, total=None, disable=False, unit=None, *args, **kwargs):
+        self.total, self.disable, self.n = total, disable, 0
+
+    def update(self, n):
+        """So much more is done."""
+        if self.disable:
+            return
+        self.n += n
+        sys.stderr.write(f"\r{self.n:.1f} bytes" if self.total is None else f"\r{100 * self.n / float(self.total):.1f}%")
+        sys.stderr.flush()
+
+    def set_description(self, *args, **kwargs):
+        """The bar has no text."""
+
+    def write(self, s):
+        sys.stderr.write(f"{s}\n")
+
+    def close(self):
+        self.disable = True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        if not self.disable:
+            sys.stderr.write("\n")
+
+
+try:
+    from tqdm import tqdm
+except ImportError:
+    tqdm = _Faketqdm
+
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 MODULE_HUBCONF = "hubconf.py"
@@ -86,9 +123,12 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
         tempfile.NamedTemporaryFile(dir=directory, suffix=".partial", delete=False) as part,
     ):
         try:
-            while chunk := source.read(1 << 17):
-                part.write(chunk)
-                digest.update(chunk)
+            size = source.headers.get("Content-Length")
+            with tqdm(total=int(size) if size else None, disable=not progress, unit="B", unit_scale=True, unit_divisor=1024) as bar:
+                while chunk := source.read(1 << 17):
+                    part.write(chunk)
+                    digest.update(chunk)
+                    bar.update(len(chunk))
             part.close()
             if hash_prefix is not None and digest.hexdigest()[: len(hash_prefix)] != hash_prefix:
                 raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}")')

@@ -1,11 +1,11 @@
-"""torch._dynamo with the compiler off (PyTorch's TORCHDYNAMO_DISABLE=1): functions run as Python, marks change nothing."""
+"""torch._dynamo: graphs of torch functions for backends that ask for them (capture.py). The named ones that would generate code run functions as they are."""
 
 import functools
 
 import torch
 
-from . import config, eval_frame, exc, external_utils, utils  # noqa: F401
-from .eval_frame import OptimizedModule, innermost_fn
+from . import config, eval_frame, exc, external_utils, testing, utils  # noqa: F401
+from .eval_frame import STANCE, ExplainOutput, ExportResult, OptimizedModule, _Context, captured_once, innermost_fn
 from .external_utils import is_compiling
 
 __all__ = [
@@ -108,12 +108,25 @@ def substitute_in_graph(original_fn, **kwargs):
     return _mark
 
 
-def optimize(*args, **kwargs):
-    """A decorator that leaves functions as they are."""
-    return _mark
+def optimize(backend="inductor", *, nopython=False, guard_export_fn=None, guard_fail_fn=None, guard_filter_fn=None, disable=False, dynamic=None, **kwargs):
+    """A decorator that compiles functions and modules with a backend: one that is callable gets their graphs."""
+    if disable:
+        return _mark
+    found = lookup_backend(backend)
+    if isinstance(found, str):
+        # what these would generate is not to be had; what PyTorch refuses in one graph is refused still
+        found = _graph_itself if nopython else None
+    return _Context(found, nopython, dynamic, kwargs.get("options"))
 
 
-optimize_assert = optimize
+def optimize_assert(backend, **kwargs):
+    """``optimize`` with ``nopython=True``."""
+    return optimize(backend, nopython=True, **kwargs)
+
+
+def _graph_itself(gm, example_inputs):
+    """The backend "eager"."""
+    return gm.forward
 
 
 def _mark_tensor(t, *args, **kwargs):
@@ -138,36 +151,66 @@ reset_code_caches = reset
 
 
 def is_dynamo_supported():
-    """Whether functions can be compiled: no."""
+    """Whether functions can be captured as graphs."""
+    return True
+
+
+def is_inductor_supported():
+    """Whether Inductor generates code: there is none."""
     return False
 
 
-is_inductor_supported = is_dynamo_supported
+def explain(f, *extra_args, **extra_kwargs):
+    """A function that, called with arguments, runs ``f`` and says which graphs were captured."""
+
+    def inner(*args, **kwargs):
+        captured = captured_once(innermost_fn(f), args, kwargs)
+        failed = captured.failure is not None
+        return ExplainOutput([] if failed else [captured.module], [captured.failure.reason] if failed else [])
+
+    return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 
 
-def explain(f, *args, **kwargs):
-    """There are no graphs to explain."""
-    raise NotImplementedError("torch._dynamo.explain: there is no compiler")
+def export(f, *extra_args, aten_graph=False, **extra):
+    """A function that, called with arguments, gives (graph module, guards): the graph of ``f``, by torch functions or, with ``aten_graph``, operators."""
+    options = ("pre_dispatch", "decomposition_table", "tracing_mode", "dynamic_shapes", "assume_static_by_default", "same_signature")
 
+    def inner(*args, **kwargs):
+        function = innermost_fn(f)
+        if aten_graph:
+            from ..fx.experimental.proxy_tensor import make_fx
 
-def export(f, *args, **kwargs):
-    """There are no graphs to export."""
-    raise NotImplementedError("torch._dynamo.export: there is no compiler")
+            return ExportResult(make_fx(function, extra.get("decomposition_table"))(*args, **kwargs), [])
+        captured = captured_once(function, args, kwargs)
+        if captured.failure is not None:
+            raise exc.Unsupported(captured.failure.reason)
+        return ExportResult(captured.with_signature(function, args, kwargs), [])
+
+    given = {k: v for k, v in extra.items() if k not in options}
+    return inner(*extra_args, **given) if extra_args or given else inner
 
 
 class set_stance:
-    """How the compiler shall behave, from now on or within a block or a function: always eager here."""
+    """How the compiler shall behave, from now on or within a block or a function: "force_eager" runs functions as they are."""
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
         if stance not in _STANCES:
             raise RuntimeError(f"invalid torch.compile stance {stance!r}")
-        self.stance = stance
+        self.stance, self.before, STANCE[0] = stance, STANCE[0], stance
 
     def __enter__(self):
-        pass
+        STANCE[0] = self.stance
 
     def __exit__(self, *exc):
-        pass
+        STANCE[0] = self.before
 
     def __call__(self, fn):
-        return fn
+        # as a decorator it holds within the function alone
+        STANCE[0] = self.before
+
+        @functools.wraps(fn)
+        def wrapped(*args, **kwargs):
+            with set_stance(self.stance):
+                return fn(*args, **kwargs)
+
+        return wrapped

@@ -1,4 +1,4 @@
-"""Backends that count how often they are called: they never are."""
+"""Backends that count what they are given."""
 
 
 class CompileCounter:

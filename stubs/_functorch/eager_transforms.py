@@ -7,9 +7,11 @@ that the function uses). Inside vmap the values of the whole batch are different
 import functools
 
 import torch
+from torch.autograd import forward_ad
+from torch.autograd.function import _transforming
 
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from .vmap import _LEVELS, BatchedTensor, _is_batched, _wrap
+from .vmap import _LEVELS, BatchedTensor, _is_batched, _wrap, vmap
 
 
 def _batched(x, levels):
@@ -34,11 +36,28 @@ def _rewrap(base, levels):
     return build(base, levels)
 
 
-def _tensors(tree, what):
+def _like(x, base):
+    """``base`` as batched as ``x`` is."""
+    return _wrap(_like(x._value, base), x._level) if isinstance(x, BatchedTensor) else base
+
+
+def _dense(x):
+    """A copy where elements share memory, as those of an expanded tensor."""
+    return x.contiguous() if 0 in x.stride() else x
+
+
+def _settled(x, own):
+    """``x`` without a graph that leads to ``own`` alone, and so its tangents."""
+    if not x.requires_grad or x.is_leaf or _leads_outside(x, own):
+        return forward_ad._carry(x, x, lambda t: _settled(t, own))
+    return forward_ad._carry(x, x.detach(), lambda t: _settled(t, own))
+
+
+def _tensors(tree, what=None):
     leaves, spec = tree_flatten(tree)
     for x in leaves:
         if not isinstance(x, torch.Tensor):
-            raise RuntimeError(f"{what}, got {type(x)}")
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}") if what is None else RuntimeError(f"{what} {type(x)}")
     return leaves, spec
 
 
@@ -62,12 +81,12 @@ class _Inputs:
 
     def __init__(self, args):
         self.levels = list(_LEVELS)
-        self.leaves, self.spec = _tensors(args, "Expected all tensors in the differentiated inputs")
+        self.leaves, self.spec = _tensors(args)
         self.bases = []
         for x in self.leaves:
             b = _base(_batched(x, self.levels))
             with torch._C.DisableTorchFunction(), torch.enable_grad():
-                self.bases.append(b.view_as(b) if b.requires_grad else b.detach().requires_grad_())
+                self.bases.append(b.view_as(b) if b.requires_grad else forward_ad._carry(b, b.detach()).requires_grad_())
         self.own = [b for b in self.bases if b.is_leaf]
 
     def fresh(self):
@@ -80,7 +99,9 @@ class _Inputs:
             if not isinstance(x, torch.Tensor):
                 return x
             b = _base(x)
-            return x if not b.requires_grad or b.is_leaf or _leads_outside(b, self.own) else x.detach()
+            with torch._C.DisableTorchFunction():
+                settled = _settled(b, self.own)
+            return x if settled is b else _like(x, settled)
 
         return tree_map(one, tree)
 
@@ -95,21 +116,21 @@ class _Inputs:
             return [torch.zeros_like(b) if g is None else g for g, b in zip(grads, self.bases)]
 
 
-def _call(func, args, has_aux):
-    with torch.enable_grad():
+def _call(func, args, has_aux, what):
+    with torch.enable_grad(), _transforming():
         out = func(*args)
     if not has_aux:
         return out, None
     if not (isinstance(out, tuple) and len(out) == 2):
-        raise RuntimeError(f"{getattr(func, '__name__', func)}(*args): output of function should be a tuple: (output, aux) if has_aux is True")
+        raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
     return out
 
 
 def vjp(func, *primals, has_aux=False):
     """The result, and a function from cotangents to their products with the derivative."""
     inputs = _Inputs(primals)
-    out, aux = _call(func, inputs.fresh(), has_aux)
-    outputs, out_spec = _tensors(out, "vjp(f, *primals): Expected f(*primals) to return only tensors")
+    out, aux = _call(func, inputs.fresh(), has_aux, "vjp(f, *primals)")
+    outputs, out_spec = _tensors(out, "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type")
 
     def pull(cotangents, retain_graph=True, create_graph=None):
         cts, ct_spec = tree_flatten(cotangents)
@@ -159,12 +180,13 @@ def grad_and_value(func, argnums=0, has_aux=False):
     def wrapper(*args, **kwargs):
         picked, put, many = _pick(args, argnums)
         inputs = _Inputs(picked)
-        out, aux = _call(lambda *values: func(*put(values), **kwargs), inputs.fresh(), has_aux)
+        out, aux = _call(lambda *values: func(*put(values), **kwargs), inputs.fresh(), has_aux, "grad_and_value(f)(*args)")
         if not isinstance(out, torch.Tensor):
-            raise RuntimeError(f"Expected f(*args) to return a tensor, got {type(out)}")
+            raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(out)}")
         if out.dim() != 0:
             raise RuntimeError(
-                f"Expected f(*args) to return a scalar tensor, got tensor with {out.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+                f"grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with {out.dim()} dims. Maybe you wanted to use the vjp "
+                "or jacrev APIs instead?"
             )
         grads = [_rewrap(g, inputs.levels) for g in inputs.gradients([out], [torch.ones_like(out)])]
         grads = inputs.settle(tree_unflatten(grads, inputs.spec))
@@ -186,43 +208,92 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def jvp(func, primals, tangents, *, strict=False, has_aux=False):
-    """The result and the product of the derivative with tangents: the derivative of a vjp by its cotangents."""
-    if not isinstance(primals, tuple) or not primals:
-        raise RuntimeError(f"jvp(f, primals, tangents): Expected primals to be a non-empty tuple, got {type(primals)}.")
-    inputs = _Inputs(primals)
-    directions, spec = tree_flatten(tangents)
-    if spec != inputs.spec:
+_JVP = "jvp(f, primals, tangents)"
+
+
+def _only_tensors(leaves, what):
+    if not leaves:
+        raise RuntimeError(f"{_JVP}: Expected {what} to contain at least one Tensor.")
+    for x in leaves:
+        if not isinstance(x, torch.Tensor):
+            raise RuntimeError(f"{_JVP}: Expected {what} to only contain Tensors, got {type(x)}")
+
+
+def _unpacked(out, strict):
+    """An output without its tangent, and the tangent."""
+    if not isinstance(out, torch.Tensor):
+        raise RuntimeError(f"{_JVP}: expected f(*args) to return only tensors, got unsupported type {type(out)}".replace("f(*args)", "f(*primals)"))
+    with torch._C.DisableTorchFunction():
+        primal, tangent = forward_ad.unpack_dual(_base(out))
+        if tangent is None:
+            if strict:
+                raise RuntimeError(f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True.")
+            tangent = torch.zeros_like(primal)
+    return _like(out, primal), _like(out, tangent)
+
+
+def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
+    """jvp() by some of the arguments."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    picked, put = (primals, None) if argnums is None else _pick(primals, argnums)[:2]
+    points, spec = tree_flatten(picked)
+    directions, tangent_spec = tree_flatten(tangents)
+    if spec != tangent_spec:
         raise RuntimeError(
-            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. Got primals with "
-            f"structure {inputs.spec} but tangents with structure {spec}"
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, tangents also "
+            f"must be. Got primals with structure {spec} and tangents with structure {tangent_spec}"
         )
-    out, aux = _call(func, inputs.fresh(), has_aux)
-    outputs, out_spec = _tensors(out, "jvp(f, primals, tangents): Expected f(*primals) to return only tensors")
-    directions = [_base(_batched(d, inputs.levels)) for d in directions]
-    with torch._C.DisableTorchFunction(), torch.enable_grad():
-        bases = [_base(_batched(o, inputs.levels)) for o in outputs]
-        live = [o for o in bases if o.requires_grad]
-        dummies = [torch.zeros_like(o, requires_grad=True) for o in live]
-        grads = torch.autograd.grad(live, inputs.bases, dummies, create_graph=True, allow_unused=True) if live else []
-        used = [(g, d) for g, d in zip(grads, directions) if g is not None and g.requires_grad]
-        pushed = []
-        if used:
-            pushed = torch.autograd.grad([g for g, _ in used], dummies, [d for _, d in used], create_graph=True, allow_unused=True)
-    pushed = {id(o): p for o, p in zip(live, pushed)}
-    inputs.own += dummies
-    result = [_rewrap(torch.zeros_like(o) if pushed.get(id(o)) is None else pushed[id(o)], inputs.levels) for o in bases]
-    result = inputs.settle(out), inputs.settle(tree_unflatten(result, out_spec))
-    return (*result, inputs.settle(aux)) if has_aux else result
+    _only_tensors(points, "primals")
+    _only_tensors(directions, "tangents")
+    levels = list(_LEVELS)
+    with forward_ad._transform_level():
+        pairs = [[_base(_batched(x, levels)) for x in pair] for pair in zip(points, directions)]
+        with torch._C.DisableTorchFunction():
+            pairs = [[_dense(x) for x in pair] if levels else pair for pair in pairs]
+            duals = [_rewrap(forward_ad.make_dual(p, t), levels) for p, t in pairs]
+        duals = tree_unflatten(duals, spec)
+        with _transforming():
+            out, aux = func(*(duals if put is None else put(duals))), None
+        if has_aux:
+            if not (isinstance(out, tuple) and len(out) == 2):
+                raise RuntimeError(f"{_JVP}: output of function f should be a tuple: (output, aux) if has_aux is True")
+            out, aux = out
+        outputs, out_spec = tree_flatten(out)
+        if not outputs:
+            raise RuntimeError(f"{_JVP}: Expected f to be a function that has non-empty output (got output = {outputs})")
+        results = (tree_unflatten(column, out_spec) for column in zip(*(_unpacked(o, strict) for o in outputs)))
+        return (*results, aux) if has_aux else tuple(results)
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """The result and the product of the derivative with tangents, in forward mode."""
+    return _push(func, primals, tangents, None, strict, has_aux)
 
 
 def linearize(func, *primals):
     """The result, and the function from tangents to their products with the derivative there."""
+    result = func(*primals)
+    points, spec = tree_flatten(primals)
 
     def push(*tangents):
+        directions, tangent_spec = tree_flatten(tangents)
+        if tangent_spec != spec:
+            raise RuntimeError(f"Expected the tangents {tangent_spec} to have the same argspec as the primals {spec}")
+        for i, (p, t) in enumerate(zip(points, directions)):
+            for what in ("shape", "device", "dtype"):
+                have, wanted = getattr(t, what), getattr(p, what)
+                if have != wanted:
+                    raise RuntimeError(f"tangent:{i} with {what} {have} in flattened pytree doesn't match the {what} {wanted} of the corresponding primal.")
         return jvp(func, primals, tangents)[1]
 
-    return func(*primals), push
+    return result, push
+
+
+def _refuse_complex(name, tree, what):
+    for i, x in enumerate(tree_flatten(tree)[0]):
+        if isinstance(x, torch.Tensor) and x.is_complex():
+            raise RuntimeError(f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}")
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
@@ -232,8 +303,10 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
+        _refuse_complex("jacrev", args, "inputs")
         picked, put, many = _pick(args, argnums)
         out, pull, *aux = vjp(lambda *values: func(*put(values), **kwargs), *picked, has_aux=has_aux)
+        _refuse_complex("jacrev", out, "outputs")
         outputs, spec = tree_flatten(out)
         rows = []
         for k, o in enumerate(outputs):
@@ -252,14 +325,47 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     return wrapper
 
 
+def standard_basis(tensors):
+    """The unit vectors of the space of all the tensors together: for each tensor the part that belongs to it, one vector after the other."""
+    sizes, before, parts = [t.numel() for t in tensors], 0, []
+    for t, n in zip(tensors, sizes):
+        part = t.new_zeros((sum(sizes), n))
+        part.diagonal(-before).fill_(1)
+        parts.append(part.view(sum(sizes), *t.shape))
+        before += n
+    return parts
+
+
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """The Jacobian; its values do not depend on the mode, so it is taken in reverse."""
-    return jacrev(func, argnums, has_aux=has_aux)
+    """A function that gives the Jacobian, in forward mode: one pass for all the directions, by vmap."""
+
+    @functools.wraps(func)
+    def wrapper(*args):
+        _refuse_complex("jacfwd", args, "inputs")
+        picked = args if argnums is None else _pick(args, argnums)[0]
+        points, spec = tree_flatten(picked)
+        _only_tensors(points, "primals")
+
+        def push(directions):
+            out, pushed, *aux = _push(func, args, directions, argnums, has_aux=has_aux)
+            _refuse_complex("jacfwd", out, "outputs")
+            return pushed, *aux
+
+        pushed, *aux = vmap(push, randomness=randomness)(tree_unflatten(standard_basis(points), spec))
+        columns, out_spec = tree_flatten(pushed)
+        sizes = [p.numel() for p in points]
+        parts = [
+            tree_unflatten([part.reshape((*part.shape[:-1], *p.shape)) for part, p in zip(c.movedim(0, -1).split(sizes, -1), points)], spec) for c in columns
+        ]
+        result = tree_unflatten([p[0] for p in parts] if isinstance(argnums, int) else parts, out_spec)
+        return (result, tree_map(lambda x: x[0], aux[0])) if has_aux else result
+
+    return wrapper
 
 
 def hessian(func, argnums=0):
-    """A function that gives the second derivatives."""
-    return jacrev(jacrev(func, argnums), argnums)
+    """A function that gives the second derivatives, forward over reverse."""
+    return jacfwd(jacrev(func, argnums), argnums)
 
 
 def functionalize(func, *, remove="mutations"):

@@ -4,19 +4,25 @@ A BatchedTensor has the shape of one sample and holds the values of all, batch f
 which makes one call on the values; a function without a rule runs once for each sample. Levels nest: values may be batched themselves.
 """
 
+import contextlib
 import functools
 import math
 
 import torch
+from torch import Tensor  # noqa: F401
+from torch.autograd.function import _transforming
 from torch.overrides import TorchFunctionMode
 
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
+from .autograd_function import Batches
 
 _LEVELS = []  # of the vmaps that run: (level, batch size, randomness)
 
 
 class BatchedTensor(torch.Tensor):
     """One sample to look at; the values of all samples in ``_value``."""
+
+    _below_autograd = True
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -28,7 +34,8 @@ class BatchedTensor(torch.Tensor):
     def _python_value(self, *args, **kwargs):
         raise RuntimeError(
             "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-            "Tensor, please try to rewrite what you're doing with other operations."
+            "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a "
+            "bug report."
         )
 
     item = tolist = numpy = __int__ = __float__ = __index__ = __complex__ = _python_value
@@ -116,16 +123,59 @@ def _dispatch(func, args, kwargs):
         with torch._C.DisableTorchFunction():
             return func(*args, **kwargs)
     rule = _POINTWISE_RULE if name in _POINTWISE else _RULES.get(name)
-    if in_place and not _is_batched(args[0], level):
-        raise RuntimeError(
-            f"vmap: aten::{name}_(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
-            "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being "
-            "vmapped over in a vmap. Please try to use out-of-place operators instead of in-place operators."
-        )
+    if (in_place or name == "setitem") and not _is_batched(args[0], level):
+        raise _too_small(name, args, level)
+    if name in _DYNAMIC:
+        _refuse_dynamic(name, args, kwargs)
     result = NotImplemented if rule is None or "out" in kwargs else rule(func, args, kwargs, level)
     if result is NotImplemented:
         result = _each(func, args, kwargs, level)
     return args[0] if in_place or name == "setitem" else result
+
+
+_ISSUE = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+_DYNAMIC = {"nonzero": "nonzero", "unique": "_unique2", "unique_consecutive": "unique_consecutive", "where": "where", "masked_select": "masked_select"}
+
+
+def _refuse_dynamic(name, args, kwargs):
+    """The error for operators whose results have other shapes for other values."""
+    if name == "masked_select":
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a "
+            f"differently shaped Tensor. {_ISSUE}"
+        )
+    if name != "where" or len(args) + len(kwargs) == 1:
+        raise RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{_DYNAMIC[name]}. {_ISSUE}")
+
+
+def _refuse_mask(index):
+    """The error for an index that holds a mask which is batched, or is a mask for what is."""
+    if any(isinstance(i, BatchedTensor) and i.dtype in (torch.bool, torch.uint8) for i in (index if isinstance(index, tuple) else (index,))):
+        raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask.")
+
+
+_ARITHMETIC = frozenset("mul sub div copy masked_fill setitem".split())
+_BY_NAME = frozenset("fill index_add index_fill index_copy scatter scatter_add".split())
+
+
+def _too_small(name, args, level):
+    """The error for a batch written into a tensor that is none."""
+    if name in ("add", "atan2"):
+        other = next(t for t in args[1:] if _is_batched(t, level))
+        wide = (other._value.shape[0], *torch.broadcast_shapes(args[0].shape, other.shape))
+        return RuntimeError(f"output with shape {list(args[0].shape)} doesn't match the broadcast shape {list(wide)}")
+    what, where = (
+        ("inplace arithmetic", "in a vmap")
+        if name in _ARITHMETIC
+        else (f"{name}_", "in a vmap")
+        if name in _BY_NAME
+        else (f"aten::{name}_", f"at level {level}")
+    )
+    return RuntimeError(
+        f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This "
+        f"happened due to `other` being vmapped over but `self` not being vmapped over {where}. Please try to use out-of-place operators instead of {what}. "
+        "If said operator is being called inside the PyTorch framework, please file a bug report instead."
+    )
 
 
 def _leaves(tree):
@@ -399,6 +449,7 @@ def _gather(func, args, kwargs, level):
 
 def _getitem(func, args, kwargs, level):
     x, index = args
+    _refuse_mask(index)
     index = index if isinstance(index, tuple) else (index,)
     if any(isinstance(i, (list, bool)) or (isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8)) for i in index):
         return NotImplemented
@@ -435,11 +486,7 @@ def _getitem(func, args, kwargs, level):
 
 def _setitem(func, args, kwargs, level):
     x, index, value = args
-    if not _is_batched(x, level):
-        raise RuntimeError(
-            "vmap: aten::index_put_(self, *extra_args) is not possible because a Tensor in extra_args is being vmapped over "
-            "but `self` is not. Please use out-of-place operators instead."
-        )
+    _refuse_mask(index)
     index = index if isinstance(index, tuple) else (index,)
     if any(isinstance(i, (torch.Tensor, list, bool)) for i in index):
         return NotImplemented
@@ -490,31 +537,31 @@ _RULES = {
 
 
 # ------------------------------------------------------------------------------------------------------------------ vmap
-def _label(func):
+def _get_name(func):
     return getattr(func, "__name__", repr(func))
 
 
-def _batch_inputs(in_dims, args, func):
+def _process_batched_inputs(in_dims, args, func):
+    """(batch size, the leaves' batch dimensions, the leaves, their structure) of a call's arguments."""
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
+            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) "
             f"tuple matching the structure of inputs, got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({_label(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            f"vmap({_get_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
             "function with no inputs. The latter is unsupported."
         )
     leaves, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
+            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
             f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
-    sizes = []
     for i, (x, d) in enumerate(zip(leaves, dims)):
-        where = f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for an input"
+        where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for an input"
         if d is None:
             continue
         if not isinstance(d, int):
@@ -524,68 +571,174 @@ def _batch_inputs(in_dims, args, func):
         if not -x.dim() <= d < x.dim():
             raise ValueError(f"{where} but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}.")
         dims[i] = d % x.dim()
-        sizes.append(x.shape[d])
+    return _validate_and_get_batch_size(dims, leaves), dims, leaves, spec
+
+
+def _validate_and_get_batch_size(flat_in_dims, flat_args):
+    sizes = [x.size(d) for x, d in zip(flat_args, flat_in_dims) if d is not None]
     if not sizes:
         raise ValueError("vmap: at least one input must have a dimension to map over (an in_dim that is not None)")
     if len(set(sizes)) > 1:
         raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
-    return sizes[0], leaves, dims, spec
+    return sizes[0]
 
 
-def _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs):
-    level = len(_LEVELS) + 1
-    args = tree_unflatten([_wrap(x.movedim(d, 0), level) if d is not None else x for x, d in zip(leaves, dims)], spec)
-    _LEVELS.append((level, size))
-    try:
-        with _VmapMode(level, size, randomness):
-            out = func(*args, **kwargs)
-    finally:
-        _LEVELS.pop()
-    outs, out_spec = tree_flatten(out)
+def _add_batch_dim(self, batch_dim, level):
+    """The tensor as one sample to look at: those along a dimension are a level's batch."""
+    return _wrap(self.movedim(batch_dim, 0), level)
+
+
+def _remove_batch_dim(self, level, batch_size, out_dim):
+    """The values of a level's whole batch, samples along out_dim."""
+    values = self._value if _is_batched(self, level) else self.expand(batch_size, *self.shape)
+    return values.movedim(0, out_dim)
+
+
+def _create_batched_inputs(flat_in_dims, flat_args, vmap_level, args_spec):
+    """The arguments as one sample's."""
+    return tree_unflatten([x if d is None else _add_batch_dim(x, d, vmap_level) for x, d in zip(flat_args, flat_in_dims)], args_spec)
+
+
+def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_dim):
+    """One result for all samples, or as it is where out_dim is None."""
+    if out_dim is None:
+        if _is_batched(batched_output, vmap_level):
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return batched_output
+    if not isinstance(batched_output, torch.Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. Did you mean to set out_dims= to None for output?"
+        )
+    return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
+
+
+def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
+    """The results of one sample as those of all."""
+    outs, spec = tree_flatten(batched_outputs)
     for o in outs:
         if not isinstance(o, torch.Tensor):
             raise ValueError(
-                f"vmap({_label(func)}, ...): `{_label(func)}` must only return Tensors, got type {type(o)}. Did you mean to set out_dims= to None for output?"
+                f"vmap({_get_name(func)}, ...): `{_get_name(func)}` must only return Tensors, got type {type(o)}. "
+                "Did you mean to set out_dims= to None for output?"
             )
-    flat = _broadcast_to_and_flatten(out_dims, out_spec)
-    if flat is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf():
+    flat = _broadcast_to_and_flatten(out_dims, spec)
+    if flat is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf():
         flat = list(out_dims)
     if flat is None:
         raise ValueError(
-            f"vmap({_label(func)}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of `outputs`. "
-            f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}."
+            f"vmap({_get_name(func)}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of `outputs`. "
+            f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
-    results = []
-    for o, d in zip(outs, flat):
-        if d is None:
-            if _is_batched(o, level):
-                raise ValueError(f"vmap({_label(func)}, ...): `{_label(func)}` can not return a BatchedTensor when out_dim is None")
-            results.append(o)
-        else:
-            v = o._value if _is_batched(o, level) else o.expand(size, *o.shape)
-            results.append(v.movedim(0, d))
-    return tree_unflatten(results, out_spec)
+    return tree_unflatten([_maybe_remove_batch_dim(_get_name(func), o, vmap_level, batch_size, d) for o, d in zip(outs, flat)], spec)
+
+
+def _vmap_increment_nesting(batch_size, randomness):
+    """Begin a level of vmap: its number."""
+    level, entered = len(_LEVELS) + 1, contextlib.ExitStack()
+    batches = Batches(batch_size, randomness, _wrap, _is_batched, lambda: vmap_increment_nesting(batch_size, randomness), _left)
+    _LEVELS.append((level, batch_size))
+    entered.enter_context(_VmapMode(level, batch_size, randomness))
+    entered.enter_context(_transforming(batches.handler(level)))
+    _ENTERED.append(entered)
+    return level
+
+
+def _vmap_decrement_nesting():
+    """End the innermost level: its number."""
+    _ENTERED.pop().close()
+    return _LEVELS.pop()[0]
+
+
+_ENTERED: list = []
+
+
+@contextlib.contextmanager
+def _left():
+    """The innermost level is left for a while."""
+    level = _LEVELS.pop()
+    try:
+        yield
+    finally:
+        _LEVELS.append(level)
+
+
+@contextlib.contextmanager
+def vmap_increment_nesting(batch_size, randomness):
+    """A level of vmap for a block."""
+    try:
+        yield _vmap_increment_nesting(batch_size, randomness)
+    finally:
+        _vmap_decrement_nesting()
+
+
+def _check_randomness_arg(randomness):
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+
+
+def _flat_vmap(func, batch_size, flat_in_dims, flat_args, args_spec, out_dims, randomness, **kwargs):
+    with vmap_increment_nesting(batch_size, randomness) as level:
+        out = func(*_create_batched_inputs(flat_in_dims, flat_args, level, args_spec), **kwargs)
+        return _unwrap_batched(out, out_dims, level, batch_size, func)
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """``func`` made to work on batches along ``in_dims``; ``chunk_size`` samples at a time, if given."""
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    _check_randomness_arg(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
-        size, leaves, dims, spec = _batch_inputs(in_dims, args, func)
+        size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
         if chunk_size is None or size <= chunk_size:
-            return _run(func, leaves, dims, spec, size, out_dims, randomness, kwargs)
+            return _flat_vmap(func, size, dims, leaves, spec, out_dims, randomness, **kwargs)
         parts = []
         for start in range(0, size, chunk_size):
             n = min(chunk_size, size - start)
             part = [x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, dims)]
-            parts.append(tree_flatten(_run(func, part, dims, spec, n, out_dims, randomness, kwargs)))
+            parts.append(tree_flatten(_flat_vmap(func, n, dims, part, spec, out_dims, randomness, **kwargs)))
         out_spec = parts[0][1]
         at = _broadcast_to_and_flatten(out_dims, out_spec) or list(out_dims)
         return tree_unflatten([torch.cat(column, d) for column, d in zip(zip(*(p[0] for p in parts)), at)], out_spec)
 
     return wrapped
+
+
+def unwrap_batched(args, level):
+    """The values of a level in a structure, and the batch dimension of each (None: not of that level)."""
+    leaves, spec = tree_flatten(args)
+    pairs = [(x._value, 0) if _is_batched(x, level) else (x, None) for x in leaves]
+    return tree_unflatten([x for x, _ in pairs], spec), tree_unflatten([d for _, d in pairs], spec)
+
+
+def wrap_batched(args, bdims, level):
+    """A structure as one sample's of a level."""
+    leaves, spec = tree_flatten(args)
+    dims = _broadcast_to_and_flatten(bdims, spec)
+    if dims is None:
+        raise AssertionError("flat_bdims should not be None")
+    return _create_batched_inputs(dims, leaves, level, spec)
+
+
+def restore_vmap(func, in_dims, batch_size, randomness):
+    """``func`` at a level of its own: its values, and where their batch dimensions are."""
+
+    def inner(*args, **kwargs):
+        with vmap_increment_nesting(batch_size, randomness) as level:
+            return unwrap_batched(func(*wrap_batched(args, in_dims, level), **kwargs), level)
+
+    return inner
+
+
+def debug_unwrap(tensor, *, recurse=True):
+    """The tensor behind what a transform hands to a function, to look at; behind all of them, if not told otherwise."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"debug_unwrap(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    if not isinstance(tensor, BatchedTensor):
+        return tensor
+    return debug_unwrap(tensor._value) if recurse else tensor._value
+
+
+for _f in (vmap, debug_unwrap):
+    _f.__module__ = "torch.func"

@@ -1,6 +1,7 @@
 """Operators that take functions, run step by step."""
 
 from torch._higher_order_ops.associative_scan import associative_scan
-from torch._higher_order_ops.control import cond, while_loop
+from torch._higher_order_ops.cond import cond
+from torch._higher_order_ops.while_loop import while_loop
 
 __all__ = ["associative_scan", "cond", "while_loop"]

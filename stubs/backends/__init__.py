@@ -18,6 +18,17 @@ def flags_frozen():
     return _frozen
 
 
+@contextmanager
+def __allow_nonbracketed_mutation():
+    """Plain assignment to flags within a block, whatever disable_global_flags said."""
+    global _frozen
+    before, _frozen = _frozen, False
+    try:
+        yield
+    finally:
+        _frozen = before
+
+
 class FlagModule(types.ModuleType):
     """A module whose flags are checked when they are assigned."""
 

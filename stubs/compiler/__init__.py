@@ -1,9 +1,9 @@
-"""torch.compiler and torch.compile as PyTorch has them under TORCHDYNAMO_DISABLE=1: nothing is compiled, everything runs eagerly."""
+"""torch.compiler and torch.compile: backends that are callable get graphs, those with a name run functions as they are."""
 
 import numpy as np
 import torch
 
-from .._dynamo import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, lookup_backend, reset, set_stance, substitute_in_graph
+from .._dynamo import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, optimize, reset, set_stance, substitute_in_graph
 from ..utils._pytree import tree_map_only
 
 __all__ = [
@@ -31,7 +31,7 @@ _default_backend = "inductor"
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
-    """The model or function itself, once the arguments are checked; without one, a decorator."""
+    """The model or function compiled by a backend; without one, a decorator. Raises RuntimeError for unknown modes, options and backends."""
     if model is None:
 
         def decorator(model):
@@ -46,8 +46,16 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    lookup_backend(_default_backend if backend is None else backend)
-    return model
+    backend = _default_backend if backend is None else backend
+    if backend == "inductor" and options:
+        from .._inductor import config
+
+        for name in options:
+            if name.replace("-", "_") not in config._settings:
+                raise RuntimeError(f"Unexpected optimization option {name}, known options are {list(config._settings)}")
+    if disable:
+        return model
+    return optimize(backend, nopython=fullgraph, dynamic=dynamic, options=options)(model)
 
 
 def set_default_backend(backend):
@@ -57,6 +65,7 @@ def set_default_backend(backend):
 
 
 def get_default_backend():
+    """The backend that ``torch.compile`` takes."""
     return _default_backend
 
 

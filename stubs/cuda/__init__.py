@@ -1,5 +1,7 @@
 """torch.cuda in a build without CUDA."""
 
+import traceback as _traceback
+
 from .. import OutOfMemoryError
 from .._absent_device import MEMORY, RANDOM, ZERO, NO_OP, classes, functions, guards, submodules
 
@@ -61,6 +63,19 @@ submodules(
     graphs="CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables",
 )
 
-from . import amp, nvtx  # noqa: E402  (they need the names above)
+_queued_calls: list = []
+
+
+def _lazy_call(callable, **kwargs):
+    """Call when the device is initialised, which does not happen: the call and where it comes from are kept."""
+    _queued_calls.append((callable, _traceback.format_stack()))
+
+
+def list_gpu_processes(device=None):
+    """The processes on a device: a question to NVML, which is not there."""
+    return "pynvml module not found, please install nvidia-ml-py"
+
+
+from . import amp, comm, nvtx, profiler, sparse  # noqa: E402  (they need the names above)
 
 __all__ = [n for n in dir() if not n.startswith("_") and n not in ("classes", "functions", "guards", "submodules") and not n.isupper()]

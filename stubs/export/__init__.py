@@ -1,9 +1,13 @@
-"""torch.export: programs cannot be exported; the types exist for annotations and for describing dynamic shapes."""
+"""torch.export: programs as graphs of operators. Sizes are those of the example: none stays symbolic."""
 
 import enum
 import sys
 
-__all__ = ["Dim", "ExportedProgram", "export", "load", "save", "register_dataclass"]
+from ._archive import load, save
+from .exported_program import ExportedProgram, _export
+from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+
+__all__ = ["Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "export", "load", "save", "register_dataclass"]
 
 
 class _DimHint(enum.Enum):
@@ -29,20 +33,16 @@ class Dim:
         return f"Dim({self.__name__!r}, min={self.min}, max={self.max})"
 
 
-class ExportedProgram:
-    """What ``export`` would return."""
+def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(), prefer_deferred_runtime_asserts_over_guards=False):
+    """The ExportedProgram of a module for these arguments.
 
+    Control flow that depends on values raises, as in PyTorch; ``dynamic_shapes`` that ask for sizes to vary raise NotImplementedError.
+    """
+    from ..utils._pytree import tree_leaves
 
-def _unsupported(name):
-    def f(*args, **kwargs):
-        raise NotImplementedError(f"torch.export.{name}: there is no export of programs")
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = "Raises: programs cannot be exported."
-    return f
-
-
-export, load, save = map(_unsupported, ("export", "load", "save"))
+    if any(d not in (None, Dim.AUTO, Dim.STATIC) for d in tree_leaves(dynamic_shapes)):
+        raise NotImplementedError("torch.export.export: dynamic_shapes; sizes are those of the example arguments")
+    return _export(mod, args, kwargs)
 
 
 def register_dataclass(cls, *, serialized_type_name=None):

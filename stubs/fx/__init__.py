@@ -1,11 +1,26 @@
 """torch.fx: record what a module does with symbolic values as a graph of calls, and turn graphs into modules."""
 
-from . import _pytree, graph, graph_module, immutable_collections, interpreter, node, proxy  # noqa: F401
+from . import _pytree, _symbolic_trace, graph, graph_module, immutable_collections, interpreter, node, proxy, traceback  # noqa: F401
 from ._symbolic_trace import Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
 from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
+from .subgraph_rewriter import replace_pattern
 
-__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg", "symbolic_trace", "wrap"]
+__all__ = [
+    "CodeGen",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "Proxy",
+    "Tracer",
+    "Transformer",
+    "has_side_effect",
+    "map_arg",
+    "replace_pattern",
+    "symbolic_trace",
+    "wrap",
+]

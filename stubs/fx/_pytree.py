@@ -2,6 +2,8 @@
 
 from collections import namedtuple
 
+import torch
+
 SUPPORTED_NODES, SUPPORTED_NODES_EXACT_MATCH = {}, {}
 
 
@@ -32,5 +34,5 @@ def _list_flatten_spec(d, spec):
 
 _tuple_flatten_spec = _namedtuple_flatten_spec = _list_flatten_spec
 register_pytree_flatten_spec(dict, _dict_flatten_spec)
-for _cls in (list, tuple, namedtuple):
+for _cls in (list, tuple, namedtuple, torch.Size):
     register_pytree_flatten_spec(_cls, _list_flatten_spec)

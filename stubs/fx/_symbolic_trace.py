@@ -45,7 +45,11 @@ def _recording(function):
     def wrapped(*args, **kwargs):
         found = []
         map_aggregate((args, kwargs), lambda a: found.append(a) if isinstance(a, Proxy) else None)
-        return found[0].tracer.create_proxy("call_function", function, args, kwargs) if found else function(*args, **kwargs)
+        if not found:
+            return function(*args, **kwargs)
+        proxy = found[0].tracer.create_proxy("call_function", function, args, kwargs)
+        proxy.node.meta["is_wrapped"] = True
+        return proxy
 
     return wrapped
 
@@ -150,7 +154,7 @@ class Tracer(TracerBase):
             parameter = signature.parameters.get(name.lstrip("*"))
             default = () if parameter is None or parameter.default is parameter.empty else (parameter.default,)
             if name not in concrete:
-                return self.create_proxy("placeholder", name, default, {})
+                return self.create_proxy("placeholder", name, default, {}, type_expr=getattr(root_fn, "__annotations__", {}).get(name))
             value = concrete[name]
             proxy = self.create_proxy("placeholder", f"{name}_1", default, {})
             if value is None:

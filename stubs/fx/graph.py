@@ -6,9 +6,12 @@ import enum
 import keyword
 import math
 import re
+import typing
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
+import torch.utils._pytree as pytree
 
 from .node import Node, _qualified_name, map_arg
 
@@ -53,6 +56,32 @@ class CodeGen:
         self._body_transformer = None
 
 
+class _PyTreeInfo(NamedTuple):
+    """The names of a function's arguments, and how these and its results nest."""
+
+    orig_args: list
+    in_spec: object
+    out_spec: object
+
+
+class _PyTreeCodeGen(CodeGen):
+    """Code that takes nested arguments apart and puts nested results together."""
+
+    def __init__(self, pytree_info):
+        super().__init__()
+        self.pytree_info = pytree_info
+
+    def process_inputs(self, *inputs):
+        """The leaves of arguments."""
+        return pytree.arg_tree_leaves(*inputs)
+
+    def process_outputs(self, out):
+        """Results from their leaves."""
+        if not isinstance(out, (list, tuple)):
+            out = [out]
+        return out if self.pytree_info.out_spec is None else pytree.tree_unflatten(out, self.pytree_info.out_spec)
+
+
 def _snake_case(s):
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", s).lower()
 
@@ -91,6 +120,7 @@ class Graph:
 
     def __deepcopy__(self, memo=None):
         new = Graph(tracer_cls=self._tracer_cls)
+        new._codegen = self._codegen
         output = new.graph_copy(self, {}, return_output_node=True)
         if output is not None:
             value, old = output
@@ -224,14 +254,14 @@ class Graph:
     def python_code(self, root_module="self", **kwargs):
         """The graph as the source of a function ``forward``."""
         names = {"torch": torch, "inf": math.inf, "nan": math.nan, "NoneType": type(None), "device": torch.device}
-        taken = {n.name for n in self._order}
+        taken, wrapped = {n.name for n in self._order}, {}
 
         def add_global(hint, obj):
             qualified = _qualified_name(obj) if callable(obj) else ""
-            if qualified.startswith("torch.") and "." not in qualified.removeprefix("torch.").removeprefix("nn.functional."):
-                found = torch.nn.functional if qualified.startswith("torch.nn.functional.") else torch
-                if getattr(found, qualified.rpartition(".")[2], None) is obj:
-                    return qualified
+            if qualified.startswith("torch.ops."):
+                return qualified
+            if qualified.startswith("torch.") and _found(qualified) is obj:
+                return qualified
             if qualified.startswith("builtins."):
                 return qualified.removeprefix("builtins.")
             name = re.sub(r"\W", "_", qualified or hint)
@@ -274,37 +304,82 @@ class Graph:
                     return f"{args[0]}[{args[1]}]"
             if node.target is getattr and len(args) == 2 and isinstance(node.args[1], str) and node.args[1].isidentifier():
                 return f"{args[0]}.{node.args[1]}"
-            return f"{add_global(self._target_to_str(node.target), node.target)}({', '.join(args + keywords)})"
+            function = add_global(self._target_to_str(node.target), node.target)
+            if node.meta.get("is_wrapped"):
+                wrapped[function] = None
+            return f"{function}({', '.join(args + keywords)})"
 
-        parameters, lines, last_use = [], [], {}
+        def annotation(node, sign):
+            """The type of a node, as a part of a line."""
+            return "" if node.type is None else f" {sign} {type_text(node.type)}"
+
+        def type_text(kind):
+            if kind == ():
+                return "()"
+            origin, args = typing.get_origin(kind), typing.get_args(kind)
+            if origin is not None and args and isinstance(origin, type):
+                return f"{type_text(origin)}[{', '.join(map(type_text, args))}]"
+            text = _type_name(kind)
+            return add_global(text, kind) if text.replace(".", "").isidentifier() else text
+
+        parameters, lines, last_use, returns = [], [], {}, ""
         for node in reversed(self._order):
             for n in node._input_nodes:
                 last_use.setdefault(n, node)
         for node in self._order:
-            done = [n.name for n in node._input_nodes if last_use[n] is node and node.op != "output"]
+            done = [n.name for n in node._input_nodes if last_use[n] is node and node.op != "output"] + [node.name] * (not node.users)
             delete = f";  {' = '.join(done)} = None" if done else ""
             if node.op == "placeholder":
                 default = f" = {arg(node.args[0])}" if node.args else ""
-                parameters.append(f"{node.target}{default}")
+                parameters.append(f"{node.target}{annotation(node, ':')}{default}")
                 raw = node.target.replace("*", "")
                 if raw != node.name:
                     lines.append(f"{node.name} = {raw}")
             elif node.op == "output":
+                returns = annotation(node, "->")
                 lines.append(f"return {arg(node.args[0])}")
             elif node.op == "get_attr":
-                lines.append(f"{node.name} = {_attribute(root_module, node.target)}")
+                lines.append(f"{node.name}{annotation(node, ':')} = {_attribute(root_module, node.target)}{delete}")
             elif getattr(node.target, "__module__", "") == "_operator" and node.target.__name__ in _INPLACE and not node.kwargs:
                 target, value = (arg(a) for a in node.args)
-                lines.append(f"{target} {_INPLACE[node.target.__name__]} {value};  {node.name} = {target}{delete}")
+                lines.append(f"{target} {_INPLACE[node.target.__name__]} {value};  {node.name}{annotation(node, ':')} = {target}{delete}")
             elif getattr(node.target, "__name__", "") == "setitem" and not node.kwargs:
                 target, index, value = (arg(a) for a in node.args)
-                lines.append(f"{target}[{index}] = {value};  {node.name} = None{delete}")
+                lines.append(f"{target}[{index}] = {value};  {node.name} = {target}{delete}")
             else:
-                lines.append(f"{node.name} = {call(node)}{delete}")
+                lines.append(f"{node.name}{annotation(node, ':')} = {call(node)}{delete}")
+        if isinstance(self._codegen, _PyTreeCodeGen):
+            info = self._codegen.pytree_info
+            names |= {"fx_pytree": torch.fx._pytree, "pytree": pytree}
+            children = info.in_spec.children()
+            keywords = list(children[1].context or ()) if len(children) == 2 and children[1].type is dict else []
+            positional = info.orig_args[: len(info.orig_args) - len(keywords)]
+            given = f"([{', '.join(positional)}], {{{','.join(f'{k!r}:{k}' for k in keywords)}}})"
+            lines = [f"{', '.join(p.partition(' ')[0] for p in parameters)}, = fx_pytree.tree_flatten_spec({given}, {root_module}._in_spec)", *lines]
+            if info.out_spec is not None and lines[-1].startswith("return "):
+                lines[-1] = f"return pytree.tree_unflatten({lines[-1][7:]}, {root_module}._out_spec)"
+            parameters = list(info.orig_args)
         stars = [p for p in parameters if p.startswith("*")]
         ordered = [p for p in parameters if not p.startswith("*")] + stars
         body = "\n".join(f"    {line}" for line in lines) or "    pass"
-        return PythonCode(f"\n\n\ndef forward({', '.join([root_module, *ordered])}):\n{body}\n    ", names)
+        wrap = add_global("wrap", torch.fx._symbolic_trace.wrap) if wrapped else ""
+        head = "\n".join(f'{wrap}("{name}")' for name in wrapped)
+        return PythonCode(f"\n{head}\n\ndef forward({', '.join([root_module, *ordered])}){returns}:\n{body}\n    ", names)
+
+
+def _found(qualified):
+    """What a dotted name that starts with torch leads to, or None."""
+    owner = torch
+    for atom in qualified.split(".")[1:]:
+        owner = getattr(owner, atom, None)
+    return owner
+
+
+def _type_name(kind):
+    """A type as annotations name it."""
+    if isinstance(kind, type) and kind.__module__ != "typing":
+        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return "..." if kind is ... else kind.__name__ if callable(kind) and hasattr(kind, "__name__") else repr(kind)
 
 
 class _Nodes:

@@ -21,11 +21,15 @@ def _copy_attribute(source, target, name):
         if not hasattr(target, atom):
             setattr(target, atom, torch.nn.Module())
         source, target = below, getattr(target, atom)
-    value = getattr(source, last)
+    _assign(target, last, getattr(source, last))
+
+
+def _assign(module, name, value):
+    """Tensors that are no parameters become buffers."""
     if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
-        target.register_buffer(last, value)
+        module.register_buffer(name, value)
     else:
-        setattr(target, last, value)
+        setattr(module, name, value)
 
 
 class GraphModule(torch.nn.Module):
@@ -58,7 +62,7 @@ class GraphModule(torch.nn.Module):
                     if not hasattr(place, atom):
                         setattr(place, atom, torch.nn.Module())
                     place = getattr(place, atom)
-                setattr(place, t.split(".")[-1], root[t])
+                _assign(place, t.split(".")[-1], root[t])
         self.graph, self.meta = graph, {}
 
     @property
@@ -83,6 +87,14 @@ class GraphModule(torch.nn.Module):
         linecache.cache[filename] = (len(code.src), None, code.src.splitlines(True), filename)
         type(self).forward = namespace["forward"]
         return code
+
+    @property
+    def _in_spec(self):
+        return self._graph._codegen.pytree_info.in_spec
+
+    @property
+    def _out_spec(self):
+        return self._graph._codegen.pytree_info.out_spec
 
     @property
     def code(self):
@@ -121,17 +133,18 @@ class GraphModule(torch.nn.Module):
         state = {k: v for k, v in self.__dict__.items() if k != "_graph"}
         torch.nn.Module.__init__(new)
         new.__dict__.update(copy.deepcopy(state, memo))
-        new.__class__.__name__ = self.__class__.__name__
+        new.__class__.__name__ = "GraphModule"
         new.graph = copy.deepcopy(self._graph)
         return new
 
-    __copy__ = lambda self: GraphModule(self, copy.deepcopy(self._graph), self.__class__.__name__)  # noqa: E731
+    def __copy__(self):
+        return GraphModule(self, self._graph)
 
     def __reduce__(self):
         index = {n: i for i, n in enumerate(self._graph.nodes)}
         nodes = [(n.op, n.target, *map_arg((n.args, n.kwargs), lambda m: _Index(index[m])), n.name, n.type) for n in self._graph.nodes]
         state = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
-        return reduce_graph_module, (state, nodes, self.__class__.__name__)
+        return reduce_graph_module, (state, nodes)
 
     def __str__(self):
         return "\n".join([super().__str__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"])
@@ -141,7 +154,7 @@ class _Index(int):
     """A node by its position, in pickles."""
 
 
-def reduce_graph_module(state, nodes, class_name):
+def reduce_graph_module(state, nodes):
     """The GraphModule that was pickled."""
     from .node import map_aggregate
 
@@ -152,6 +165,6 @@ def reduce_graph_module(state, nodes, class_name):
     new = GraphModule.__new__(GraphModule)
     torch.nn.Module.__init__(new)
     new.__dict__.update(state)
-    new.__class__.__name__ = class_name
+    new.__class__.__name__ = "GraphModule"
     new.graph = graph
     return new

@@ -37,6 +37,8 @@ def map_arg(a, fn):
 
 def _qualified_name(func):
     """A name under which Python code finds the function."""
+    if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return f"torch.ops.{func}"
     name, module = getattr(func, "__name__", type(func).__name__), getattr(func, "__module__", None) or ""
     if getattr(builtins, name, None) is func:
         return f"builtins.{name}"
@@ -136,7 +138,8 @@ class Node:
 
     def format_node(self, placeholder_names=None, maybe_return_typename=None):
         """The node as a line of text."""
-        name = f"%{self.name} : [num_users={len(self.users)}] = {self.op}"
+        kind = "" if self.type is None else f"{_typename(self.type)} "
+        name = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
         if self.op == "output":
             return f"return {self._args[0]}"
         target = self.target if isinstance(self.target, str) else _qualified_name(self.target)
@@ -145,6 +148,13 @@ class Node:
         if self.op == "get_attr":
             return f"{name}[target={target}]"
         return f"{name}[target={target}](args = {_format(self._args)}, kwargs = {_format(self._kwargs)})"
+
+
+def _typename(kind):
+    """A type as lines of text name it."""
+    if isinstance(kind, type):
+        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return str(kind)
 
 
 def _format(a):

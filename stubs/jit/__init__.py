@@ -115,6 +115,16 @@ def script_if_tracing(fn):
     return wrapper
 
 
+_script_if_tracing = script_if_tracing
+
+
+def _unwrap_optional(x):
+    """The value, which must not be None."""
+    if x is None:
+        raise AssertionError("Unwrapping null optional")
+    return x
+
+
 def is_tracing():
     """Whether the tracer runs: never."""
     return False

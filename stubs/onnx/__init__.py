@@ -1,8 +1,18 @@
 """torch.onnx: models cannot be exported; the modes and questions exist."""
 
 import enum
+import re
 
-__all__ = ["OnnxExporterError", "OperatorExportTypes", "TrainingMode", "export", "is_in_onnx_export"]
+__all__ = [
+    "OnnxExporterError",
+    "OperatorExportTypes",
+    "TensorProtoDataType",
+    "TrainingMode",
+    "export",
+    "is_in_onnx_export",
+    "register_custom_op_symbolic",
+    "unregister_custom_op_symbolic",
+]
 
 
 class OnnxExporterError(RuntimeError):
@@ -34,3 +44,29 @@ def is_in_onnx_export():
 def export(*args, **kwargs):
     """Raises: models cannot be exported."""
     raise NotImplementedError("torch.onnx.export: there is no ONNX exporter")
+
+
+TensorProtoDataType = enum.IntEnum(
+    "TensorProtoDataType",
+    "UNDEFINED FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 STRING BOOL FLOAT16 DOUBLE UINT32 UINT64 COMPLEX64 COMPLEX128 BFLOAT16 FLOAT8E4M3FN "
+    "FLOAT8E4M3FNUZ FLOAT8E5M2 FLOAT8E5M2FNUZ",
+    start=0,
+    module=__name__,
+)
+_symbolics: dict = {}  # (operator, version of ONNX's operators): what writes it
+
+
+def _checked(symbolic_name):
+    if not re.fullmatch(r"\w+::\w+(\.\w+)?", symbolic_name):
+        raise OnnxExporterError(f"Failed to register operator {symbolic_name}. The symbolic name must match the format domain::name.")
+    return symbolic_name
+
+
+def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
+    """Keep what writes an operator as ONNX's, for the exporter, which does not exist."""
+    _symbolics[_checked(symbolic_name), opset_version] = symbolic_fn
+
+
+def unregister_custom_op_symbolic(symbolic_name, opset_version):
+    """Forget it."""
+    _symbolics.pop((_checked(symbolic_name), opset_version), None)

@@ -144,8 +144,26 @@ class _TensorPair:
                     raise _Mismatch(AssertionError, f"The number of {name} in sparse COO tensors does not match: {get(a)} != {get(b)}", self.path)
             _close(a._indices(), b._indices(), 0, 0, False, self.path, "Sparse COO indices")
             _close(a._values(), b._values(), self.rtol, self.atol, o["equal_nan"], self.path, "Sparse COO values")
+        elif a.layout in _COMPRESSED:
+            self._compare_compressed(a, b, *_COMPRESSED[a.layout])
         else:
             _close(a, b, self.rtol, self.atol, o["equal_nan"], self.path)
+
+    def _compare_compressed(self, a, b, layout, compressed, plain):
+        if a._nnz() != b._nnz():
+            text = f"The number of specified values in sparse {layout} tensors does not match: {a._nnz()} != {b._nnz()}"
+            raise _Mismatch(AssertionError, text, self.path)
+        for name in (compressed, plain):
+            _close(getattr(a, name)(), getattr(b, name)(), 0, 0, False, self.path, f"Sparse {layout} {name}")
+        _close(a.values(), b.values(), self.rtol, self.atol, self.o["equal_nan"], self.path, f"Sparse {layout} values")
+
+
+_COMPRESSED = {
+    torch.sparse_csr: ("CSR", "crow_indices", "col_indices"),
+    torch.sparse_csc: ("CSC", "ccol_indices", "row_indices"),
+    torch.sparse_bsr: ("BSR", "crow_indices", "col_indices"),
+    torch.sparse_bsc: ("BSC", "ccol_indices", "row_indices"),
+}
 
 
 class _NumberPair:
@@ -212,7 +230,8 @@ def _leaf_pair(actual, expected, path, o):
         return _IdenticalPair(bool(actual), bool(expected), path, "Booleans")
     if all(isinstance(x, (int, float, complex, np.number)) for x in both):
         return _NumberPair(actual, expected, path, o)
-    related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+    sparse = all(getattr(x, "layout", torch.strided) is not torch.strided for x in both)  # each layout has a class here
+    related = isinstance(actual, type(expected)) or isinstance(expected, type(actual)) or sparse
     if related and (o["allow_subclasses"] or type(actual) is type(expected)):
         try:
             return _TensorPair(*(x if isinstance(x, torch.Tensor) else torch.as_tensor(x) for x in both), path, o)

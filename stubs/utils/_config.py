@@ -17,7 +17,15 @@ class ConfigModule(types.ModuleType):
         settings = self.__dict__.get("_settings", {})
         if name in settings:
             return settings[name]
+        if any(k.startswith(name + ".") for k in settings):
+            return _Section(self, name)
         raise AttributeError(f"{self.__name__}.{name} does not exist")
+
+    def __delattr__(self, name):
+        """Back to what it was at first."""
+        if name not in self._settings:
+            raise AttributeError(f"{self.__name__}.{name} does not exist")
+        self._settings[name] = self._defaults[name]
 
     def get_config_copy(self):
         """The settings as a dict."""
@@ -32,6 +40,25 @@ class ConfigModule(types.ModuleType):
         """A context manager and decorator that sets settings for a while."""
         changes = changes if arg1 is None else {arg1: arg2} if isinstance(arg1, str) else dict(arg1)
         return _Patch(self, changes)
+
+
+class _Section:
+    """The settings ``module.section.name``."""
+
+    def __init__(self, module, section):
+        object.__setattr__(self, "_place", (module, section + "."))
+
+    def __getattr__(self, name):
+        module, section = self._place
+        return getattr(module, section + name)
+
+    def __setattr__(self, name, value):
+        module, section = self._place
+        setattr(module, section + name, value)
+
+    def __delattr__(self, name):
+        module, section = self._place
+        delattr(module, section + name)
 
 
 class _Patch(contextlib.ContextDecorator):
@@ -49,5 +76,5 @@ class _Patch(contextlib.ContextDecorator):
 def config_module(name, **settings):
     """Turn the module of this name into one of these settings."""
     module = sys.modules[name]
-    module.__dict__["_settings"] = settings
+    module.__dict__["_settings"], module.__dict__["_defaults"] = settings, dict(settings)
     module.__class__ = ConfigModule

@@ -197,7 +197,7 @@ class FlopCounterMode:
             self.flop_counts[module][packet] += n
 
 
-_backward_packet = torch._ops.OpOverloadPacket("convolution_backward", (), None)
+_backward_packet = torch._ops.OpOverloadPacket("aten", "convolution_backward", (), None)
 
 
 class _Counter(TorchDispatchMode):

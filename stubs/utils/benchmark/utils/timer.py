@@ -41,24 +41,37 @@ class Timer:
             self._timer.timeit(max(number // 100, 2))
             return Measurement(number, [self._timer.timeit(number)], self._task_spec)
 
+    def _calibrated(self, min_run_time):
+        """How many executions the clock can tell; what this takes is no measurement: the first execution may load and compile."""
+        number = 1
+        self._timer.timeit(number)
+        while self._timer.timeit(number) < min(min_run_time / 1000, 1e-3):
+            number *= 10
+        return number
+
+    def _blocks(self, number, min_run_time, callback):
+        """Times of ``number`` executions each, ``min_run_time`` seconds in all."""
+        times = []
+        while sum(times) < min_run_time:
+            times.append(self._timer.timeit(number))
+            if callback is not None:
+                callback(number, times[-1])
+        return times
+
     def blocked_autorange(self, callback=None, min_run_time=0.2):
         """Measurements for ``min_run_time`` seconds, each long enough for the clock."""
         with set_torch_threads(self._task_spec.num_threads):
-            number = 1
-            while (t := self._timer.timeit(number)) < min(min_run_time / 1000, 1e-3):
-                number *= 10
-            times = [t]
-            while sum(times) < min_run_time:
-                times.append(self._timer.timeit(number))
-                if callback is not None:
-                    callback(number, times[-1])
-        return Measurement(number, times, self._task_spec)
+            number = self._calibrated(min_run_time)
+            return Measurement(number, self._blocks(number, min_run_time, callback), self._task_spec)
 
     def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
         """Measurements until their spread is below ``threshold`` of the median."""
-        measurement = self.blocked_autorange(callback, min_run_time)
-        while measurement.iqr > threshold * measurement.median and sum(measurement.raw_times) < max_run_time:
-            more = self.blocked_autorange(callback, min_run_time)
-            if more.number_per_run == measurement.number_per_run:
-                measurement.raw_times += more.raw_times
-        return measurement
+        with set_torch_threads(self._task_spec.num_threads):
+            number = self._calibrated(min_run_time)
+            times = self._blocks(number, min_run_time, callback)
+            while sum(times) < max_run_time:
+                measurement = Measurement(number, list(times), self._task_spec)
+                if len(times) > 1 and measurement.iqr <= threshold * measurement.median:
+                    break
+                times += self._blocks(number, min_run_time, callback)
+        return Measurement(number, times, self._task_spec)

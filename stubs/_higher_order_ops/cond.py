@@ -1,4 +1,6 @@
-"""Branches and loops as functions."""
+"""Branches as functions."""
+
+__all__ = ["cond"]
 
 
 def cond(pred, true_fn, false_fn, operands=()):
@@ -6,10 +8,3 @@ def cond(pred, true_fn, false_fn, operands=()):
     if not isinstance(operands, (list, tuple)):
         raise RuntimeError(f"Expect operands to be a tuple of possibly nested dict/list/tuple, but got {operands}")
     return (true_fn if bool(pred) else false_fn)(*operands)
-
-
-def while_loop(cond_fn, body_fn, carried_inputs):
-    """body_fn applied to its own results as long as cond_fn holds."""
-    while bool(cond_fn(*carried_inputs)):
-        carried_inputs = body_fn(*carried_inputs)
-    return tuple(carried_inputs)

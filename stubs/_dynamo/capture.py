@@ -1,0 +1,387 @@
+"""Graphs of torch functions, captured while a function runs, and what must hold for them to be run in its place.
+
+PyTorch reads bytecode; here the function itself runs once, and the calls of torch functions on the way become the nodes. What the function can reach
+(its arguments, closures, globals, the modules among them) is compared before and after and at each later call: a graph is used again only where all of
+it is as it was. Where that can't be said (a branch on a tensor's value, something changed or read from outside), the function runs as it is.
+"""
+
+import contextlib
+import functools
+import inspect
+import operator
+import re
+import types
+
+import torch
+
+from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
+from ..fx.graph_module import GraphModule
+from ..fx.node import map_aggregate
+from ..overrides import TorchFunctionMode
+from ..utils._pytree import tree_flatten, tree_unflatten
+from . import config
+from .exc import BackendCompilerFailed, Unsupported
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout, type(...))
+# modules that a function may call without the graph being the less for it
+_PURE = ("torch", "math", "operator", "functools", "itertools", "collections", "typing", "types", "enum", "dataclasses", "contextlib", "copy", "abc")
+_LIMIT = 20_000  # objects that are looked at
+
+
+class Break(Exception):
+    """The graph ends here: why, and whether PyTorch could not go on either."""
+
+    def __init__(self, reason, fundamental=False):
+        super().__init__(reason)
+        self.reason, self.fundamental = reason, fundamental
+
+
+# ------------------------------------------------------------------------------------------------ what a function can reach
+class Reached:
+    """What can be reached: `facts` to compare, `tensors` by path, `identities` that a run must not change."""
+
+    def __init__(self):
+        self.facts, self.tensors, self.identities, self.seen, self.impure = [], {}, [], {}, None
+
+    def add(self, path, value):
+        """One value and what it holds."""
+        if isinstance(value, _PLAIN):
+            self.facts.append((path, type(value), value))
+            return
+        if id(value) in self.seen:
+            self.facts.append((path, "same", self.seen[id(value)]))
+            return
+        if len(self.seen) > _LIMIT:
+            self.impure = "more objects than are looked at"
+            return
+        self.seen[id(value)] = path
+        self.identities.append((path, id(value)))
+        if isinstance(value, torch.Tensor):
+            self.tensors[path] = value
+            self.facts.append((path, type(value), value.dtype, tuple(value.shape), value.stride(), value.requires_grad, value.device))
+        else:
+            self._inside(path, value)
+
+    def _inside(self, path, value):
+        if isinstance(value, (list, tuple)):
+            self.facts.append((path, type(value), len(value)))
+            for i, v in enumerate(value):
+                self.add(f"{path}[{i}]", v)
+        elif isinstance(value, dict):
+            self.facts.append((path, type(value), tuple(map(repr, value))))
+            for k, v in value.items():
+                self.add(f"{path}[{k!r}]", v)
+        elif isinstance(value, torch.nn.Module):
+            self.module(path, value)
+        elif isinstance(value, types.MethodType):
+            self.add(f"{path}.__self__", value.__self__)
+            self.add(f"{path}.__func__", value.__func__)
+        elif isinstance(value, types.FunctionType):
+            self.function(path, value)
+        elif isinstance(value, functools.partial):
+            self._inside(path, [value.func, value.args, value.keywords])
+        elif isinstance(value, types.ModuleType):
+            self.facts.append((path, id(value)))
+            if value.__name__.partition(".")[0] not in _PURE:
+                self.impure = f"it reads {value.__name__}"
+        else:
+            self.facts.append((path, type(value), id(value)))
+            if not isinstance(value, type) and type(value).__module__ != "builtins" and hasattr(value, "__dict__"):
+                self._inside(path, vars(value))
+
+    def module(self, path, module):
+        """A module: its class's code, its state, its hooks, its children."""
+        self.facts.append((path, type(module), module.training))
+        for name, value in vars(module).items():
+            if name == "_modules":
+                for child, m in value.items():
+                    self.add(f"{path}._modules[{child!r}]", m)
+            elif name != "_compiled_call_impl" and not (isinstance(value, (dict, tuple)) and not value):
+                self.add(f"{path}.{name}", value)
+        if not type(module).__module__.startswith("torch."):
+            self.function(f"{path}.forward", type(module).forward)
+
+    def function(self, path, function):
+        """A function: its defaults, what it closes over, and the globals that its code names."""
+        self.facts.append((path, id(function.__code__)))
+        if function.__module__ is not None and function.__module__.partition(".")[0] == "torch":
+            return
+        for i, cell in enumerate(function.__closure__ or ()):
+            try:
+                self.add(f"{path}.{function.__code__.co_freevars[i]}", cell.cell_contents)
+            except ValueError:  # not filled yet
+                self.facts.append((path, i))
+        self.add(f"{path}.__defaults__", function.__defaults__)
+        self.add(f"{path}.__kwdefaults__", function.__kwdefaults__)
+        names = _names(function.__code__)
+        for name in names:
+            if name in function.__globals__:
+                self.add(f"G[{name!r}]", function.__globals__[name])
+            elif name in ("print", "input", "open", "exec", "eval", "globals", "id"):
+                self.impure = f"it calls {name}"
+
+
+@functools.lru_cache(maxsize=1000)
+def _names(code):
+    """The global names of a function's code, inner functions' as well."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= set(_names(constant))
+    return tuple(sorted(found))
+
+
+def root_of(fn):
+    """The module whose call this is, else the function itself."""
+    owner = getattr(fn, "__self__", None)
+    return owner if isinstance(owner, torch.nn.Module) and fn.__name__ in ("__call__", "_call_impl", "_wrapped_call_impl", "forward") else fn
+
+
+def named_arguments(fn, args, kwargs):
+    """The arguments of a call by name, defaults among them."""
+    root = root_of(fn)
+    bound = inspect.signature(root.forward if isinstance(root, torch.nn.Module) else root).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def reached(fn, arguments):
+    """What `fn` can reach when it is called with these arguments (a dict by name)."""
+    found, root = Reached(), root_of(fn)
+    for name, value in arguments.items():
+        found.add(f"L[{name!r}]", value)
+    found.add("L['self']" if isinstance(root, torch.nn.Module) else "F", root)
+    found.facts.append(
+        (
+            torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
+            torch.is_autocast_enabled("cpu"),
+            torch.get_autocast_dtype("cpu"),
+            torch.get_default_dtype(),
+            torch.are_deterministic_algorithms_enabled(),
+            torch.overrides._len_torch_function_stack(),
+        )
+    )
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ one run
+_VALUES = {"item", "tolist", "numpy", "__int__", "__float__", "__index__", "__complex__", "__array__"}
+_EFFECTS = {"backward", "requires_grad_", "retain_grad", "register_hook", "set_", "__set__", "share_memory_"}
+_BY_VALUE = {"nonzero", "masked_select", "unique", "unique_consecutive", "argwhere", "bincount", "nonzero_static"}
+
+
+class Recorder(TorchFunctionMode):
+    """Makes a node of each call of a torch function; tensors from outside become placeholders, named after where they were found."""
+
+    def __init__(self, tensors, fullgraph):
+        super().__init__()
+        self.graph, self.nodes, self.kept, self.paths = Graph(), {}, [], []
+        self.sources, self.fullgraph, self.failure, self.kept_inputs = {}, fullgraph, None, []
+        for path, t in tensors.items():
+            self.sources.setdefault(id(t), path)
+
+    def node(self, t):
+        """The node of a tensor."""
+        if id(t) not in self.nodes:
+            if id(t) not in self.sources:
+                raise Break("a tensor that no torch function returned")
+            path = self.sources[id(t)]
+            first = next((n for n in self.graph.nodes if n.op != "placeholder"), None)
+            with contextlib.nullcontext() if first is None else self.graph.inserting_before(first):
+                node = self.graph.placeholder(_placeholder(path), type_expr=type(t))
+            node.meta["example_value"] = t
+            self.nodes[id(t)] = node
+            self.kept.append(t)
+            self.paths.append(path)
+            self.kept_inputs.append(t)
+        return self.nodes[id(t)]
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if self.failure is not None:
+            return func(*args, **kwargs)
+        try:
+            self._refuse(func, getattr(func, "__name__", ""), args)
+        except Break as failure:
+            if self.fullgraph and failure.fundamental:
+                raise Unsupported(failure.reason) from None
+            self.failure = failure
+        result = func(*args, **kwargs)
+        if self.failure is None:
+            try:
+                self._record(func, args, kwargs, result)
+            except Break as failure:
+                self.failure = failure
+        return result
+
+    def _record(self, func, args, kwargs, result):
+        name = getattr(func, "__name__", "")
+        leaves = [x for x in tree_flatten(result)[0] if isinstance(x, torch.Tensor)]
+        if not leaves or all(id(x) in self.nodes or id(x) in self.sources for x in leaves) and not name.endswith("_"):
+            return
+        args, kwargs = map_aggregate((args, kwargs), lambda a: self.node(a) if isinstance(a, torch.Tensor) else a)
+        if name == "__get__":
+            owner = func.__self__
+            node = self.graph.call_function(getattr, (args[0], getattr(owner, "__name__", None) or owner.fget.__name__))
+        elif getattr(torch.Tensor, name, None) is func:
+            node = _operator_node(self.graph, name, args, kwargs)
+        else:
+            node = self.graph.call_function(func, args, kwargs)
+        self._results(node, result)
+
+    def _results(self, node, result):
+        """Remember which node gives which tensor."""
+        if isinstance(result, torch.Tensor):
+            if id(result) not in self.nodes and id(result) not in self.sources:
+                self.nodes[id(result)] = node
+                self.kept.append(result)
+        elif isinstance(result, (list, tuple)):
+            for i, r in enumerate(result):
+                if any(isinstance(x, torch.Tensor) for x in tree_flatten(r)[0]):
+                    self._results(self.graph.call_function(operator.getitem, (node, i)), r)
+        else:
+            raise Break(f"a function that returns {type(result).__name__}")
+
+    @staticmethod
+    def _refuse(func, name, args):
+        if name == "__bool__":
+            raise Break("Data-dependent branching", fundamental=True)
+        if name == "backward":
+            raise Break("Unsupported Tensor.backward() call", fundamental=True)
+        if name in _VALUES or name in _EFFECTS or name in _BY_VALUE or func is torch.autograd.grad:
+            raise Break(f"the graph can't hold {name}")
+        if name == "where" and len(args) == 1:
+            raise Break("Dynamic shape operator", fundamental=True)
+        if name == "__getitem__":
+            masks = args[1] if isinstance(args[1], tuple) else (args[1],)
+            if any(isinstance(m, torch.Tensor) and m.dtype in (torch.bool, torch.uint8) for m in masks):
+                raise Break("Dynamic shape operator", fundamental=True)
+
+
+_OPERATORS = {name: getattr(operator, name) for name in "add sub mul matmul neg eq ne lt gt le ge pow".split()} | {"div": operator.truediv}
+
+
+def _operator_node(graph, name, args, kwargs):
+    """x + y as operator.add, which a mode can't tell from x.add(y); other methods by name."""
+    if name in _OPERATORS and not kwargs:
+        return graph.call_function(_OPERATORS[name], args)
+    plain = name.strip("_")
+    if name.startswith("__") and name.endswith("__"):
+        if plain.startswith("r") and hasattr(operator, plain[1:]) and not hasattr(operator, plain):
+            return graph.call_function(getattr(operator, plain[1:]), (args[1], args[0]))
+        target = getattr(operator, plain, None) or getattr(operator, plain + "_", None)
+        if target is not None and not kwargs:
+            return graph.call_function(target, args)
+    return graph.call_method(name, args, kwargs)
+
+
+def _placeholder(path):
+    """L['self']._parameters['weight'] is L_self_parameters_weight_."""
+    text = re.sub(r"\._(parameters|buffers|modules)", r".\1", path).replace("['", "_").replace("']", "")
+    return re.sub(r"\W", "_", text).rstrip("_") + "_"
+
+
+class Captured:
+    """A run of a function: its graph as a module of the tensors at `paths`, and how its results are put together."""
+
+    def __init__(self, fn, args, kwargs, before, fullgraph=False):
+        self.facts, recorder = before.facts, Recorder(before.tensors, fullgraph)
+        versions = [t._version for t in before.tensors.values() if not t.is_inference()]
+        state = torch.get_rng_state()
+        with recorder:
+            self.result = fn(*args, **kwargs)
+        self.failure = recorder.failure
+        if self.failure is not None:
+            return
+        leaves, self.spec = tree_flatten(self.result)
+        self.pure = versions == [t._version for t in before.tensors.values() if not t.is_inference()]
+        self.state = state if not torch.equal(state, torch.get_rng_state()) else None
+        try:
+            if not all(isinstance(x, (torch.Tensor, *_PLAIN)) for x in leaves):
+                raise Break("a result that is no tensor")
+            outputs = [x for x in leaves if isinstance(x, torch.Tensor)]
+            recorder.graph.output(tuple(recorder.node(x) for x in outputs))
+        except Break as failure:
+            self.failure = failure
+            return
+        self.leaves = [None if isinstance(x, torch.Tensor) else (x,) for x in leaves]
+        self.paths, self.tensors = recorder.paths, recorder.kept_inputs
+        recorder.graph.eliminate_dead_code(lambda n: n.is_impure() or n.op == "call_function" and n.target is torch.nn.functional.dropout)
+        self.module = GraphModule(torch.nn.Module(), recorder.graph)
+
+    def inputs(self, now):
+        """The tensors that the graph takes, of what can be reached now."""
+        return [now.tensors[p] for p in self.paths]
+
+    def run(self, now):
+        """The results by the compiled graph."""
+        out = self.compiled(*self.inputs(now))
+        values = iter(out if isinstance(out, (list, tuple)) else (out,))
+        return tree_unflatten([next(values) if x is None else x[0] for x in self.leaves], self.spec)
+
+    def with_signature(self, fn, args, kwargs):
+        """The graph as a module with the function's own arguments; the parameters that it reads are its attributes."""
+        arguments = named_arguments(fn, args, kwargs)
+        names = list(arguments)
+        graph, values, held = Graph(), {}, {}
+        leaves, spec = tree_flatten(([arguments[n] for n in names], {}))
+        flat = {id(t): graph.placeholder(f"arg{i}") for i, t in enumerate(leaves)}
+        for node, t in zip([n for n in self.module.graph.nodes if n.op == "placeholder"], self.tensors):
+            if id(t) in flat:
+                values[node] = flat[id(t)]
+            else:
+                held[node.name] = t
+                values[node] = graph.get_attr(node.name)
+        results = iter(graph.graph_copy(self.module.graph, values))
+        graph.output([next(results) if x is None else x[0] for x in self.leaves])
+        graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names, spec, self.spec))
+        return GraphModule(held, graph)
+
+
+class Compiled:
+    """A function and the graphs that were captured of it, each compiled by the backend."""
+
+    def __init__(self, fn, backend, fullgraph):
+        self.fn, self.backend, self.fullgraph = fn, backend, fullgraph
+        self.captured, self.eager = [], False
+
+    def __call__(self, *args, **kwargs):
+        if self.eager or torch.jit.is_tracing() or torch.fx._symbolic_trace.is_fx_tracing():
+            return self.fn(*args, **kwargs)
+        arguments = named_arguments(self.fn, args, kwargs)
+        now = reached(self.fn, arguments)
+        for c in self.captured:
+            if c.facts == now.facts:
+                return c.run(now)
+        if len(self.captured) >= config.recompile_limit:
+            return self.fn(*args, **kwargs)
+        return self._capture(args, kwargs, arguments, now)
+
+    def _capture(self, args, kwargs, arguments, now):
+        captured = Captured(self.fn, args, kwargs, now, self.fullgraph)
+        if captured.failure is not None:
+            self.eager = True
+            return captured.result
+        captured.compiled = self._compile(captured, now)
+        after = reached(self.fn, arguments)
+        if now.impure or after.facts != now.facts or after.identities != now.identities:
+            self.eager = True
+            return captured.result
+        self.captured.append(captured)
+        if not captured.pure:
+            return captured.result
+        if captured.state is not None:
+            torch.set_rng_state(captured.state)
+        return captured.run(now)
+
+    def _compile(self, captured, now):
+        try:
+            compiled = self.backend(captured.module, captured.inputs(now))
+        except Exception as error:
+            if config.suppress_errors:
+                return captured.module
+            raise BackendCompilerFailed(self.backend, error) from error
+        if not callable(compiled):
+            raise BackendCompilerFailed(self.backend, TypeError("compiler_fn did not return callable"))
+        return compiled

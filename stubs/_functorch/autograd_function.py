@@ -1,0 +1,137 @@
+"""Custom functions under vmap: by their own rule, or by one made of their forward, backward and jvp on whole batches."""
+
+from typing import NamedTuple
+
+import torch
+from torch.autograd.function import Function, FunctionCtx
+
+from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
+
+_MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+class VmapInfo(NamedTuple):
+    """What a vmap staticmethod is told of the vmap it runs for."""
+
+    batch_size: int
+    randomness: str
+
+
+class Batches:
+    """One vmap, as its custom functions see it: how tensors are wrapped and unwrapped, and how to enter such a level again."""
+
+    def __init__(self, size, randomness, wrap, is_batched, entered, left):
+        self.info, self.wrap, self.is_batched, self.entered, self.left = VmapInfo(size, randomness), wrap, is_batched, entered, left
+
+    def handler(self, level):
+        """What Function.apply asks inside this vmap."""
+
+        def handle(function, args, kwargs):
+            leaves, spec = tree_flatten(args)
+            batched = [self.is_batched(x, level) for x in leaves]
+            if not any(batched):
+                return NotImplemented
+            own = function.vmap is not Function.vmap
+            if own and function.generate_vmap_rule:
+                raise RuntimeError(
+                    f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
+                    f"generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity. {_MORE}"
+                )
+            if not own and not function.generate_vmap_rule:
+                raise RuntimeError(
+                    f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override and implement the vmap staticmethod or "
+                    f"set generate_vmap_rule=True. {_MORE}"
+                )
+            values = tree_unflatten([x._value if b else x for x, b in zip(leaves, batched)], spec)
+            with self.left():
+                if own:
+                    out, dims = _two(function.vmap(self.info, tree_unflatten([0 if b else None for b in batched], spec), *values, **kwargs))
+                else:
+                    out, dims = _generated(function, batched, self).apply(*values), 0
+            return self.wrapped(out, dims, level)
+
+        return handle
+
+    def wrapped(self, out, dims, level):
+        outs, spec = tree_flatten(out)
+        flat = _broadcast_to_and_flatten(dims, spec)
+        if flat is None:
+            raise RuntimeError(
+                f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={dims} to be compatible "
+                f"with the structure of `output`. out_dims has structure {tree_flatten(dims)[1]} but output has structure {spec}. {_MORE}"
+            )
+        return tree_unflatten([o if d is None or not isinstance(o, torch.Tensor) else self.wrap(o.movedim(d, 0), level) for o, d in zip(outs, flat)], spec)
+
+    def unwrapped(self, x, level):
+        """The values of all samples."""
+        if not isinstance(x, torch.Tensor):
+            return x
+        return x._value if self.is_batched(x, level) else x.expand(self.info.batch_size, *x.shape)
+
+
+def _two(result):
+    expected = "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. Got"
+    if not isinstance(result, tuple):
+        raise RuntimeError(f"{expected} a {type(result)} instead")
+    if len(result) != 2:
+        raise RuntimeError(f"{expected} {len(result)} returns instead")
+    return result
+
+
+class _Sample(FunctionCtx):
+    """The ctx that the function sees: of one sample."""
+
+    materialize_grads = True
+    to_save = saved_for_forward = dirty_tensors = non_differentiable = ()
+
+
+def _generated(function, batched, batches):
+    """The function on whole batches; `batched` tells for each argument whether it has one."""
+
+    def wrap(values, flags, level):
+        return [batches.wrap(x, level) if b and isinstance(x, torch.Tensor) else x for x, b in zip(values, flags)]
+
+    def values_of(tensors, level):
+        flags = [batches.is_batched(t, level) for t in tensors]
+        return [t._value if b else t for t, b in zip(tensors, flags)], flags
+
+    class Generated(Function):
+        @staticmethod
+        def forward(*args):
+            with batches.entered() as level:
+                return tree_map(lambda o: batches.unwrapped(o, level), function.forward(*wrap(args, batched, level)))
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.sample = sample = _Sample()
+            sample.needs_input_grad = ctx.needs_input_grad
+            outs = output if isinstance(output, tuple) else (output,)
+            with batches.entered() as level:
+                samples = wrap(outs, [True] * len(outs), level)
+                function.setup_context(sample, tuple(wrap(inputs, batched, level)), tuple(samples) if isinstance(output, tuple) else samples[0])
+                saved, ctx.saved_flags = values_of(sample.to_save, level)
+                forward, ctx.forward_flags = values_of(sample.saved_for_forward, level)
+            ctx.save_for_backward(*saved)
+            if forward:
+                ctx.save_for_forward(*forward)
+            ctx.mark_non_differentiable(*(o for o, s in zip(outs, samples) if any(s is t for t in sample.non_differentiable)))
+            ctx.set_materialize_grads(sample.materialize_grads)
+
+        @staticmethod
+        def backward(ctx, *grads):
+            with batches.entered() as level:
+                ctx.sample.saved_tensors = tuple(wrap(ctx.saved_tensors, ctx.saved_flags, level))
+                found = function.backward(ctx.sample, *wrap(grads, [True] * len(grads), level))
+                found = found if isinstance(found, tuple) else (found,)
+                found = [None if g is None else batches.unwrapped(g, level) for g in found]
+            return tuple(g if g is None or b else g.sum(0) for g, b in zip(found, (*batched, *[False] * len(found))))
+
+        @staticmethod
+        def jvp(ctx, *tangents):
+            saved = ctx.saved_tensors
+            with batches.entered() as level:
+                ctx.sample.saved_tensors = tuple(wrap(saved, ctx.forward_flags or ctx.saved_flags, level))
+                return tree_map(lambda t: batches.unwrapped(t, level), function.jvp(ctx.sample, *wrap(tangents, batched, level)))
+
+    Generated.__name__ = Generated.__qualname__ = function.__name__
+    return Generated

@@ -1,0 +1,9 @@
+"""torch.ao: quantization, as far as it needs no quantized tensors: observers, their configurations and the modules around them."""
+
+from importlib import import_module as _import_module
+
+
+def __getattr__(name):
+    if name in ("nn", "quantization"):
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,0 +1,5 @@
+"""torch.cuda.comm: torch.nn.parallel.comm under its older name."""
+
+from torch.nn.parallel.comm import broadcast, broadcast_coalesced, gather, reduce_add, reduce_add_coalesced, scatter
+
+__all__ = ["broadcast", "broadcast_coalesced", "reduce_add", "reduce_add_coalesced", "scatter", "gather"]

@@ -1,0 +1,18 @@
+"""torch.cuda.profiler without CUDA: nothing can be started."""
+
+from contextlib import contextmanager
+
+from .._absent_device import functions
+
+__all__ = ["start", "stop", "profile"]  # noqa: F822  (made by functions)
+functions(globals(), AssertionError("Torch not compiled with CUDA enabled"), "start stop", "", "", "")
+
+
+@contextmanager
+def profile():
+    """Start at the beginning of a block and stop at its end."""
+    try:
+        start()  # noqa: F821  (made by functions)
+        yield
+    finally:
+        stop()  # noqa: F821

@@ -1,0 +1,118 @@
+"""What the inputs and outputs of an exported graph are."""
+
+import enum
+from dataclasses import dataclass, field
+
+__all__ = ["ConstantArgument", "ExportBackwardSignature", "ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "TensorArgument"]
+
+
+class InputKind(enum.Enum):
+    """What an input stands for."""
+
+    USER_INPUT = enum.auto()
+    PARAMETER = enum.auto()
+    BUFFER = enum.auto()
+    CONSTANT_TENSOR = enum.auto()
+    CUSTOM_OBJ = enum.auto()
+    TOKEN = enum.auto()
+
+
+class OutputKind(enum.Enum):
+    """What an output stands for."""
+
+    USER_OUTPUT = enum.auto()
+    LOSS_OUTPUT = enum.auto()
+    BUFFER_MUTATION = enum.auto()
+    PARAMETER_MUTATION = enum.auto()
+    GRADIENT_TO_PARAMETER = enum.auto()
+    GRADIENT_TO_USER_INPUT = enum.auto()
+    USER_INPUT_MUTATION = enum.auto()
+    TOKEN = enum.auto()
+
+
+@dataclass
+class TensorArgument:
+    """A tensor, by the name of its node."""
+
+    name: str
+
+
+@dataclass
+class ConstantArgument:
+    """A value that is no tensor."""
+
+    name: str
+    value: object
+
+
+@dataclass
+class InputSpec:
+    """An input: its kind, its node, what it stands for in the module."""
+
+    kind: InputKind
+    arg: object
+    target: str | None
+    persistent: bool | None = None
+
+    def __str__(self):
+        target = "" if self.target is None else f" target='{self.target}'"
+        persistent = "" if self.persistent is None else f" persistent={self.persistent}"
+        return f"{self.arg.name}: {self.kind.name}{target}{persistent}"
+
+
+@dataclass
+class OutputSpec:
+    """An output: its kind, its node."""
+
+    kind: OutputKind
+    arg: object
+    target: str | None = None
+
+    def __str__(self):
+        return f"{self.arg.name}: {self.kind.name}" + ("" if self.target is None else f" target='{self.target}'")
+
+
+@dataclass
+class ExportBackwardSignature:
+    """Which outputs are gradients. Programs are exported without their backward."""
+
+    gradients_to_parameters: dict
+    gradients_to_user_inputs: dict
+    loss_output: str
+
+
+@dataclass
+class ExportGraphSignature:
+    """All inputs and outputs of a graph, in order."""
+
+    input_specs: list = field(default_factory=list)
+    output_specs: list = field(default_factory=list)
+
+    def _targets(self, kind):
+        return tuple(s.target for s in self.input_specs if s.kind is kind)
+
+    def _by_node(self, kind):
+        return {s.arg.name: s.target for s in self.input_specs if s.kind is kind}
+
+    parameters = property(lambda self: self._targets(InputKind.PARAMETER))
+    buffers = property(lambda self: self._targets(InputKind.BUFFER))
+    lifted_tensor_constants = property(lambda self: self._targets(InputKind.CONSTANT_TENSOR))
+    inputs_to_parameters = property(lambda self: self._by_node(InputKind.PARAMETER))
+    inputs_to_buffers = property(lambda self: self._by_node(InputKind.BUFFER))
+    inputs_to_lifted_tensor_constants = property(lambda self: self._by_node(InputKind.CONSTANT_TENSOR))
+    non_persistent_buffers = property(lambda self: {s.target for s in self.input_specs if s.kind is InputKind.BUFFER and s.persistent is False})
+
+    @property
+    def user_inputs(self):
+        """Names of the program's own inputs; values where they are no tensors."""
+        arguments = (s.arg for s in self.input_specs if s.kind is InputKind.USER_INPUT)
+        return tuple(a.name if isinstance(a, TensorArgument) else a.value for a in arguments)
+
+    @property
+    def user_outputs(self):
+        """Names of the program's own outputs; values where they are no tensors."""
+        arguments = (s.arg for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT)
+        return tuple(a.name if isinstance(a, TensorArgument) else a.value for a in arguments)
+
+    def __str__(self):
+        return "\n".join(["", "# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs), ""])

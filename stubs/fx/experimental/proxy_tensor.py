@@ -1,0 +1,358 @@
+"""make_fx: a function's operators below autograd as a graph, by running it on tensors that leave a trace."""
+
+import contextlib
+import functools
+import inspect
+
+import torch
+import torch.utils._pytree as pytree
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx import Graph, GraphModule, Proxy, Tracer
+from torch.fx.graph import _PyTreeCodeGen, _PyTreeInfo
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from torch.utils.weak import WeakIdKeyDictionary
+
+__all__ = [
+    "DecompositionInterpreter",
+    "ProxyTorchDispatchMode",
+    "PythonKeyTracer",
+    "decompose",
+    "disable_proxy_modes_tracing",
+    "dispatch_trace",
+    "extract_val",
+    "fake_signature",
+    "get_innermost_proxy_mode",
+    "get_proxy_mode",
+    "is_sym_node",
+    "make_fx",
+    "maybe_disable_fake_tensor_mode",
+    "maybe_handle_decomp",
+    "proxy_call",
+    "py_sym_types",
+    "set_meta",
+    "snapshot_fake",
+    "thunkify",
+    "track_tensor",
+    "track_tensor_tree",
+]
+aten = torch.ops.aten
+py_sym_types = (torch.SymInt, torch.SymFloat, torch.SymBool)
+CURRENT_DECOMPOSITION_TABLE: dict = {}
+
+
+def is_sym_node(node):
+    """Whether a node's value is a symbolic number: there are none here."""
+    return False
+
+
+class PythonKeyTracer(Tracer):
+    """A tracer whose graph is written by a mode below autograd instead of by symbolic calls."""
+
+    def __init__(self):
+        super().__init__(autowrap_modules=())
+        self.tensor_tracker = WeakIdKeyDictionary()
+        self.root = torch.nn.Module()
+        self.graph = Graph(tracer_cls=type(self))
+        self.tensor_attrs = {}
+
+    def call_module(self, m, forward, args, kwargs):
+        return forward(*args, **kwargs)
+
+    def getattr(self, attr, attr_val, parameter_proxy_cache):
+        return attr_val
+
+    def create_arg(self, a):
+        if isinstance(a, torch.nn.Parameter):
+            for name, p in self.root.named_parameters():
+                if a is p:
+                    return self.create_node("get_attr", name, (), {})
+            name = next(n for i in range(len(self.tensor_attrs) + 1) if not hasattr(self.root, n := f"_param_constant{i}"))
+            self.tensor_attrs[id(a)] = name
+            setattr(self.root, name, a)
+            return self.create_node("get_attr", name, (), {})
+        return super().create_arg(a)
+
+    def unwrap_proxy(self, e):
+        proxy = self.tensor_tracker.get(e) if isinstance(e, torch.Tensor) else None
+        return e if proxy is None else proxy
+
+
+def extract_val(val, include_real=False):
+    """What a node keeps of its value: a fake tensor of it."""
+    if isinstance(val, FakeTensor):
+        return snapshot_fake(val)
+    if isinstance(val, torch.Tensor):
+        with disable_proxy_modes_tracing(), maybe_disable_fake_tensor_mode():
+            return FakeTensorMode(allow_fallback_kernels=True).from_tensor(val.detach()) if val.layout is torch.strided else None
+    if isinstance(val, (list, tuple)):
+        return type(val)([extract_val(x) for x in val])
+    return val if isinstance(val, (int, float, bool, complex, str, type(None))) else None
+
+
+def snapshot_fake(val, include_real=False):
+    """A fake tensor as it is now."""
+    with disable_proxy_modes_tracing():
+        return val.detach()
+
+
+def set_meta(proxy, val):
+    """Note a value's likeness with the node of its proxy."""
+    proxy.node.meta["val"] = extract_val(val)
+    return proxy
+
+
+def thunkify(tracer, f, *args, **kwargs):
+    """A call put off until it is asked for."""
+    return functools.lru_cache(1)(functools.partial(f, *args, **kwargs))
+
+
+def track_tensor(tensor, proxy, *, constant=None, tracer):
+    """Let a proxy stand for a tensor."""
+    tracer.tensor_tracker[tensor] = proxy
+
+
+def track_tensor_tree(inner_res, proxy_res, *, constant=None, tracer):
+    """Let proxies stand for the tensors of a result; members of sequences get nodes of their own."""
+
+    def track(e, proxy):
+        if isinstance(e, torch.Tensor):
+            if isinstance(proxy, Proxy):
+                set_meta(proxy, e)
+            track_tensor(e, proxy, tracer=tracer)
+        elif isinstance(e, (list, tuple)):
+            if isinstance(proxy, Proxy):
+                proxy.node.meta["val"] = extract_val(e)
+            for i, member in enumerate(e):
+                if isinstance(member, (torch.Tensor, list, tuple)):
+                    track(member, proxy[i])
+        elif isinstance(e, dict):
+            for key, member in e.items():
+                track(member, proxy[key])
+
+    track(inner_res, proxy_res)
+    return inner_res
+
+
+class ProxyTorchDispatchMode(TorchDispatchMode):
+    """Writes each operator below autograd as a node of a tracer's graph, and runs it."""
+
+    def __init__(self, tracer, tracing_mode, pre_dispatch=False, _allow_fake_constant=False, _error_on_data_dependent_ops=True):
+        super().__init__()
+        self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
+        self.decomposition_table, self.decomp_layers = {}, 0
+        self._error_on_data_dependent_ops = _error_on_data_dependent_ops
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return proxy_call(self, func, self.pre_dispatch, args, kwargs or {})
+
+
+def maybe_handle_decomp(proxy_mode, op, args, kwargs):
+    """The result of an operator's decomposition, traced, or NotImplemented."""
+    table = proxy_mode.decomposition_table
+    if op not in table:
+        return NotImplemented
+    with proxy_mode:
+        proxy_mode.decomp_layers += 1
+        try:
+            return table[op](*args, **kwargs)
+        finally:
+            proxy_mode.decomp_layers -= 1
+
+
+def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
+    """One operator of a trace."""
+    leaves = pytree.tree_leaves((args, kwargs))
+    if any(isinstance(x, torch.Tensor) and type(x) not in (torch.Tensor, torch.nn.Parameter, FakeTensor) for x in leaves):
+        return NotImplemented
+    found = maybe_handle_decomp(proxy_mode, func, args, kwargs)
+    if found is not NotImplemented:
+        return found
+    tracer = proxy_mode.tracer
+    tracked = [x for x in leaves if isinstance(x, torch.Tensor) and x in tracer.tensor_tracker]
+    if func is aten._local_scalar_dense.default:
+        if tracked and proxy_mode._error_on_data_dependent_ops:
+            raise RuntimeError(
+                "It appears that you're trying to get value out of a tracing tensor with aten._local_scalar_dense.default - erroring out! It's likely "
+                "that this is caused by data-dependent control flow or similar. It may be possible to trace this with dynamic shapes; try setting "
+                "tracing_mode='symbolic' in your make_fx call."
+            )
+        return func(*args, **kwargs)
+    if func is aten.lift_fresh.default:
+        func = aten.lift_fresh_copy.default
+    proxy_args, proxy_kwargs = pytree.tree_map(tracer.unwrap_proxy, (args, kwargs))
+    name = tracer.graph._target_to_str(func.overloadpacket.__name__)
+    proxy_out = tracer.create_proxy("call_function", func, proxy_args, proxy_kwargs, name=name)
+    out = func(*args, **kwargs)
+    if func.overloadpacket.__name__[-1] == "_" and func.overloadpacket.__name__[0] != "_" and args:
+        written = args[0] if isinstance(args[0], (list, tuple)) else (args[0],)
+        for i, a in enumerate(written):
+            track_tensor(a, proxy_out[i] if isinstance(args[0], (list, tuple)) else proxy_out, tracer=tracer)
+    track_tensor_tree(out, proxy_out, tracer=tracer)
+    return out
+
+
+@contextlib.contextmanager
+def disable_proxy_modes_tracing(enable_current=False):
+    """Inside, nothing is written to a graph."""
+    modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, ProxyTorchDispatchMode)]
+    for m in reversed(modes):
+        m.__exit__(None, None, None)
+    try:
+        yield modes[-1] if modes else None
+    finally:
+        for m in modes:
+            m.__enter__()
+
+
+@contextlib.contextmanager
+def maybe_disable_fake_tensor_mode():
+    """Inside, there is no fake mode."""
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+    with unset_fake_temporarily() as mode:
+        yield mode
+
+
+def get_proxy_mode():
+    """The mode that traces, or None."""
+    return next((m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, ProxyTorchDispatchMode)), None)
+
+
+get_innermost_proxy_mode = get_proxy_mode
+
+
+def fake_signature(fn, nargs):
+    """The function with nargs named arguments."""
+    names = ",".join(f"arg{i}" for i in range(nargs))
+    return eval(f"lambda {names}: fn({names})", {"fn": fn})
+
+
+def dispatch_trace(root, tracer, names, leaves, run, arguments=(), in_spec=None):
+    """Fill the tracer's graph: a placeholder for each leaf, then what run() does. arguments, in_spec: of nested arguments."""
+    for name, leaf in zip(names, leaves):
+        proxy = tracer.create_proxy("placeholder", name, (), {})
+        if isinstance(leaf, torch.Tensor):
+            set_meta(proxy, leaf)
+            track_tensor(leaf, proxy, tracer=tracer)
+    out_leaves, spec = pytree.tree_flatten(run())
+    proxies = [tracer.unwrap_proxy(x) for x in out_leaves]
+    nested = in_spec is not None
+    tracer.create_node("output", "output", (tracer.create_arg(proxies if nested else pytree.tree_unflatten(proxies, spec)),), {})
+    if nested:
+        tracer.graph._codegen = _PyTreeCodeGen(_PyTreeInfo(arguments, in_spec, spec))
+    return tracer.graph
+
+
+def make_fx(
+    f,
+    decomposition_table=None,
+    tracing_mode="real",
+    _allow_non_fake_inputs=False,
+    *,
+    pre_dispatch=False,
+    record_module_stack=False,
+    _allow_fake_constant=False,
+    _error_on_data_dependent_ops=True,
+    record_stack_traces=False,
+):
+    """A function that, called with arguments, gives the GraphModule of f's operators.
+
+    tracing_mode: "real" runs them; "fake" and "symbolic" find shapes alone. Sizes stay numbers in every mode.
+    """
+    if tracing_mode not in ("real", "fake", "symbolic"):
+        raise AssertionError(f"tracing_mode must be one of ['real', 'fake', 'symbolic'], got {tracing_mode}")
+    if pre_dispatch:
+        raise NotImplementedError("make_fx(pre_dispatch=True): graphs are of what is below autograd")
+
+    @functools.wraps(f)
+    def wrapped(*args):
+        tracer = PythonKeyTracer()
+        if isinstance(f, torch.nn.Module):
+            tracer.root = f
+        leaves, spec = pytree.tree_flatten(args)
+        mode = contextlib.nullcontext()
+        if tracing_mode != "real":
+            fake = next((x.fake_mode for x in leaves if isinstance(x, FakeTensor)), None)
+            mode = fake or FakeTensorMode(allow_fallback_kernels=True, allow_non_fake_inputs=_allow_non_fake_inputs or _has_parameters(f))
+            leaves = [mode.from_tensor(x) if isinstance(x, torch.Tensor) else x for x in leaves]
+        proxy_mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch, _error_on_data_dependent_ops=_error_on_data_dependent_ops)
+        proxy_mode.decomposition_table = dict(decomposition_table or {})
+        names = _placeholder_names(f, args)
+
+        def run():
+            with mode, proxy_mode:
+                return f(*pytree.tree_unflatten(leaves, spec))
+
+        nested = any(pytree.tree_structure(a) != pytree.tree_structure(0) for a in args)
+        arguments, in_spec = (_argument_names(f, args), pytree.tree_structure((list(args), {}))) if nested else ((), None)
+        graph = dispatch_trace(tracer.root, tracer, names, leaves, run, arguments, in_spec)
+        return GraphModule(tracer.root, graph, "<lambda>" if getattr(f, "__name__", "") == "<lambda>" else _class_name(f))
+
+    return wrapped
+
+
+def _has_parameters(f):
+    return isinstance(f, torch.nn.Module)
+
+
+def _class_name(f):
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def _placeholder_names(f, args):
+    """x_1 for an argument x, x_1, x_2 … for what is in it."""
+    return [f"{name}_{k + 1}" for name, a in zip(_argument_names(f, args), args) for k in range(len(pytree.tree_leaves(a)))]
+
+
+def _argument_names(f, args):
+    target = f.forward if isinstance(f, torch.nn.Module) else f
+    try:
+        if not hasattr(inspect.unwrap(target), "__code__"):
+            raise TypeError
+        parameters = list(inspect.signature(target).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    plain = len(parameters) >= len(args) and all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters[: len(args)])
+    return [p.name for p in parameters[: len(args)]] if plain else [f"arg{i}" for i in range(len(args))]
+
+
+class DecompositionInterpreter(torch.fx.Interpreter):
+    """Runs a graph and writes a new one, with operators decomposed by a table."""
+
+    def __init__(self, module, new_graph, decomposition_table=None, **kwargs):
+        super().__init__(module, **kwargs)
+        self.new_graph, self.decomposition_table = new_graph, dict(decomposition_table or {})
+        self.tracer = PythonKeyTracer()
+        self.tracer.graph = new_graph
+        self.mode = ProxyTorchDispatchMode(self.tracer, "real")
+        self.mode.decomposition_table = self.decomposition_table
+
+    def placeholder(self, target, args, kwargs):
+        out = super().placeholder(target, args, kwargs)
+        track_tensor_tree(out, self.tracer.create_proxy("placeholder", target, (), {}), tracer=self.tracer)
+        return out
+
+    def get_attr(self, target, args, kwargs):
+        out = super().get_attr(target, args, kwargs)
+        track_tensor_tree(out, self.tracer.create_proxy("get_attr", target, (), {}), tracer=self.tracer)
+        return out
+
+    def output(self, target, args, kwargs):
+        out = super().output(target, args, kwargs)
+        self.tracer.create_node("output", "output", (self.tracer.create_arg(pytree.tree_map(self.tracer.unwrap_proxy, out)),), {})
+        return out
+
+    def run(self, *args, **kwargs):
+        with self.mode:
+            return super().run(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def decompose(decomposition_table):
+    """Inside, graphs are made with these decompositions too."""
+    global CURRENT_DECOMPOSITION_TABLE
+    before, CURRENT_DECOMPOSITION_TABLE = CURRENT_DECOMPOSITION_TABLE, decomposition_table
+    try:
+        yield CURRENT_DECOMPOSITION_TABLE
+    finally:
+        CURRENT_DECOMPOSITION_TABLE = before

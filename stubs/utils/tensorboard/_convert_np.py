@@ -1,0 +1,18 @@
+"""Values of any kind as NumPy's."""
+
+import numpy as np
+import torch
+
+
+def make_np(x):
+    """An array of a tensor, an array, a number or a list."""
+    if isinstance(x, list):
+        return np.array(x)
+    if isinstance(x, np.ndarray):
+        return x
+    if np.isscalar(x):
+        return np.array([x])
+    if isinstance(x, torch.Tensor):
+        x = x.detach().cpu()
+        return x.to(torch.float32).numpy() if x.dtype is torch.bfloat16 else x.numpy()
+    raise NotImplementedError(f"Got {type(x)}, but numpy array or torch tensor are expected.")
