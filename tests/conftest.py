@@ -20,6 +20,7 @@ REPOSITORY = HERE.parent
 PROGRAMS = [str(HERE / "models"), str(HERE / "oracle")]  # modules that both torches import: sessions and processes of the oracle
 sys.path[:0] = PROGRAMS
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("MINDTORCH_TRACEBACK", "full")  # a failing test shows where
 
 
 def clean_environment(**extra):

@@ -14,7 +14,7 @@ from mindtorch_proxy.activate import SITE
 ROOT = str(Path(mindtorch_proxy.__file__).parents[1])
 WHICH = "import importlib.util as u; s = u.find_spec('torch'); print('ours' if s and 'mindtorch_proxy' in s.origin else 'not ours')"
 RUN = ("-m", "mindtorch_proxy")
-ACTIVATE = ("-m", "mindtorch_proxy.activate")
+ACTIVATE = ("-m", "mindtorch_proxy.commands")
 
 
 def test_script_arguments_path_and_main(python, tmp_path):
@@ -110,13 +110,13 @@ def test_shell(python, tmp_path):
 set -eu
 which() {{ "$PY" -c "{WHICH}"; }}
 which
-eval "$("$PY" -m mindtorch_proxy.activate)"
-which; "$PY" -m mindtorch_proxy.activate --status | head -1
-eval "$("$PY" -m mindtorch_proxy.activate)"
-eval "$("$PY" -m mindtorch_proxy.activate deactivate)"
+eval "$("$PY" -m mindtorch_proxy.commands)"
+which; "$PY" -m mindtorch_proxy.commands --status | head -1
+eval "$("$PY" -m mindtorch_proxy.commands)"
+eval "$("$PY" -m mindtorch_proxy.commands deactivate)"
 which; echo "${{MINDTORCH_ACTIVATE-unset}} $PYTHONPATH"
-"$PY" -m mindtorch_proxy.activate run "$PY" -c "{WHICH}"
-"$PY" -m mindtorch_proxy.activate --status | head -1
+"$PY" -m mindtorch_proxy.commands run "$PY" -c "{WHICH}"
+"$PY" -m mindtorch_proxy.commands --status | head -1
 """
     (tmp_path / "s.sh").write_text(script)
     output = python(tmp_path / "s.sh", executable="bash", PY=sys.executable, PYTHONPATH=f"{ROOT}:{tmp_path}/a folder")

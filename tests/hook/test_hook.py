@@ -113,7 +113,7 @@ def test_metadata(python):
 import importlib.metadata as m, sys
 import mindtorch_proxy; mindtorch_proxy.install()
 d = m.distribution("torch")
-assert d.metadata["Name"] == "torch" and d.read_text("top_level.txt") == "torch\\n" and d.read_text("entry_points.txt") is None
+assert d.metadata["Name"] == "torch" and d.read_text("top_level.txt") == "functorch\\ntorch\\n" and d.read_text("entry_points.txt") is None
 assert d.version == m.version("TORCH") == mindtorch_proxy.finder.TORCH_VERSION
 assert "torch" in m.packages_distributions()["torch"] and not list(d.entry_points)
 assert len(d.files) > 20 and all(f.locate().exists() for f in d.files)

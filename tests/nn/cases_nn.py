@@ -305,11 +305,62 @@ def case_rnn_relu(torch):
     return recurrent(torch, torch.nn.RNN, nonlinearity="relu")
 
 
+def recurrent_gradients(torch, cls, states, **kw):
+    """All gradients, of outputs and of last states, and the gradients of these, in float64; packed as well."""
+    r, pack = [], torch.nn.utils.rnn.pack_padded_sequence
+    for bidirectional, bias in ((False, True), (True, False)):
+        m = cls(3, 4, bidirectional=bidirectional, bias=bias, **kw).double()
+        width = kw.get("proj_size") or 4
+        x = (torch.rand(5, 4, 3, dtype=torch.float64) - 0.5).requires_grad_()
+        given = [(torch.rand(1 + bidirectional, 4, w, dtype=torch.float64) - 0.5).requires_grad_() for w in (width, 4)[:states]]
+        leaves = [x, *given, *m.parameters()]
+        for lengths in (None, [3, 5, 1, 3]):
+            packed = x if lengths is None else pack(x, torch.tensor(lengths), enforce_sorted=False)
+            output, last = m(packed, tuple(given) if states == 2 else given[0])
+            output, last = output if lengths is None else output.data, last if states == 2 else (last,)
+            loss = (output * torch.linspace(-1, 2, output.numel(), dtype=torch.float64).view_as(output)).sum() + sum(t.square().sum() for t in last)
+            grads = torch.autograd.grad(loss, leaves, create_graph=True)
+            plain = torch.autograd.grad(loss, leaves, retain_graph=True)
+            of_states = torch.autograd.grad(last[-1].sum(), given[-1], retain_graph=True)
+            r += [output, last, grads, plain, of_states, torch.autograd.grad(sum(g.square().sum() for g in grads), leaves)]
+    return r
+
+
+def case_lstm_gradients(torch):
+    return recurrent_gradients(torch, torch.nn.LSTM, 2)
+
+
+def case_lstm_gradients_with_projection(torch):
+    return recurrent_gradients(torch, torch.nn.LSTM, 2, proj_size=2)
+
+
+def case_gru_gradients(torch):
+    return recurrent_gradients(torch, torch.nn.GRU, 1)
+
+
+def case_rnn_gradients(torch):
+    return [recurrent_gradients(torch, torch.nn.RNN, 1, nonlinearity=n) for n in ("tanh", "relu")]
+
+
+def case_recurrent_layers_under_autocast(torch):
+    nn, r = torch.nn, []
+    # oneDNN's LSTM in bfloat16 is not there for every processor: tests/ops/test_nn.py
+    for layer in (nn.GRU, nn.RNN, nn.LSTMCell, nn.GRUCell, nn.RNNCell):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = layer(3, 4)(torch.randn(2, 3))
+        found = found[0] if isinstance(found, tuple) else found
+        r.append([str(found.dtype), list(found.shape)])
+    return r
+
+
 def case_recurrent_cells(torch):
     nn, r, x = torch.nn, [], torch.randn(2, 3)
     for cell in (nn.LSTMCell, nn.GRUCell, nn.RNNCell):
         m = cell(3, 4)
         r += [m(x), m(x[0]), m(x, m(x)), repr(m), repr(cell(3, 4, bias=False))]
+        state = m(x, m(x))
+        (state[0] * state[1] if isinstance(state, tuple) else state).square().sum().backward()
+        r.append([p.grad for p in m.parameters()])
     return r
 
 

@@ -41,7 +41,7 @@ def test_hand_written_methods_ask_for_overrides():
 
     s = torch.ones(1).as_subclass(Sub)
     assert type(s.detach()) is Sub and type(s.data) is Sub and s.item() == 1.0 and s.tolist() == [1.0] and len(s) == 1 and s.size() == (1,)
-    assert asked == [torch.Tensor.detach, torch.Tensor.item, torch.Tensor.tolist, torch.Tensor.__len__, torch.Tensor.size]
+    assert asked == [torch.Tensor.detach, torch.Tensor.data.__get__, torch.Tensor.item, torch.Tensor.tolist, torch.Tensor.__len__, torch.Tensor.size]
 
 
 def test_streams_of_the_cpu():

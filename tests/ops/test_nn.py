@@ -6,6 +6,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from mindtorch_proxy.backends import plan  # noqa: F401  (the decompositions)
+from mindtorch_proxy.runtime.registry import DECOMPOSITIONS
+
 
 def test_errors_come_before_the_kernel():
     """Indices out of range are refused by name, and the next call is right."""
@@ -90,3 +93,30 @@ def test_bytes_are_resampled_with_rounded_weights():
     x = torch.arange(16, dtype=torch.uint8).reshape(1, 1, 4, 4) * 16
     assert F.interpolate(x, size=(3, 3), mode="bilinear").flatten().tolist() == [14, 35, 56, 99, 120, 141, 184, 205, 226]
     assert F.interpolate(x, size=(2, 2), mode="bilinear", antialias=True).dtype == torch.uint8
+
+
+@pytest.mark.parametrize(("mode", "width"), [("lstm", 5), ("lstm", 2), ("gru", 5), ("rnn_tanh", 5), ("rnn_relu", 5)])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("sizes", [None, [3, 3, 2, 1]])
+def test_recurrent_kernels_are_the_decompositions(mode, width, reverse, sizes):
+    """What any device computes from the steps' operators; the kernels' results are compared with PyTorch's in tests/nn."""
+    gates, pair = {"lstm": 4, "gru": 3}.get(mode, 1), mode == "lstm"
+    make = lambda *shape: torch.randn(shape, dtype=torch.float64)
+    x = make(4, 3, 2) if sizes is None else make(9, 2)
+    tensors = [x, make(3, width), make(3, 5) if pair else None, make(gates * 5, 2), make(gates * 5, width), make(gates * 5), make(gates * 5)]
+    tensors.append(make(2, 5) if width != 5 else None)
+    forward, backward = f"_{mode}_layer", f"_{mode}_layer_backward"
+    results = getattr(torch, forward)(*tensors, sizes, reverse, True)
+    torch.testing.assert_close(DECOMPOSITIONS[forward](*tensors, sizes, reverse, True), results)
+    out, *_, kept, more = results
+    args = *tensors, torch.randn_like(out), torch.randn_like(results[1]), None, out, kept, more, sizes, reverse, [t is not None for t in tensors]
+    torch.testing.assert_close(DECOMPOSITIONS[backward](*args), getattr(torch, backward)(*args))
+
+
+def test_lstm_under_autocast():
+    layer = torch.nn.LSTM(3, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        output, (h, c) = layer(torch.randn(2, 5, 3))
+    assert {t.dtype for t in (output, h, c)} == {torch.bfloat16}
+    output.float().sum().backward()
+    assert layer.weight_hh_l0.grad.dtype is torch.float32

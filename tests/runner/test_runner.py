@@ -162,14 +162,14 @@ def test_ledger(checkout, tmp_path):
 def test_broken_test_file(checkout, tmp_path):
     (checkout / "tests/models/good/test_broken.py").write_text("from torch import no_such_name\n")
     (checkout / "tests/models/good/test_killed.py").write_text("import os\nos.abort()\n")
-    run(checkout / "tests/models/good", "--json", tmp_path / "r.json", code=1)
+    run(checkout / "tests/models/good", "--json", tmp_path / "r.json", code=2)
     tests = {t["id"].rpartition("/")[2]: t for t in json.loads((tmp_path / "r.json").read_text())["tests"]}
     assert tests["test_broken.py"]["category"] == "missing API" and "no_such_name" in tests["test_broken.py"]["message"]
     assert tests["test_killed.py"]["category"] == "crash" and tests["test_good.py::test_ours"]["outcome"] == "passed"
 
 
 def test_what_is_missing_is_said(checkout, tmp_path):
-    assert "no such file" in (output := run("/no/such/checkout/tests/models/bert", code=2)) and "git clone" in output
+    assert "no such file" in (output := run("/no/such/checkout/tests/models/bert", code=2)) and "--fetch FOLDER" in output
     (checkout / "src/transformers/__init__.py").write_text('__version__ = "4.0.0"\n')
     output = run(checkout / "tests/models/good", code=2)
     assert "transformers 4.0.0" in output and metadata.version("transformers") in output

@@ -36,6 +36,8 @@ OBJECTS = {
     "parameter": lambda: torch.nn.Parameter(torch.arange(4.0)),
     "parameter_state": lambda: with_attribute(torch.nn.Parameter(torch.arange(4.0), requires_grad=False)),
     "state_dict": lambda: torch.nn.Linear(3, 2).state_dict(),
+    "sparse": lambda: [torch.eye(3).to_sparse(), torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (3,)), torch.ones(2, 2, 2).to_sparse(1)],
+    "compressed": lambda: [torch.eye(4).to_sparse_csr(), torch.eye(4).to_sparse_csc(), torch.eye(4).to_sparse_bsr((2, 2)), torch.eye(4).to_sparse_bsc((1, 2))],
     **{
         d: lambda d=d: torch.arange(6).to(getattr(torch, d)).view(2, 3)[:, 1:]
         for d in "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
@@ -52,6 +54,8 @@ def with_attribute(t):
 def describe(obj, seen=None):
     """Plain data that is equal where two objects are, sharing and memory layout included."""
     seen = {} if seen is None else seen
+    if isinstance(obj, torch.Tensor) and obj.layout is not torch.strided:
+        return ("sparse", str(obj.layout), str(obj.dtype), repr(obj), obj.is_sparse and obj.is_coalesced())
     if isinstance(obj, torch.Tensor):
         raw, group = None, None
         if obj.device.type != "meta":

@@ -1,7 +1,6 @@
 """The probe of primitives, and what it and the kernel table have written."""
 
 import importlib.util
-import json
 import os
 import signal
 import sys
@@ -93,33 +92,3 @@ def test_probing(python):
     assert set("fdli") <= set(rows["Abs"]["dtypes"]) and float(rows["Abs"]["us"]) > 0 and rows["Abs"]["wrong"] == rows["Abs"]["edges"] == ""
     assert set("fd") <= set(rows["Maximum"]["edges"]), "ignores NaN"
     assert rows["AcosExt"]["state"] == "unregistered"
-
-
-def test_compare_runs(tmp_path, capsys):
-    def run(name, **tests):
-        path = tmp_path / name
-        path.write_text(
-            json.dumps(
-                {
-                    "tests": [
-                        {"id": f"tests/models/x/test_x.py::A::{test}", "outcome": outcome, "message": "why\nmore", "category": "dtype", "duration": seconds}
-                        for test, (outcome, seconds) in tests.items()
-                    ]
-                }
-            )
-        )
-        return str(path)
-
-    compare = tool("compare_runs").main
-    before = run("before.json", a=("passed", 2.0), b=("passed", 1.0), c=("failed", 1.0))
-    after = run("after.json", a=("passed", 5.0), b=("failed", 1.0), c=("passed", 1.0))
-    assert compare([before, "--with", after]) == 1
-    out = capsys.readouterr().out
-    assert "x/test_x.py::A::b\n    newly failing: dtype: why\n" in out and "::A::c\n    newly passing" in out
-    assert "1 of     2     1 newly failing    1 newly passing   2.50 times as long  x/test_x.py" in out
-    listed = tmp_path / "passed.txt"
-    listed.write_text("# ids\nx/test_x.py::A::a\nx/test_x.py::A::c\n")
-    assert compare([str(listed), "--with", after]) == 0
-    assert "2 of     2 " in capsys.readouterr().out
-    listed.write_text("x/test_x.py::A::gone\n")
-    assert compare([str(listed), "--with", after]) == 1 and "failing: not run" in capsys.readouterr().out

@@ -1,0 +1,121 @@
+"""What type checkers and editors see of `torch` after `mindtorch-activate --install --with-types`."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SAMPLE = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+x = torch.randn(2, 3)
+y = x @ x.t() + 1
+reveal_type(F.softmax(y, dim=-1))
+reveal_type(torch.max(y, dim=1))
+reveal_type(x.shape)
+reveal_type(torch.zeros(2, 3, dtype=torch.float32).relu_())
+reveal_type(nn.Linear(3, 4))
+torch.optim.AdamW(nn.Linear(3, 4).parameters(), lr=1e-3).step()
+DataLoader(TensorDataset(x), batch_size=2)
+torch.compile(nn.Linear(3, 4))
+x.no_such_method()
+torch.no_such_function(1)
+torch.cat(3)
+"""
+TENSOR = r"(torch\.)?Tensor"
+REVEALED = [TENSOR, rf"tuple\[{TENSOR}, {TENSOR}\]", r"(torch\.)?Size", TENSOR, r"(torch\.nn\.modules\.linear\.)?Linear"]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """The Python of an environment that has the stubs and nothing else."""
+    folder = tmp_path_factory.mktemp("typed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
+    python = folder / "env/bin/python"
+    site = next((folder / "env").glob("lib/python*/site-packages"))
+    done = subprocess.run([sys.executable, "-m", "mindtorch_proxy", "-m", "mindtorch_proxy.typings", site], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (folder / "sample.py").write_text(SAMPLE)
+    return folder, python, site
+
+
+def checked(lines, folder):
+    """(the types revealed, the lines with errors)."""
+    revealed = [m[1] for m in re.findall(r"sample\.py:(\d+).*(?:Revealed type is|Type of .* is) \"(.*?)\"", lines)]
+    return revealed, sorted({int(n) for n in re.findall(r"sample\.py:(\d+)(?::\d+)?:? -? ?error", lines)})
+
+
+def test_the_stubs_are_python(environment):
+    stubs = list(environment[2].rglob("*.pyi"))
+    for path in stubs:
+        ast.parse(path.read_text(), str(path))
+    assert len(stubs) > 200 and (environment[2] / "torch-stubs/py.typed").exists()
+
+
+def test_mypy(environment):
+    pytest.importorskip("mypy")
+    folder, python, _ = environment
+    command = [sys.executable, "-m", "mypy", "--no-incremental", "--config-file=", "--python-executable", python, "sample.py"]
+    revealed, errors = checked(subprocess.run(command, capture_output=True, text=True, cwd=folder).stdout, folder)
+    assert errors == [16, 17, 18]
+    assert len(revealed) == len(REVEALED) and all(re.fullmatch(p, text) for p, text in zip(REVEALED, revealed)), revealed
+
+
+def test_pyright(environment):
+    if not (pyright := shutil.which("pyright")):
+        pytest.skip("pyright is not installed")
+    folder, python, _ = environment
+    done = subprocess.run([pyright, "--pythonpath", python, "sample.py"], capture_output=True, text=True, cwd=folder)
+    revealed, errors = checked(done.stdout, folder)
+    assert errors == [16, 17, 18] and all(re.fullmatch(p, text) for p, text in zip(REVEALED, revealed)), done.stdout
+
+
+def test_jedi(environment):
+    jedi = pytest.importorskip("jedi")
+    where = jedi.create_environment(str(environment[1]), safe=False)
+
+    def complete(code):
+        return [c.name for c in jedi.Script(f"import torch\n{code}", environment=where).complete()]
+
+    assert complete("torch.randn(2).softm") == ["softmax"]
+    assert "Linear" in complete("torch.nn.Lin") and "AdamW" in complete("torch.optim.Ad")
+    signature = jedi.Script("import torch\ntorch.softmax(", environment=where).get_signatures()[0]
+    assert [p.name for p in signature.params][:3] == ["input", "dim", "dtype"]
+
+
+def test_every_operator_is_there(environment):
+    """Functions and methods of the registry have a line with types, overloads each their own."""
+    import torch  # noqa: F401  (declares them)
+
+    from mindtorch_proxy.runtime import registry
+
+    text = (environment[2] / "torch-stubs/__init__.pyi").read_text()
+    functions, methods = (set(re.findall(rf"^{indent}def (\w+)\(", text, re.M)) for indent in ("", "    "))
+    assert not {n for n in registry.names("torch") if n[0] != "_"} - functions
+    assert not {n for n in registry.names("Tensor") if n[0] != "_"} - methods
+    assert text.count("\n@overload\ndef max(") == 3 and "Any" not in re.search(r"^def addmm\(.*", text, re.M)[0]
+
+
+def test_installed_and_removed(python, tmp_path):
+    """The command, in an environment that finds our packages where this one has them."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    site = next((tmp_path / "env").glob("lib/python*/site-packages"))
+    (site / "packages.pth").write_text(os.pathsep.join([str(p) for p in sys.path if p.endswith("site-packages")][:1]) + "\n")
+    for finder in Path(next(p for p in sys.path if p.endswith("site-packages"))).glob("__editable__*mindtorch*.pth"):
+        (site / finder.name).write_text(finder.read_text())
+    before = sorted(site.iterdir())
+    command, own = ("-m", "mindtorch_proxy.commands"), str(tmp_path / "env/bin/python")
+    python(*command, "--install", "--with-types", executable=own)
+    assert (site / "torch-stubs/nn/__init__.pyi").exists()
+    python(*command, "--uninstall", executable=own)
+    assert sorted(site.iterdir()) == before
+    (site / "torch-stubs").mkdir()
+    assert "is not ours" in python(*command, "--install", "--with-types", executable=own, check=False).stderr

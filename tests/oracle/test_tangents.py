@@ -1,0 +1,61 @@
+"""Forward mode gives on samples of PyTorch's own OpInfos the tangents that the real torch gives, and refuses what the real torch refuses."""
+
+import pytest
+import tangents
+import torch
+from comparing import same, tidy
+from names import NAMES
+from run_cases import plain
+
+QUICK = """abs add addcmul addmm amax as_strided atan2 cat clamp cholesky_solve cumprod cumsum div einsum exp fft.fft floor gather index_add index_put
+index_select linalg.inv linalg.qr linalg.svd logsumexp lerp matmul max mul nn.functional.batch_norm nn.functional.conv2d nn.functional.cross_entropy
+nn.functional.gelu nn.functional.interpolate nn.functional.layer_norm nn.functional.max_pool2d nn.functional.pad norm ormqr pow prod scatter sgn
+sigmoid softmax sort split std sum take_along_dim transpose unfold var view_as_complex where""".split()
+# vectors with a sign or a phase, and how those turn
+FREE = {"linalg.eig", "linalg.eigh"}
+# what has no one answer: tangents that are not symmetric of symmetric matrices (cholesky, triangular_solve with what lies beside the triangle),
+# places that are written to twice; where PyTorch's tangents are undefined or NaN (prod of scatter_reduce, logcumsumexp); in-place forms of
+# which PyTorch has forgotten the rule
+OTHERWISE = {
+    "cholesky_inverse": "",
+    "linalg.cholesky": "upper",
+    "linalg.cholesky_ex": "upper",
+    "triangular_solve": "",
+    "nn.functional.max_unpool1d": "",
+    "nn.functional.max_unpool2d": "",
+    "nn.functional.max_unpool3d": "",
+    "normal": "",
+    "scatter_reduce": "prod",
+    "logcumsumexp": "",
+    **dict.fromkeys("acosh arccosh arcsinh arctanh asinh atanh".split(), "in place"),
+}
+
+
+def check(name, oracle, folder):
+    if not oracle:
+        pytest.skip("MINDTORCH_ORACLE_PYTHON names no Python with the real torch")
+    found, problems = oracle("tangents", name, folder, "tangents")(), []
+    if not found:
+        pytest.skip("PyTorch has no differentiable samples of it")
+    for sample, theirs in found:
+        ours = tangents.run(torch, sample, plain)
+        for kind, expected in theirs.items():
+            if name in OTHERWISE and OTHERWISE[name] in f"{kind} {sample['label']}":
+                continue
+            how = {"strides": False, "values": name not in FREE}
+            try:
+                same(tidy(ours[kind], **how), tidy(expected, **how), kind, strides=False)
+            except AssertionError as e:
+                problems.append(f"{sample['label']}\n    {' '.join(str(e).split())[:400]}")
+    assert not problems, f"{len(problems)} of {len(found)} samples\n" + "\n".join(problems[:12])
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_tangents(name, oracle, tmp_path):
+    check(name, oracle, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in QUICK])
+def test_other_tangents(name, oracle, tmp_path):
+    check(name, oracle, tmp_path)

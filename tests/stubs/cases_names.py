@@ -1,0 +1,410 @@
+"""Names below torch's documented ones that many libraries use: programs that give what they give in PyTorch."""
+
+import sys
+
+
+def text(f):
+    """What f returns, or its error with the first line of its text."""
+    try:
+        return f()
+    except Exception as e:
+        return [type(e).__name__, str(e).split("\n")[0][:100]]
+
+
+def case_scatter_gather(torch):
+    from torch.nn.parallel.scatter_gather import gather, is_namedtuple, scatter, scatter_kwargs
+
+    return [
+        scatter([1, (2, {"a": 3})], [0, 1]),
+        scatter((), [0, 1]),
+        scatter_kwargs((1,), {"a": 2}, [0]),
+        scatter_kwargs((), {"a": 2}, [0, 1]),
+        text(lambda: gather([(torch.ones(1),)], "cpu")),
+        is_namedtuple(torch.ones(2).max(0)),
+        is_namedtuple((1,)),
+    ]
+
+
+def case_parse_to(torch):
+    parse = torch._C._nn._parse_to
+    return [
+        [str(v) for v in parse(*args, **kwargs)]
+        for args, kwargs in [
+            (("cpu", torch.float64), {"non_blocking": True}),
+            ((torch.zeros(2),), {}),
+            ((torch.float16,), {}),
+            ((), {"memory_format": torch.channels_last}),
+        ]
+    ] + [text(lambda: parse("cpu", copy=True))]
+
+
+def case_futures(torch):
+    f, seen = torch.futures.Future(), []
+    after = f.then(lambda done: done.value() + 1)
+    f.add_done_callback(lambda done: seen.append(done.wait()))
+    before = f.done()
+    f.set_result(3)
+    broken = torch.futures.Future[int]()
+    broken.set_exception(ValueError("no"))
+    return [before, f.done(), after.wait(), seen, isinstance(f, torch.Future), text(broken.wait), torch.futures.wait_all([f, after])]
+
+
+def case_storage_size(torch):
+    return [sys.getsizeof(torch.zeros(n, dtype=torch.float64).untyped_storage()) for n in (0, 3, 100)]
+
+
+def case_vmap_wrappers(torch):
+    c, seen = torch._C._functorch, []
+    x = torch.arange(6.0).reshape(2, 3)
+
+    def f(t):
+        seen.append([c.is_batchedtensor(t), c.maybe_get_level(t), c.is_functorch_wrapped_tensor(t), c.is_gradtrackingtensor(t), c.current_level()])
+        seen.append([c.get_unwrapped(t).sum(), torch._C._are_functorch_transforms_active()])
+        return t * 2
+
+    y = torch.vmap(f, in_dims=1)(x)
+    level = c._vmap_increment_nesting(2, "error")
+    t = c._add_batch_dim(x, 0, level)
+    values, dim = c._unwrap_batched(t * 3, level)
+    removed = [c._remove_batch_dim(t * 2, level, 2, 1), c._remove_batch_dim(torch.ones(3), level, 2, 0)]
+    ended = c._vmap_decrement_nesting()
+    return [y, seen, level, t.shape, values, dim, removed, ended, c.is_batchedtensor(x), c.maybe_get_level(x), c.maybe_get_bdim(x), c.maybe_current_level()]
+
+
+def case_vmap_seams(torch):
+    """Programs replace these functions to teach vmap structures of their own."""
+    from torch._functorch import vmap as module
+
+    size, dims, leaves, spec = module._process_batched_inputs((1, None), (torch.ones(2, 3), 5), len)
+    kept, calls = module._create_batched_inputs, []
+
+    def counting(*args):
+        calls.append(args[0])
+        return kept(*args)
+
+    module._create_batched_inputs = counting
+    try:
+        result = torch.vmap(lambda a, b: a * b, (1, None))(torch.ones(2, 3), 5)
+    finally:
+        module._create_batched_inputs = kept
+    return [size, dims, len(leaves), calls, result, module._get_name(len)]
+
+
+def case_functorch(torch):
+    import functorch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+    model[0].weight.data.copy_(torch.arange(6.0).reshape(2, 3) / 10)
+    model[0].bias.data.fill_(0.5)
+    x = torch.arange(6.0).reshape(2, 3)
+    f, params, buffers = functorch.make_functional_with_buffers(model)
+    g, weights = functorch.make_functional(model[0])
+    many, stacked, _ = functorch.combine_state_for_ensemble([model[0], model[0]])
+    return [
+        f(params, buffers, x),
+        len(buffers),
+        functorch.grad(lambda p: g(p, x).sum())(weights),
+        torch.vmap(many, (0, 0, None))(stacked, (), x),
+        text(lambda: functorch.make_functional(model)),
+        isinstance(f, functorch.FunctionalModuleWithBuffers),
+    ]
+
+
+def case_named_members(torch):
+    from torch.nn.utils._named_member_accessor import NamedMemberAccessor, swap_tensor
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.BatchNorm1d(1))
+    a = NamedMemberAccessor(model)
+    new = torch.full((1, 2), 7.0)
+    old = a.swap_tensor("0.weight", new)
+    missing = a.check_keys(["0.bias", "2.x"])
+    before, absent = a.swap_tensors_dict({"0.extra": torch.ones(1)}, allow_missing=True)
+    return [
+        isinstance(old, torch.nn.Parameter),
+        model[0].weight,
+        list(dict(a.named_tensors())),
+        missing,
+        absent,
+        text(lambda: a.swap_tensors_dict({"0.bias": torch.ones(1), "0.nothing": torch.ones(1)})),
+        model[0].bias.shape,
+        text(lambda: a.get_submodule("5")),
+        text(lambda: a.get_tensor("0.in_features")),
+        text(lambda: swap_tensor(model, "a.b", new)),
+        [t.shape for t in a.get_tensors(["1.running_mean", "0.bias"])],
+    ]
+
+
+def case_foreach_groups(torch):
+    from torch.utils import _foreach_utils as f
+
+    a, b = torch.ones(1), torch.ones(1, dtype=torch.float64)
+    groups = f._group_tensors_by_device_and_dtype([[a, b, a], [b, None, a], []], with_indices=True)
+    rows = sorted([str(device), str(dtype), *found] for (device, dtype), found in groups.items())
+    return [rows, f._has_foreach_support([a, None], torch.device("cpu")), f._has_foreach_support([torch.nn.Parameter(a)], torch.device("cuda"))]
+
+
+def case_autograd_profile(torch):
+    profiler, states = torch.autograd.profiler, [torch.autograd._profiler_enabled()]
+    with profiler.profile(record_shapes=True) as p:
+        states.append(torch.autograd._profiler_enabled())
+        with profiler.record_function("mine"):
+            torch.ones(3).add(1)
+    names = [e.name for e in p.function_events]
+    again = text(p.__enter__)
+    return [
+        states,
+        isinstance(p.function_events, profiler.EventList),
+        "mine" in names and "aten::add" in names,
+        p.self_cpu_time_total > 0,
+        {e.key: e.count for e in p.key_averages()}["mine"],
+        "aten::add" in p.table(sort_by="cpu_time_total"),
+        again,
+        text(lambda: str(profiler.profile())),
+        text(lambda: profiler.emit_nvtx().__enter__()),
+    ]
+
+
+def case_enumerations(torch):
+    t = torch.autograd.DeviceType
+    return [t.CUDA.value, t.PrivateUse1.name, str(torch.Tag.core), torch.Tag is torch._C.Tag, torch.Tag.pointwise in torch.ops.aten.add.Tensor.tags]
+
+
+def case_flags(torch):
+    from torch.backends import __allow_nonbracketed_mutation as allowed
+
+    with allowed():
+        inside = torch.backends.flags_frozen()
+    return [inside, torch.backends.flags_frozen(), torch.serialization.MAP_LOCATION is not None]
+
+
+def case_dispatch_keys(torch):
+    k, s = torch._C.DispatchKey, torch._C.DispatchKeySet
+    both = s(k.CPU) | s(k.AutogradCPU)
+    kernels = [("aten::add.Tensor", "CPU"), ("aten::add.Tensor", "CompositeImplicitAutograd"), ("aten::linear", "CompositeImplicitAutograd")]
+    return [
+        [str(k.CPU), int(k.Meta), int(k.AutogradXPU), int(k.SparseCUDA), k.QuantizedHPU.name],
+        [repr(both), both.has(k.CPU), str(both.highestPriorityTypeId()), repr(both.remove(k.CPU)), repr(both - both), s(k.CPU) == s(k.CPU)],
+        repr(torch._C._dispatch_keys(torch.ones(2))),
+        repr(torch._C._dispatch_keys(torch.ones(2, device="meta"))),
+        [torch._C._dispatch_key_for_device("cpu"), str(torch._C._dispatch_key_parse("CPU"))],
+        [torch._C._dispatch_has_kernel_for_dispatch_key(*a) for a in kernels],
+        text(lambda: torch._C._dispatch_has_kernel_for_dispatch_key("no_such::operator", "CPU")),
+    ]
+
+
+def case_operators_by_name(torch):
+    x = torch.arange(9.0).reshape(1, 1, 3, 3)
+    written = [a.alias_info.is_write for a in torch._C.parse_schema("f(Tensor! out, Tensor(b!)? c=None) -> ()").arguments if a.alias_info]
+    return [
+        torch.ops.aten._convolution(x, torch.ones(1, 1, 2, 2), None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, False, False, True, True),
+        torch.ops.aten._unsafe_index(x[0, 0], [torch.tensor([0, 2])]),
+        torch.ops.aten.hardtanh_(x.clone(), 1, 4),
+        torch.ops.aten._pin_memory.default._schema.name.partition("::")[2],
+        written,
+    ]
+
+
+def case_foreach_rest(torch):
+    a, b = [torch.tensor([1.0, -2.0])], [torch.tensor([0.0, 3.0])]
+    results = [torch._foreach_clone(a), torch._foreach_powsum(a), torch._foreach_powsum(a, 3), torch._foreach_mm([torch.ones(2, 2)], [torch.ones(2, 1)])]
+    for f in (torch._foreach_maximum_, torch._foreach_minimum_, torch._foreach_copy_):
+        c = torch._foreach_clone(a)
+        results.append([f(c, b), c] if f is torch._foreach_copy_ else [f(c, b) is None, c])
+    torch._foreach_zero_(a)
+    return [results[:4], [c for _, c in results[4:]], a]
+
+
+def case_assert(torch):
+    class Traced(torch.nn.Module):
+        def forward(self, x):
+            torch._assert(x.shape[0] == 2, "two rows")
+            return x + 1
+
+    traced = torch.fx.symbolic_trace(Traced())
+    return [
+        [n.name for n in traced.graph.nodes],
+        text(lambda: traced(torch.ones(3))),
+        traced(torch.ones(2)),
+        text(lambda: torch._assert(torch.tensor(False), "m")),
+    ]
+
+
+def case_files(torch):
+    import os
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x")
+        t = torch.from_file(path, shared=True, size=4)
+        t.fill_(2)
+        del t
+        errors = [text(f) for f in (lambda: torch.from_file(path + "y", size=2), lambda: torch.from_file(path, size=20))]
+        return [
+            os.path.getsize(path),
+            torch.from_file(path, size=3),
+            torch.from_file(path, False, 2, dtype=torch.float64),
+            [e[1].replace(folder, "").split(":")[0] for e in errors],
+        ]
+
+
+def case_tangents(torch):
+    ad = torch.autograd.forward_ad
+    with ad.dual_level() as level:
+        found = [level, ad.unpack_dual(torch.ones(2))]
+    return [found, text(lambda: ad.make_dual(torch.ones(2), torch.ones(2)))[0], ad.unpack_dual(torch.ones(1)).tangent]
+
+
+def case_sparse_types(torch):
+    i = torch.tensor([[0, 1], [1, 0]])
+    s = torch.sparse_coo_tensor(i, torch.ones(2), (2, 2))
+    made = torch.sparse.DoubleTensor(i, torch.ones(2, dtype=torch.float64), torch.Size([2, 2]))
+    return [isinstance(s, torch.sparse.FloatTensor), isinstance(s, torch.sparse.DoubleTensor), isinstance(i, torch.sparse.LongTensor), made.to_dense()]
+
+
+def case_kl_of_any_class(torch):
+    from torch.distributions.kl import _KL_REGISTRY, register_kl
+
+    class Mine:
+        pass
+
+    register_kl(Mine, torch.distributions.Normal)(lambda p, q: 1)
+    return [(Mine, torch.distributions.Normal) in _KL_REGISTRY, text(lambda: register_kl("x", torch.distributions.Normal))[0]]
+
+
+def case_cuda_names(torch):
+    from torch.cuda import comm
+
+    def profiled():
+        with torch.cuda.profiler.profile():
+            pass
+
+    return [torch.cuda._lazy_call(print), text(profiled), text(torch.cuda.sparse.FloatTensor), callable(comm.gather)]
+
+
+def case_overrides_through_super(torch):
+    """What a subclass of Parameter hands on with super() arrives as it was given."""
+
+    class Mine(torch.nn.Parameter):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Apart(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    p, a = Mine(torch.ones(2)), torch.ones(2).as_subclass(Apart)
+    p.data = torch.full((2,), 3.0)
+    return [p + 1, p.sum().item(), torch.stack([p, p]), a + 1, type(a + 1).__name__, a.__torch_function__(torch.add, (), (torch.ones(1), 1)), p.T.shape]
+
+
+def case_numpy_where_nothing_is_recorded(torch):
+    import numpy as np
+
+    v = torch.nn.Parameter(torch.ones(2)).view(-1)
+    with torch.no_grad():
+        inside = [v.numpy(), np.asarray(v), v.requires_grad]
+    return [inside, text(v.numpy), text(lambda: np.asarray(v)), v.numpy(force=True)]
+
+
+def case_callbacks_of_a_pass_within_a_pass(torch):
+    """Those queued within a nested backward (a reentrant checkpoint) run at its end, not at the end of the outer one."""
+    engine, logs = torch.autograd.Variable._execution_engine, []
+
+    def hook(name, log):
+        def h(g):
+            log.append("hook " + name)
+            engine.queue_callback(lambda: (log.append("first " + name), engine.queue_callback(lambda: log.append("second " + name))))
+
+        return h
+
+    for through in (lambda f, x: torch.utils.checkpoint.checkpoint(f, x, use_reentrant=True), lambda f, x: f(x)):
+        a, b, log = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), []
+        a.weight.register_hook(hook("inner", log))
+        b.weight.register_hook(hook("outer", log))
+        b(through(a, torch.ones(1, 2, requires_grad=True))).sum().backward()
+        logs.append(log)
+    return logs
+
+
+def case_fake_mode_in_use(torch):
+    from torch._subclasses import FakeTensorMode
+
+    before = torch._guards.active_fake_mode()
+    with FakeTensorMode() as mode:
+        t = torch.ones(2)
+        inside = [torch._guards.active_fake_mode() is mode, torch._guards.detect_fake_mode() is mode]
+    return [before, inside, torch._guards.detect_fake_mode([1, t]) is mode, torch._guards.detect_fake_mode([torch.ones(1)])]
+
+
+def case_observers(torch):
+    q = torch.ao.quantization
+    x, y = torch.tensor([-1.0, 2.0, 3.0]), torch.tensor([[-1.0, 2.0, 5.0], [0.0, 1.0, 0.5]])
+    results = []
+    for make in (
+        q.MinMaxObserver,
+        q.MinMaxObserver.with_args(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric),
+        q.MinMaxObserver.with_args(qscheme=torch.per_tensor_symmetric),
+        q.MinMaxObserver.with_args(reduce_range=True),
+        q.MovingAverageMinMaxObserver,
+        q.default_observer,
+        q.default_weight_observer,
+    ):
+        observer = make()
+        unseen = text(observer.calculate_qparams)
+        same = observer(x) is x
+        observer(y)
+        results.append([unseen, same, observer.calculate_qparams(), observer.quant_min, observer.quant_max, dict(observer.state_dict()), observer.extra_repr()])
+    channels = q.default_per_channel_weight_observer()
+    channels(y)
+    channels(y * 2)
+    config = q.QConfig(activation=q.default_observer, weight=q.default_weight_observer)
+    wrapped = q.QuantWrapper(torch.nn.Identity())
+    functional = torch.ao.nn.quantized.FloatFunctional()
+    return [
+        results,
+        channels.calculate_qparams(),
+        text(lambda: q.QConfig(q.MinMaxObserver(), None)),
+        type(config.weight()).__name__,
+        [n for n, _ in wrapped.named_modules()],
+        wrapped(x),
+        [functional.add(x, x), functional.add_relu(x, -2 * x), text(lambda: functional(x))],
+        torch.quantization.ObserverBase is q.ObserverBase,
+    ]
+
+
+def case_subclass_with_properties_of_its_own(torch):
+    class Boxes(torch.Tensor):
+        @property
+        def dtype(self):
+            with torch._C.DisableTorchFunctionSubclass():
+                return super().dtype
+
+        @property
+        def device(self):
+            with torch._C.DisableTorchFunctionSubclass():
+                return super().device
+
+    b = torch.ones(2, 3).as_subclass(Boxes)
+    return [b.dtype, b.device, type(b + 1).__name__, (b * 2).sum().item(), b.detach().dtype, torch.Tensor(b).dtype]
+
+
+def case_annotations_and_registrations(torch):
+    from torch._custom_ops import get_ctx
+    from torch.jit.annotations import BroadcastingList2
+    from torch.onnx import register_custom_op_symbolic, symbolic_helper, symbolic_opset11
+    from torch.utils.model_zoo import tqdm
+
+    @symbolic_helper.parse_args("v", "i")
+    def write(g, x, n):
+        return x, n
+
+    return [
+        BroadcastingList2[int],
+        write(None, 1, 2),
+        register_custom_op_symbolic("own::operator", write, 11),
+        callable(symbolic_opset11.select),
+        torch.jit._script_if_tracing(lambda x: x + 1)(1),
+        callable(tqdm),
+        callable(get_ctx),
+    ]
