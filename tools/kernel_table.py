@@ -25,8 +25,9 @@ Written by `python tools/kernel_table.py` with MindSpore {version}; do not edit.
 CPU kernels in the order of preference, with the dtypes they take; other dtypes go through a wider one. "from n" is the size from which
 a kernel goes first. Letters: {letters}.
 
-A composite or NumPy kernel, or another primitive than the declared one, gives its reason. Ascend has the declared primitive unless it
-says otherwise. Views, factories and functions over other operators need no kernel and are not listed.
+A composite or NumPy kernel, or another primitive than the declared one, gives its reason. With `MINDTORCH_KERNELS=fastest` a NumPy kernel goes first where
+`backends/cpu/measured.json`, or `python -m mindtorch_proxy tune` on this machine, found it faster; those "for `fastest`" run nowhere else.
+Ascend has the declared primitive unless it says otherwise. Views, factories and functions over other operators need no kernel and are not listed.
 
 {summary}
 
@@ -55,6 +56,7 @@ def cpu(op, kernels):
     for (kind, primitive, dtypes, why), sizes in lines.items():
         size = "".join(f", {'first ' * (0 in sizes)}{'where it spreads' if n == table.SPREAD else f'from {n}'}" for n in sizes if n)
         cells.append(f"**{kind}** {primitive + ' ' if primitive else ''}({dtypes}{size}){': ' + why if why else ''}")
+    cells += [f"**numpy** ({letters(k.dtypes)}) for `fastest`" for k in table.quick_kernels(op)]
     return "<br>".join(cells).replace("|", "\\|") or "none"
 
 

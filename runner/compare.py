@@ -1,5 +1,4 @@
-#!/usr/bin/env python
-"""Compare two runs of run_test_v2.py, file by file: python tools/compare_runs.py BEFORE... --with AFTER...
+"""Compare two runs of run_test_v2.py, file by file: python -m runner.compare BEFORE... --with AFTER...
 
 A run is what --json writes, or a list of the ids that passed (one a line); several make one. The exit status is 1 if a test that passed
 before does not pass after. With the real torch's run (--plain) as BEFORE it says what our torch lacks, and how much longer it takes.
@@ -15,24 +14,33 @@ from pathlib import Path
 
 
 def load(paths):
-    """{(file, test): result}; the folders before the file's own do not count, so that checkouts in different places compare."""
-    results = {}
+    """{(file, test): result} of what --json wrote, or of lists of the ids that passed (one a line).
+
+    The folders before the file's own do not count, so that checkouts in different places compare.
+    """
+    tests: list = []
     for path in map(Path, paths):
         text = path.read_text(encoding="utf-8")
-        tests = (
+        tests += (
             json.loads(text)["tests"]
             if text.startswith("{")
             else [{"id": line, "outcome": "passed"} for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
         )
-        for test in tests:
-            file, _, name = test["id"].partition("::")
-            results["/".join(file.split("/")[-2:]), name] = test
+    return by_name(tests)
+
+
+def by_name(tests):
+    results = {}
+    for test in tests:
+        file, _, name = test["id"].partition("::")
+        results["/".join(file.split("/")[-2:]), name] = test
     return results
 
 
 def compare(before, after):
     """{file: counts}, and [(file, name, what)] of the tests whose fate changed."""
-    files, changed = collections.defaultdict(collections.Counter), []
+    files: dict = collections.defaultdict(collections.Counter)
+    changed = []
     for file, name in before | after:
         then, now = (run.get((file, name), {}) for run in (before, after))
         passed, passes = (result.get("outcome") == "passed" for result in (then, now))
@@ -46,18 +54,22 @@ def compare(before, after):
     return files, changed
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("before", nargs="+")
-    parser.add_argument("--with", dest="after", nargs="+", required=True)
-    options = parser.parse_args(arguments)
-    files, changed = compare(load(options.before), load(options.after))
+def show(files, changed):
+    """Print the comparison; whether a test that passed before does not now."""
     for change in changed:
         print("{}::{}\n    {}".format(*change))
     for file, n in sorted(files.items()):
         wall = f"  {n['after'] / n['before']:5.2f} times as long" if n["before"] else ""
         print(f"{n['passed']:5} of {n['expected']:5}  {n['newly_failing']:4} newly failing {n['newly_passing']:4} newly passing{wall}  {file}")
     return any(n["newly_failing"] for n in files.values())
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", nargs="+")
+    parser.add_argument("--with", dest="after", nargs="+", required=True)
+    options = parser.parse_args(arguments)
+    return show(*compare(load(options.before), load(options.after)))
 
 
 if __name__ == "__main__":

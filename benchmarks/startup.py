@@ -1,0 +1,38 @@
+"""Python's start with the .pth file installed and inactive, beside a bare start: python benchmarks/startup.py [RUNS]. Makes an environment of its own."""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def start(python):
+    begun = time.perf_counter()
+    subprocess.run([python, "-c", "pass"], check=True)
+    return time.perf_counter() - begun
+
+
+def main(runs):
+    os.environ.pop("MINDTORCH_ACTIVATE", None)
+    os.environ.pop("PYTHONPATH", None)
+    with tempfile.TemporaryDirectory() as folder:
+        pythons = []
+        for name in ("bare", "with"):
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{folder}/{name}"], check=True)
+            pythons.append(f"{folder}/{name}/bin/python")
+        install = [pythons[1], "-m", "mindtorch_proxy.commands", "--install"]
+        subprocess.run(install, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        for python in pythons:
+            start(python)
+        pairs = [(start(pythons[0]), start(pythons[1])) for _ in range(runs)]
+    bare, ours = (statistics.median(times) for times in zip(*pairs))
+    print(f"bare {bare * 1000:.2f} ms, with the .pth file {ours * 1000:.2f} ms: {ours / bare:.3f} times, median of {runs} runs by turns")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if sys.argv[1:] else 50)

@@ -1,0 +1,178 @@
+"""Run HuggingFace transformers' own test files, or this project's model tests, on mindtorch_proxy.
+
+    python run_test_v2.py CHECKOUT/tests/models/bert/test_modeling_bert.py -k attention --jobs 2 --junitxml report.xml
+    python run_test_v2.py                        # this project's tests/models
+    python run_test_v2.py --fetch transformers   # clones upstream's tag that fits the installed transformers
+
+Every file runs in a process of its own. A test that kills its process, or hangs, costs that test: results so far are kept, and the file
+goes on behind it. Arguments that are not listed below are pytest's. The exit status is 0 if all went as it should, 1 if a test failed or
+passed unexpectedly or a file crashed, 2 if a file, or the whole run, could not start, 5 if there was no test, 130 if it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from mindtorch_proxy import page
+
+from . import compare
+from .formats import facts, merge_kernels, write_junit
+from .ledger import apply_ledger, load_ledger
+from .process import CRASHED, INTERRUPTED, NOT_STARTED, TIMED_OUT, FileRun
+from .progress import Progress
+from .summary import rule, summarise
+from .targets import HERE, check, checkout_of, failed_in, fetch, files_of, shard, split_arguments, version_of
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="run_test_v2.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    add = parser.add_argument
+    add("--jobs", type=int, default=1, metavar="N", help="files side by side, on CPU each on a core of its own")
+    add("--timeout", type=float, default=3600, metavar="S", help="limit for a file (default 3600)")
+    add("--test-timeout", type=float, default=300, metavar="S", help="limit for a test (default 300)")
+    add("--junitxml", metavar="FILE", help="write one JUnit file for all")
+    add("--json", metavar="FILE", help="write all results; runner/results.schema.json says what is in it")
+    add("--html", metavar="FILE", help="write one page: files, failures by cause, kernels; with --compare beside the earlier run")
+    add("--report", metavar="FILE", help="write which operators ran on which kernels, and how often")
+    ledger = 'the failures that are known: ["test id"] category = ..., reason = ... (default: tests/ledger.toml)'
+    add("--ledger", metavar="FILE", default=str(HERE / "tests/ledger.toml"), help=ledger)
+    add("--only", metavar="FILE", help="run only the tests that this file names, one a line")
+    add("--rerun-failed", metavar="FILE", help="run what failed, or did not run, by an earlier --json FILE")
+    add("--compare", metavar="FILE", help="compare with an earlier --json FILE; exit status 1 if a test passed there and does not now")
+    add("--shard", metavar="I/N", help="run the i-th of n parts of the files")
+    add("--fetch", metavar="FOLDER", help="clone upstream's tag that fits the installed transformers into FOLDER, and end")
+    add("--any-version", action="store_true", help="run although checkout and installed transformers differ")
+    add("--plain", action="store_true", help="without mindtorch_proxy: on the torch that is installed, to compare")
+    return parser.parse_known_args(arguments)
+
+
+def run_all(options, runs):
+    """Run the files, `options.jobs` at once; whether the user stopped them."""
+    on_cpu = os.environ.get("TRANSFORMERS_TEST_DEVICE", "cpu") == "cpu"
+    cores = sorted(os.sched_getaffinity(0)) if options.jobs > 1 and on_cpu else [None]
+    free = [cores[i % len(cores)] for i in range(options.jobs)]
+    progress = Progress(runs, live=options.jobs > 1)
+
+    def work(run):
+        core = free.pop()
+        with open(Path(options.folder, f"{run.number}.log"), "w+b") as log:
+            try:
+                return run.run(core, log if options.jobs > 1 else None)
+            finally:
+                free.append(core)
+                with progress.talk:
+                    log.seek(0)
+                    sys.stdout.write(log.read().decode(errors="replace"))
+                    sys.stdout.flush()
+                    progress.file_ended(run)
+
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        list(pool.map(work, runs))
+        return False
+    except KeyboardInterrupt:  # the files' processes have sessions of their own: nobody else ends them
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        pool.shutdown(wait=False, cancel_futures=True)
+        for run in runs:
+            run.interrupted = True
+            if run.process is not None and run.process.poll() is None:
+                run.kill()
+        pool.shutdown()
+        return True
+    finally:
+        progress.close()
+
+
+def exit_status(options, runs, results, counts, interrupted):
+    fates = {run.outcome for run in runs}
+    if interrupted:
+        return 130
+    if NOT_STARTED in fates:
+        return 2
+    if counts["failed"] or fates & {CRASHED, TIMED_OUT}:
+        return 1
+    if INTERRUPTED in fates:
+        return 130
+    return 0 if results or options.collect_only else 5
+
+
+def choose(options, targets):
+    """{file: targets}, {file: its tests} as the options say."""
+    files, only = files_of(targets or [str(HERE / "tests/models")]), {}
+    if options.rerun_failed:
+        files, only = failed_in(options.rerun_failed)
+    if options.shard:
+        files = shard(files, options.shard)
+    if options.only:
+        options.only = [line for line in map(str.strip, Path(options.only).read_text().splitlines()) if line and line[0] != "#"]
+    return files, only
+
+
+def write(options, runs, results, wall, counts, interrupted):
+    """All the files that were asked for; whether a test that passed in the earlier run does not now."""
+    known = facts(options, runs, results, wall, counts, interrupted)
+    kernels = merge_kernels(options.folder) if options.kernels else None
+    earlier, worse = None, False
+    if options.compare:
+        earlier = json.loads(Path(options.compare).read_text(encoding="utf-8"))
+        before, after = compare.by_name(earlier["tests"]), compare.by_name(results)
+        ran = {file for file, _ in after}  # what was not asked for now is not missed
+        files, changed = compare.compare({key: test for key, test in before.items() if key[0] in ran}, after)
+        rule("beside the earlier run")
+        worse = compare.show(files, changed)
+    if options.report:
+        Path(options.report).write_text(json.dumps(kernels, indent=1))
+    if options.junitxml:
+        write_junit(options.junitxml, runs, results, wall)
+    if options.json:
+        Path(options.json).write_text(json.dumps(known, indent=1))
+    if options.html:
+        Path(options.html).write_text(page.render("Test run", run=known, kernels=kernels, earlier=earlier), encoding="utf-8")
+    return worse
+
+
+def run(arguments) -> int:
+    options, rest = parse(arguments)
+    if options.fetch:
+        return fetch(options.fetch)
+    if version_of("pytest") is None:
+        raise SystemExit(f"run_test_v2: pytest is not installed for {sys.executable}; pip install 'pytest<9' pytest-timeout")
+    options.pytest, targets = split_arguments(rest)
+    options.collect_only = "--collect-only" in rest or "--co" in rest
+    options.kernels = bool(options.report or options.html) and not options.plain
+    files, only = choose(options, targets)
+    roots = {file: checkout_of(file) for file in files}
+    check(options, dict.fromkeys(roots.values()))
+    ledger = load_ledger(options.ledger) if not options.plain and os.path.exists(options.ledger) else {}
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="run_test_v2-") as options.folder:
+        runs = [FileRun(options, i, file, inside, roots[file], only.get(file)) for i, (file, inside) in enumerate(files.items())]
+        interrupted = run_all(options, runs)
+        wall = time.monotonic() - started
+        results = [result for run in runs for result in run.results.values()]
+        apply_ledger(results, ledger)
+        counts = collections.Counter(result["outcome"] for result in results)
+        worse = write(options, runs, results, wall, counts, interrupted)
+    summarise(runs, results, counts)
+    return exit_status(options, runs, results, counts, interrupted) or int(worse)
+
+
+def main(arguments) -> int:
+    try:
+        return run(arguments)
+    except SystemExit as stop:
+        if isinstance(stop.code, str):
+            print(stop.code, file=sys.stderr)
+            return 2
+        raise

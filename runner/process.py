@@ -1,0 +1,200 @@
+"""One test file: starts its process, watches it, starts another behind a test that took the process down."""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from .causes import category_of
+
+RECORDER = Path(__file__).with_name("recorder.py")
+RAN, NOT_STARTED, INTERRUPTED, TIMED_OUT, CRASHED = OUTCOMES = ("ran", "could not start", "interrupted", "timed out", "crashed")
+
+
+class FileRun:
+    """A test file's run: its results by test, and how the file itself fared (`outcome`, `why`)."""
+
+    def __init__(self, options, number, file, targets, root, only=None):
+        self.options, self.file, self.targets, self.root = options, file, targets, root
+        self.name = os.path.relpath(file, root or ".")
+        self.only = options.only if only is None else only
+        self.events = Path(options.folder, f"{number}.jsonl")
+        self.number = number
+        self.results: dict[str, dict] = {}  # test id -> result, in the order of execution
+        self.unfinished: dict[str, dict] = {}
+        self.collected: list[str] = []
+        self.end: dict = {}  # what the process said when it ended by itself: pytest's exit status and why, torch, device
+        self.running = None  # the id of the test that runs
+        self.since = 0.0  # when it, or the pause between two tests, began
+        self.process: subprocess.Popen | None = None
+        self.interrupted = False  # the user stops the whole run
+        self.outcome, self.why, self.text = INTERRUPTED, "not started", ""
+        self.offset = 0
+        self.wall = 0.0
+
+    def read(self):
+        """Take in what the process has written since."""
+        if not self.events.exists():
+            return
+        with open(self.events, encoding="utf-8") as file:
+            file.seek(self.offset)
+            text = file.read()
+        text = text[: text.rfind("\n") + 1]
+        self.offset += len(text.encode())
+        for event in map(json.loads, text.splitlines()):
+            match event.pop("event"):
+                case "collected":
+                    self.collected = self.collected or event["ids"]
+                case "start":
+                    self.running, self.since = event["id"], time.monotonic()
+                case "report":
+                    self.merge(event)
+                case "finish":
+                    self.running, self.since = None, time.monotonic()
+                    self.results |= self.unfinished
+                    self.unfinished.clear()
+                case "end":
+                    self.end = event
+
+    def merge(self, report):
+        """Setup, call and teardown make one result: the first that is not `passed` decides, but a failure always does."""
+        new = {"id": report["id"], "outcome": "passed", "message": "", "text": "", "duration": 0.0}
+        result = self.unfinished.setdefault(report["id"], new)
+        result["duration"] += report["duration"]
+        if report["outcome"] == "failed" or (report["outcome"] == "skipped" and result["outcome"] == "passed"):
+            result.update(
+                outcome="skipped" if report["outcome"] == "skipped" else "failed", message=report["message"], text=report["text"], when=report["when"]
+            )
+            if result["outcome"] == "failed":
+                result["category"] = category_of(report["message"])
+
+    def fail(self, test, category, message, text="", when="call"):
+        self.results[test] = {"id": test, "duration": 0.0, "outcome": "failed", "category": category, "message": message, "text": text or message, "when": when}
+        self.unfinished.clear()
+        self.running = None
+
+    def left(self):
+        """The tests that were collected and have no result."""
+        return [test for test in self.collected if test not in self.results]
+
+    def counts(self):
+        return collections.Counter(r["outcome"] for r in self.results.values())
+
+    def is_(self, outcome, why=""):
+        self.outcome, self.why = outcome, why.partition("\n")[0]
+
+    def kill(self):
+        """End the process and all it started; SIGABRT first, so that faulthandler shows where it hung."""
+        assert self.process
+        for number, patience in ((signal.SIGABRT, 5), (signal.SIGKILL, None)):
+            try:
+                os.killpg(self.process.pid, number)
+                self.process.wait(patience)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+
+    def start(self, index, core, output):
+        options = self.options
+        environment = os.environ | {"HF_HUB_OFFLINE": os.environ.get("HF_HUB_OFFLINE", "1")}
+        if options.kernels:
+            environment["MINDTORCH_REPORT"] = str(Path(options.folder, f"report-{self.number}-{index}.json"))
+        arguments = [
+            *([] if options.plain else ["-p", "mindtorch_proxy"]),
+            f"--timeout={options.test_timeout}",
+            "--timeout-method=signal",
+            *([f"--rootdir={self.root}"] if self.root else []),
+            *options.pytest,
+            *self.targets,
+        ]
+        order = {"arguments": arguments, "events": str(self.events), "done": list(self.results), "only": self.only, "core": core}
+        self.end, self.running = {}, None
+        process = self.process = subprocess.Popen(
+            [sys.executable, str(RECORDER), json.dumps(order)],
+            cwd=self.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output and subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.since = time.monotonic()
+        return process
+
+    def attempt(self, index, core, deadline, output):
+        """One process. True if nothing is left to run in another."""
+        options = self.options
+        process = self.start(index, core, output)
+        while process.poll() is None:
+            try:
+                process.wait(0.1)
+            except subprocess.TimeoutExpired:
+                self.read()
+                now = time.monotonic()
+                over = now > deadline
+                # pytest-timeout ends a test that still runs Python; this ends one that does not
+                if over or now - self.since > options.test_timeout * 1.2 + 10:
+                    self.kill()
+                    self.read()
+                    what = f"the file's limit of {options.timeout:g} s" if over else f"the limit of {options.test_timeout:g} s a test"
+                    if over or not self.running:
+                        self.is_(TIMED_OUT, what + ("" if self.running else ", outside of any test"))
+                    self.fail(self.running or self.name, "time-out", f"Timeout: {what}; the process was killed")
+                    return False
+        self.read()
+        if self.interrupted:
+            self.is_(INTERRUPTED, f"{len(self.left())} of {len(self.collected)} tests were not run" if self.collected else "while collecting")
+            return True
+        code = process.returncode
+        if self.end.get("status") == code:
+            self.finished(code)
+            return True
+        return self.died(code)
+
+    def died(self, code):
+        """The process ended without pytest's leave. True if no other can go on behind it."""
+        name = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+        after = bool(self.end)
+        what = self.running or (f"{self.name}::(at exit)" if after else self.name)
+        if not self.running:
+            self.is_(CRASHED, f"{name}, " + ("after the last test" if after else "outside of any test"))
+        self.fail(what, "crash", f"Crash: the process ended with {name}" + (" after the last test" if after else ""))
+        return after or what == self.name
+
+    def finished(self, status):
+        """pytest ended by itself: what its exit status says of the file."""
+        why, broken = self.end["why"], [r for r in self.results.values() if r.get("when") == "collect" and r["outcome"] == "failed"]
+        if self.outcome in (TIMED_OUT, CRASHED):
+            return
+        if status == 3:
+            self.is_(CRASHED, why)
+        elif status == 4:
+            self.is_(NOT_STARTED, why)
+        elif broken:
+            self.is_(NOT_STARTED, broken[0]["message"])
+        elif status == 2 or self.left() and not self.options.collect_only:
+            self.is_(INTERRUPTED, f"{why or 'stopped'}; {len(self.left())} of {len(self.collected)} tests were not run")
+        else:
+            self.is_(RAN)
+        if self.outcome in (NOT_STARTED, CRASHED) and not broken:
+            self.fail(self.name, category_of(why), why, self.end["text"], "collect")
+
+    def run(self, core, output=None):
+        started = time.monotonic()
+        deadline = started + self.options.timeout
+        self.is_(RAN)
+        for index in range(1_000_000):
+            if self.attempt(index, core, deadline, output):
+                break
+            if time.monotonic() > deadline:
+                for test in self.left():
+                    self.fail(test, "time-out", f"Not run: the file's limit of {self.options.timeout:g} s was over")
+            if not self.left():
+                break
+        self.wall = time.monotonic() - started
+        return self

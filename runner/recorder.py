@@ -1,0 +1,120 @@
+"""In a test file's own process: runs pytest and writes each event to a file as it happens. Started as a script; imports nothing of ours."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import sys
+
+
+class Recorder:
+    """A pytest plugin that writes down what happens."""
+
+    def __init__(self, path, done, only):
+        self.file, self.done, self.only = open(path, "a", encoding="utf-8", buffering=1), set(done), only and set(only)
+        self.stopped = ""  # why the session ended before its tests did
+
+    def write(self, **event):
+        self.file.write(json.dumps(event) + "\n")
+
+    def wanted(self, nodeid):
+        parts = nodeid.split("/")  # a list may name its tests from any folder on
+        return nodeid not in self.done and (self.only is None or any("/".join(parts[i:]) in self.only for i in range(len(parts))))
+
+    def pytest_collection_finish(self, session):
+        # behind every plugin's choice; what is taken out here does not run
+        session.items[:] = [item for item in session.items if self.wanted(item.nodeid)]
+        session.testscollected = len(session.items)
+        self.write(event="collected", ids=[item.nodeid for item in session.items])
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.write(event="start", id=report.nodeid)
+            self.pytest_runtest_logreport(report)
+            self.write(event="finish", id=report.nodeid)
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.write(event="start", id=nodeid)
+
+    def pytest_runtest_logreport(self, report):
+        crash = getattr(report.longrepr, "reprcrash", None)
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        message = getattr(report, "wasxfail", "") or reason or (crash.message if crash else report.longreprtext)
+        if not crash and report.failed:  # a collection error has a text only
+            message = error_of(message)
+        self.write(
+            event="report",
+            id=report.nodeid,
+            when=report.when or "collect",
+            outcome=report.outcome,
+            message=message,
+            text=report.longreprtext if report.failed else "",
+            duration=getattr(report, "duration", 0.0),
+            xfail=hasattr(report, "wasxfail"),
+        )
+
+    def pytest_runtest_logfinish(self, nodeid):
+        self.write(event="finish", id=nodeid)
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        self.stopped = f"{excinfo.typename}: {excinfo.value}"
+
+    def pytest_internalerror(self, excinfo):
+        self.stopped = f"pytest's internal error: {excinfo.typename}: {excinfo.value}"
+
+    def pytest_sessionfinish(self, session):
+        self.stopped = self.stopped or str(session.shouldfail or session.shouldstop or "")
+
+
+def error_of(text):
+    """The error's own lines of what pytest shows: they carry an E; a usage error's carry ERROR."""
+    return "\n".join(re.findall(r"^E +(.*)", text, re.M)) or "\n".join(re.findall(r"^ERROR: (?:usage: .*\n)?(.*)", text, re.M)) or text.strip()
+
+
+class Tee(io.TextIOBase):
+    """sys.stderr, where pytest says why it does not start, and its end kept."""
+
+    def __init__(self, stream):
+        self.stream, self.kept = stream, ""
+
+    def write(self, text):
+        self.kept = (self.kept + text)[-20_000:]
+        return self.stream.write(text)
+
+    def flush(self):
+        self.stream.flush()
+
+    def fileno(self):
+        return self.stream.fileno()
+
+
+def environment():
+    """What ran: torch's version and the device that tests choose by themselves."""
+    torch = sys.modules.get("torch")
+    helpers = sys.modules.get("transformers.testing_utils")
+    device = os.environ.get("TRANSFORMERS_TEST_DEVICE") or getattr(helpers, "torch_device", None)
+    if device is None and torch is not None and hasattr(torch, "accelerator"):
+        device = torch.accelerator.current_accelerator() or "cpu"
+    return {"torch": getattr(torch, "__version__", None), "device": str(device) if device else None}
+
+
+def main(order) -> int:
+    """Run pytest as the order says."""
+    if order["core"] is not None:
+        os.sched_setaffinity(0, {order["core"]})
+    sys.path[0] = os.getcwd()  # as `python -m pytest` has it
+    import pytest
+
+    recorder = Recorder(order["events"], order["done"], order["only"])
+    sys.stderr = tee = Tee(sys.stderr)
+    status = int(pytest.main(order["arguments"], plugins=[recorder]))
+    sys.stderr = tee.stream
+    why = recorder.stopped or (error_of(tee.kept) if status in (3, 4) else "")
+    recorder.write(event="end", status=status, why=why, text=tee.kept if status in (3, 4) else "", **environment())
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))
