@@ -46,9 +46,11 @@ class dtype:
         return self
 
     def to_real(self):
+        """The real dtype of a complex one; a real one itself."""
         return TO_REAL.get(self, self)
 
     def to_complex(self):
+        """The complex dtype of a real one; a complex one itself."""
         return TO_COMPLEX[self]
 
 

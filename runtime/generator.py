@@ -34,6 +34,7 @@ def _refused(error, message):
     def method(self, *args):
         raise error(message)
 
+    method.__doc__ = f"{error.__name__}: {message}."
     return method
 
 

@@ -134,6 +134,7 @@ class UntypedStorage:
         return self._bytes
 
     def nbytes(self):
+        """The size in bytes."""
         return self._nbytes
 
     size = __len__ = nbytes
@@ -143,12 +144,15 @@ class UntypedStorage:
         return 32 + self._nbytes
 
     def element_size(self):
+        """1: the elements are bytes."""
         return 1
 
     def data_ptr(self):
+        """The address of the first byte."""
         return 0 if self._bytes is None else self._bytes.ctypes.data
 
     def resizable(self):
+        """Whether the size may be changed."""
         return self._resizable
 
     def resize_(self, nbytes):
@@ -164,23 +168,29 @@ class UntypedStorage:
         return self
 
     def copy_(self, source, non_blocking=None):
+        """Copy the bytes of another storage of the same size; returns this one."""
         self._array()[:] = source._array()
         return self
 
     def fill_(self, value):
+        """Set every byte to one value; returns the storage."""
         self._array()[:] = int(value) & 255
         return self
 
     def clone(self):
+        """A copy in memory of its own."""
         return UntypedStorage._from_array(self._array().copy()) if self._bytes is not None else UntypedStorage._meta(self._nbytes)
 
     def cpu(self):
+        """The storage on the CPU: itself if it is there."""
         return self
 
     def tolist(self):
+        """The bytes as a list of numbers."""
         return self._array().tolist()
 
     def is_pinned(self, device=None):
+        """Whether the memory is page-locked for the accelerator."""
         return self._pinned
 
     def is_shared(self):
@@ -218,6 +228,7 @@ class UntypedStorage:
         return self
 
     def get_device(self):
+        """The index of the device, -1 for the CPU."""
         return -1 if self.device.index is None else self.device.index
 
     @property
@@ -226,12 +237,15 @@ class UntypedStorage:
 
     @property
     def filename(self):
+        """The file that is mapped, or None."""
         return None
 
     def untyped(self):
+        """The storage itself."""
         return self
 
     def byteswap(self, dtype):
+        """Turn the bytes around within each element of a dtype."""
         a, size = self._array(), dtype.itemsize // (2 if dtype.is_complex else 1)
         a[:] = a.view(f"u{size}").byteswap().view(np.uint8)
 
@@ -265,9 +279,11 @@ class UntypedStorage:
     __repr__ = __str__
 
     def type(self, dtype=None, non_blocking=False):
+        """The name of the storage's class, or the storage as another class."""
         return "torch.storage.UntypedStorage" if dtype is None else NotImplemented
 
     def to(self, *, device, non_blocking=False):
+        """The storage on a device: itself if it is there, else a copy."""
         d = usable(_device(device))
         if d is self.device:
             return self
@@ -302,14 +318,17 @@ class TypedStorage:
     _from_buffer = from_buffer
 
     def untyped(self):
+        """The bytes below, as an UntypedStorage over the same memory."""
         return self._untyped_storage
 
     @property
     def device(self):
+        """The device on which the bytes are."""
         return self._untyped_storage.device
 
     @property
     def is_cuda(self):
+        """Whether the storage is on a CUDA device: False."""
         return False
 
     @property
@@ -317,17 +336,21 @@ class TypedStorage:
         return self._untyped_storage._cdata
 
     def nbytes(self):
+        """The size in bytes."""
         return self._untyped_storage.nbytes()
 
     def element_size(self):
+        """The bytes of one element."""
         return self.dtype.itemsize
 
     def size(self):
+        """The number of elements."""
         return self.nbytes() // self.dtype.itemsize
 
     __len__ = _size = size
 
     def data_ptr(self):
+        """The address of the first element."""
         return self._untyped_storage.data_ptr()
 
     def _view(self):
@@ -341,46 +364,57 @@ class TypedStorage:
         self._view()[i] = value
 
     def fill_(self, value):
+        """Set every element to one value; returns the storage."""
         self._view()[:] = value
         return self
 
     def copy_(self, source, non_blocking=None):
+        """Copy the elements of another storage of the same length, converted to this dtype."""
         self._view()[:] = source._view().astype(self.dtype.np)
         return self
 
     def tolist(self):
+        """The elements as a list of Python numbers."""
         return self._view().tolist()
 
     def __iter__(self):
         return iter(self.tolist())
 
     def clone(self):
+        """A copy in memory of its own."""
         return type(self)(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
     def __deepcopy__(self, memo):
         return type(self)(wrap_storage=self._untyped_storage.__deepcopy__(memo), dtype=self.dtype)
 
     def resizable(self):
+        """Whether the size may be changed."""
         return self._untyped_storage.resizable()
 
     def resize_(self, n):
+        """Change the number of elements; what fits is kept."""
         self._untyped_storage.resize_(n * self.dtype.itemsize)
         return self
 
     def is_shared(self):
+        """Whether other processes can map the memory."""
         return self._untyped_storage.is_shared()
 
     def share_memory_(self):
+        """Move the storage to memory that other processes can map; returns it."""
         self._untyped_storage.share_memory_()
         return self
 
     def is_pinned(self, device=None):
+        """Whether the memory is page-locked for the accelerator."""
         return self._untyped_storage.is_pinned()
 
     def cpu(self):
+        """The storage on the CPU: itself if it is there."""
         return self
 
     def pickle_storage_type(self):
+        """The name of the storage class of this dtype, as files have it."""
         return dt.LEGACY[self.dtype] + "Storage"
 
     def __eq__(self, other):

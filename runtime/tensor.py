@@ -136,6 +136,8 @@ NO_MEMORY = _NoMemory()
 
 
 class Tensor(metaclass=TensorMeta):
+    """Numbers of one dtype in as many dimensions as there are, on one device, possibly sharing their memory with other tensors."""
+
     __slots__ = (
         "_ms",
         "_np",
@@ -212,6 +214,7 @@ class Tensor(metaclass=TensorMeta):
     # ------------------------------------------------------------ metadata
     @property
     def shape(self):
+        """The sizes of the dimensions, a torch.Size."""
         s = self._shape
         if s.__class__ is not Size:
             s = self._shape = Size(s)
@@ -255,6 +258,7 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def nbytes(self):
+        """The bytes of all elements, without those that a view leaves out."""
         return numel(self._shape) * self.dtype.itemsize
 
     def is_contiguous(self, memory_format=contiguous_format):
@@ -302,9 +306,9 @@ class Tensor(metaclass=TensorMeta):
         """Whether other processes may map the memory."""
         return self._storage is not None and self._storage.is_shared()
 
-    is_meta = property(lambda self: self.device is META)
-    is_cpu = property(lambda self: self.device is HOST)
-    is_npu = property(lambda self: self.device.type == "npu")
+    is_meta = property(lambda self: self.device is META, doc="Whether the tensor has a shape and a dtype alone, no memory.")
+    is_cpu = property(lambda self: self.device is HOST, doc="Whether the tensor is in the CPU's memory.")
+    is_npu = property(lambda self: self.device.type == "npu", doc="Whether the tensor is in an NPU's memory.")
 
     def is_distributed(self):
         """Whether it lies on several machines: False."""
@@ -350,6 +354,7 @@ class Tensor(metaclass=TensorMeta):
     # ------------------------------------------------------------ autograd metadata
     @property
     def requires_grad(self):
+        """Whether operators on the tensor are recorded for backward(); settable for leaves of floating-point or complex dtype."""
         v = self._view
         return self._requires_grad or v is not None and v.base._requires_grad and self.dtype.category >= dt.FLOAT
 
@@ -378,10 +383,12 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def is_leaf(self):
+        """Whether no recorded operator made the tensor: all that need no gradient, and those that a user made."""
         return self._get_grad_fn() is None
 
     @property
     def grad_fn(self):
+        """The node of the graph that made the tensor, or None for a leaf."""
         return self._get_grad_fn()
 
     def _get_grad_fn(self):
@@ -392,10 +399,12 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def output_nr(self):
+        """Which of its node's results the tensor is."""
         return self._output_nr
 
     @property
     def grad(self):
+        """The gradient that backward() has accumulated, or None. What is assigned must have this dtype, device and shape."""
         if self._grad is None and self._grad_fn is not None and not self._retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
@@ -436,6 +445,7 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def retains_grad(self):
+        """Whether backward() keeps the gradient of this tensor, which is no leaf."""
         return bool(self._retains)
 
     @property
@@ -447,6 +457,7 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def data(self):
+        """A tensor over the same memory that autograd knows nothing of; assigning takes over another one's memory, dtype and shape."""
         if self.__class__ in dispatching:
             t = self.detach()
             t._vc = None

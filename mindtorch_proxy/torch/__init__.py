@@ -138,7 +138,9 @@ def _legacy_tensor(name):
     def new(cls, *args, device=None):  # noqa: F811
         return _legacy_new(args, cls.dtype, device=device)
 
-    return _LegacyMeta(name, (), {"__new__": new, "dtype": _LEGACY_TENSORS[name], "is_cuda": False, "__module__": "torch", "layout": _device.strided})
+    of = _LEGACY_TENSORS[name]
+    doc = f"Makes tensors of {of}, of sizes or of data; isinstance() tests for dense tensors of that dtype on the CPU."
+    return _LegacyMeta(name, (), {"__new__": new, "dtype": of, "is_cuda": False, "__module__": "torch", "layout": _device.strided, "__doc__": doc})
 
 
 def _ask_classes(name, args, call):

@@ -27,21 +27,25 @@ class Node:
         self._edges = self._in_meta = self._out_meta = ()
 
     def name(self):
+        """The name of the operator's backward, as PyTorch prints it."""
         return type(self).__name__
 
     @property
     def next_functions(self):
+        """The nodes that get this one's gradients, with the number of the result each time."""
         return tuple((None, 0) if e is None else e for e in self._edges)
 
     def _sequence_nr(self):
         return self._seq
 
     def register_hook(self, fn):
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first. Returns a handle."""
         if self._post_hooks is None:
             self._post_hooks = {}
         return RemovableHandle(self._post_hooks, fn)
 
     def register_prehook(self, fn):
+        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them. Returns a handle."""
         if self._pre_hooks is None:
             self._pre_hooks = {}
         return RemovableHandle(self._pre_hooks, fn)
@@ -59,6 +63,7 @@ class Node:
         self._retains = {**self._retains, t._output_nr: weakref.ref(t)}
 
     def release(self):
+        """Forget what was saved for backward()."""
         pass
 
 

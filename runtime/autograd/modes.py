@@ -135,6 +135,7 @@ class set_grad_enabled(_SetGrad):
         return context_decorator(self, func)
 
     def clone(self):
+        """A new context manager with the same mode."""
         return set_grad_enabled(self.mode)
 
     def __enter__(self):
@@ -162,6 +163,7 @@ class inference_mode(_SetGrad):
         self.mode = mode
 
     def clone(self):
+        """A new context manager with the same mode."""
         return inference_mode(self.mode)
 
     def __enter__(self):

@@ -479,6 +479,7 @@ for _f in FUNCTIONS.values():
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A zero-dimensional tensor with a number's value."""
     return _flag(fill_op.call((), s, dt.of(dtype) or dt.get_default_dtype(), place(device)), requires_grad)
 
 

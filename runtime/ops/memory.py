@@ -213,7 +213,7 @@ def _conversion(name, d):
             return self if self.dtype is d else T._to_copy(self, d)
         return _to(self, d, memory_format=memory_format)
 
-    f.__name__ = name
+    f.__name__, f.__doc__ = name, f"The tensor as {d}: itself if that is its dtype, else a converted copy."
     setattr(Tensor, name, _overridable(f))
 
 
@@ -222,14 +222,17 @@ for _name, _dtype in zip(CONVERSIONS, _TYPES):
 
 
 def _cpu(self, memory_format=preserve_format):
+    """The tensor in the CPU's memory: itself if it is there, else a copy."""
     return _to(self, HOST, memory_format=memory_format)
 
 
 def _npu(self, device=None, non_blocking=False, memory_format=preserve_format):
+    """The tensor on an NPU: itself if it is there, else a copy. RuntimeError where there is none."""
     return _to(self, Device("npu" if device is None else device), memory_format=memory_format)
 
 
 def _cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
+    """AssertionError, as of a PyTorch without CUDA."""
     return _to(self, "cuda")
 
 

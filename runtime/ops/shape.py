@@ -137,6 +137,7 @@ def _atleast(n):
         return tuple(getattr(T, "_" + name)(t) for t in ts)
 
     public.__name__ = public.__qualname__ = name
+    public.__doc__ = f"Each tensor with dimensions of size one added until it has {n}: a view. One tensor gives one, several, or a sequence, give a tuple."
     public.__module__ = "torch.functional"
     FUNCTIONS[name] = public
     return fit

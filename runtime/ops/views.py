@@ -642,8 +642,12 @@ def real(self):
     return T._real(self) if self.dtype.is_complex else self
 
 
-Tensor.real = property(lambda self: real(self), lambda self, v: self.real.copy_(v) if self.dtype.is_complex else self.copy_(v))
-Tensor.imag = property(lambda self: T.imag(self), lambda self, v: self.imag.copy_(v))
+Tensor.real = property(
+    lambda self: real(self), lambda self, v: self.real.copy_(v) if self.dtype.is_complex else self.copy_(v), doc="The real parts: a view, for writing as well."
+)
+Tensor.imag = property(
+    lambda self: T.imag(self), lambda self, v: self.imag.copy_(v), doc="The imaginary parts: a view, for writing as well. RuntimeError for real dtypes."
+)
 
 
 def _view_as_real(self):
@@ -700,6 +704,7 @@ def _geometry_methods():
             return inplace_view(self, getattr(T, _n)(self, *args, **kw))
 
         f.__name__ = f.__qualname__ = name + "_"
+        f.__doc__ = f"As ``{name}``, but the tensor itself gets the new shape and strides; its memory stays as it is. Returns it."
         setattr(Tensor, name + "_", f)
 
 

@@ -95,6 +95,7 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self):
+        """RuntimeError: the shape is not known before ``materialize``."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. Call `forward` to initialize the parameters before accessing their attributes."
         )

@@ -25,14 +25,17 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def is_enabled():
+        """Whether new sparse tensors are checked."""
         return torch._C._check_sparse_tensor_invariants()
 
     @staticmethod
     def enable():
+        """Check the indices of new sparse tensors."""
         torch._C._set_check_sparse_tensor_invariants(True)
 
     @staticmethod
     def disable():
+        """Take the indices of new sparse tensors as they are."""
         torch._C._set_check_sparse_tensor_invariants(False)
 
     def __enter__(self):

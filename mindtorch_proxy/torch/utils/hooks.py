@@ -15,6 +15,7 @@ def unserializable_hook(f):
 
 
 def warn_if_has_hooks(tensor):
+    """Warn where a tensor's hooks will not be pickled."""
     for h in (tensor._backward_hooks or {}).values():
         if not hasattr(h, "__torch_unserializable__"):
             warnings.warn(
@@ -59,6 +60,7 @@ class BackwardHook:
         return tuple(out), index
 
     def setup_input_hook(self, args):
+        """Put a node behind the inputs of a module that gathers their gradients."""
         self.n_inputs = len(args)
 
         def on_node(node):
@@ -85,6 +87,7 @@ class BackwardHook:
         return res
 
     def setup_output_hook(self, args):
+        """Put a node behind the results of a module that gathers their gradients."""
         is_tuple = isinstance(args, (tuple, list))
         items = tuple(args) if is_tuple else (args,)
         self.n_outputs = len(items)

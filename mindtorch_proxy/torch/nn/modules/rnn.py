@@ -326,6 +326,7 @@ class RNNCellBase(Module):
         )
 
     def reset_parameters(self) -> None:
+        """Draw the weights anew, uniformly within ``hidden_size ** -0.5``."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
