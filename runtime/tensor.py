@@ -274,6 +274,20 @@ class Tensor(metaclass=TensorMeta):
             return is_contiguous([self._shape[i] for i in order], [st[i] for i in order])
         return self._stride is None or is_contiguous(self._shape, self._stride)
 
+    def dim_order(self, *, ambiguity_check=False):
+        """The dimensions from the outermost in memory to the innermost; RuntimeError where the check finds more than one such order."""
+        if self.layout is not strided:
+            raise AttributeError(f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense tensor first.")
+        formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+        if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(f, MemoryFormat) for f in formats):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        st = self.stride()
+        unique = not any(s == 1 for s in self._shape) and 0 not in st and len(set(st)) == len(st)
+        if ambiguity_check and not unique and sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+            ambiguous = any(0 == a for s, a in zip(self._shape, st) if s > 1)
+            raise RuntimeError(f"The tensor does not have unique dim order{'.' if ambiguous else ', or cannot map to exact one of the given memory formats.'}")
+        return tuple(sorted(range(len(st)), key=lambda i: -st[i]))
+
     def is_floating_point(self):
         """Whether the dtype is a floating-point one."""
         return self.dtype.is_floating_point
@@ -432,16 +446,45 @@ class Tensor(metaclass=TensorMeta):
                     f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device type '{self.device.type}'. "
                     "Please ensure that the gradient and the tensor are on the same device"
                 )
-            if g.dtype is not self.dtype:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{dt.c_name(g.dtype)}' to a tensor with grad_dtype '{dt.scalar_name(self.dtype)}'. "
-                    "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
-                )
+            if g.dtype is not self.dtype or "_grad_dtype" in self.__dict__:
+                self._check_grad_dtype(g)
         self._grad = g
 
     @grad.deleter
     def grad(self):
         self._grad = None
+
+    def _check_grad_dtype(self, g):
+        allowed = self.__dict__.get("_grad_dtype", self.dtype)
+        if g.dtype is not allowed is not None:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{dt.c_name(g.dtype)}' to a tensor with grad_dtype '{dt.scalar_name(allowed)}'. "
+                "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute "
+                "with a specific dtype, or None to allow any dtype."
+            )
+
+    @property
+    def grad_dtype(self):
+        """The dtype that backward() gives the gradient of this leaf: its own unless another was set; None takes gradients as they come."""
+        if self._grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.__dict__.get("_grad_dtype", self.dtype)
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype):
+        if dtype is not None and not isinstance(dtype, dt.dtype):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
+        if self._grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if self._grad is not None and self._grad.dtype is not dtype is not None:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{dt.scalar_name(dtype)}' because there is already a gradient with dtype '{dt.c_name(self._grad.dtype)}'. "
+                "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+            )
+        self._grad_dtype = dtype
+        node = self._acc and self._acc()
+        if node is not None:
+            node.dtype = dtype
 
     @property
     def retains_grad(self):

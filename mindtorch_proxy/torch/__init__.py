@@ -49,7 +49,7 @@ _SUBMODULES = frozenset(
     """_C _dynamo _inductor _jit_internal _lazy _library _logging _lowrank _meta_registrations _namedtensor_internals _numpy _ops _prims
  _prims_common _refs _sources _storage_docs _subclasses _tensor _tensor_str _utils _utils_internal _vmap_internals _weights_only_unpickler
  __config__ _guards accelerator
- amp ao autograd backends compiler cpu cuda distributed distributions export fft fft func functional futures fx hub jit library linalg masked mps mtia
+ amp ao autograd backends compiler cpu cuda distributed distributions export fft fft func functional futures fx hub jit library linalg masked monitor mps mtia
  multiprocessing nested nn npu onnx optim overrides package profiler quantization quasirandom random return_types serialization signal sparse special
  storage testing torch_version types utils version xpu""".split()
 )
@@ -97,10 +97,14 @@ _LAZY = {
     for module, names in {
         "serialization": "save load PyTorchFileReader",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
-        "_C": "Generator set_flush_denormal is_anomaly_enabled is_anomaly_check_nan_enabled Tag Future ScriptModule ScriptFunction ScriptObject StorageBase",
+        "_C": """
+        DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptModule ScriptObject StorageBase Tag
+        is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
         "_tensor_str": "set_printoptions",
         "_ops": "ops",
         "functional": "align_tensors",
+        "jit": "fork wait",
+        "utils.dlpack": "to_dlpack",
         "amp": "autocast GradScaler",
         "_streams": "Stream Event",
         "_higher_order_ops": "cond while_loop",
@@ -114,7 +118,8 @@ _LAZY = {
         clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled
         set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
         broadcast_shapes get_device_module
-        get_device OutOfMemoryError set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor
+        get_device AcceleratorError OutOfMemoryError set_anomaly_enabled is_distributed is_vulkan_available as_strided_ classproperty
+        has_lapack has_mkl has_openmp has_spectral compiled_with_cxx11_abi _assert _is_functional_tensor
         _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
     }.items()
     for n in names.split()

@@ -412,3 +412,44 @@ for _f in list(globals().values()):
     if callable(_f) and getattr(_f, "__module__", None) == __name__:
         _f.__module__ = "torch"
 __all__ = ["REGISTRY_FN", "_set_default_device"]
+
+
+class AcceleratorError(RuntimeError):
+    """An accelerator's call failed; ``error_code`` is its number."""
+
+    def __init__(self, *args, error_code=None):
+        super().__init__(*args)
+        self.error_code = error_code
+
+
+AcceleratorError.__module__ = "torch"
+
+
+def is_distributed(src):
+    """Whether a tensor is spread over devices: never, as in PyTorch, whose DTensors say so by their class."""
+    _ = src.shape
+    return False
+
+
+def is_vulkan_available():
+    """Whether Vulkan can be used: there is none here."""
+    return False
+
+
+def as_strided_(input, size, stride, storage_offset=None):
+    """``Tensor.as_strided_``: the tensor itself, over its storage with these sizes and steps."""
+    return input.as_strided_(size, stride, storage_offset)
+
+
+def classproperty(func):
+    """A property of a class: what ``func(cls)`` gives, at the class and at its objects."""
+
+    class _Descriptor:
+        def __get__(self, instance, owner=None):
+            return func(owner if instance is None else type(instance))
+
+    return _Descriptor()
+
+
+has_lapack = has_spectral = True  # as far as programs ask: linear algebra and FFTs work
+has_mkl = has_openmp = False  # the libraries themselves are not here

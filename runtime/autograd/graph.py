@@ -184,12 +184,13 @@ def add(a, b):
 
 
 class AccumulateGrad(Node):
-    __slots__ = ("variable", "lock")
+    __slots__ = ("variable", "lock", "dtype")
     __module__ = "torch.autograd.graph"
 
     def __init__(self, variable):
         super().__init__()
         self.variable, self.lock = variable, threading.RLock()
+        self.dtype = variable.__dict__.get("_grad_dtype")  # what a program has set
         self._seq = 1 << 62
         self._out_meta = ((variable._shape, variable.dtype, variable.device),)
 
@@ -201,6 +202,8 @@ class AccumulateGrad(Node):
         grads.clear()
         if g is None:
             return ()
+        if g.dtype is not self.dtype is not None:
+            g = g.to(self.dtype)
         hooks = v._hooks
         if hooks:
             g = run_hooks(hooks, g)
@@ -213,7 +216,8 @@ class AccumulateGrad(Node):
                 elif not MODE.grad and not (
                     sys.getrefcount(g) <= 2 and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
-                    g = _laid_out(g.detach(), v)
+                    stealable = sys.getrefcount(g) <= 2 and g.__class__ is Tensor
+                    g = _laid_out(g.detach(), v) if MODE.grad_layout or not stealable else g.detach()
                 v._grad = g
             elif MODE.grad:
                 v._grad = add(old, g)

@@ -18,6 +18,7 @@ class _Mode(threading.local):
     anomaly = False
     anomaly_nan = True
     multithreading = True
+    grad_layout = True  # gradients get the strides of their leaf
 
 
 class _Task(threading.local):

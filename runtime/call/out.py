@@ -10,6 +10,7 @@ from ..backend import backend
 from ..device import META
 from ..tensor import INFERENCE, Tensor, check_writable, empty, is_dense, meta_tensor, numel, strided_view
 from .geometry import preserved_strides
+from .return_types import out_class
 from .state import LAZY
 
 
@@ -45,7 +46,7 @@ def with_out(op, result, out, args=()):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
         written = [with_out(op, r, x) for r, x in zip(result, out)]
-        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+        return tuple(written) if result.__class__ is tuple else out_class(result.__class__)(written)
     if isinstance(out, (tuple, list)) and len(out) == 1:
         out = out[0]
     _check(name, result, out)

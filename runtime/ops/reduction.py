@@ -272,6 +272,24 @@ def aminmax(self, dim, keepdim):
     return T.amin(self, dims, keepdim), T.amax(self, dims, keepdim)
 
 
+@composite("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", out=SAME_DTYPE)
+def hash_tensor(self, dim, keepdim, mode):
+    """The bits of all elements, as numbers of 64 bits, exclusive-or-ed."""
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    _not_implemented("xor_sum_cpu", self)
+    dims = _dims(self, dim)
+    if 0 in self._shape and not dim:
+        raise RuntimeError(f"hash_tensor: Expected reduction dim to be specified for input.numel() == 0.{HINT}")
+    _nonempty("hash_tensor", self, dims)
+    x = self.to(dt.float64 if self.is_floating_point() else dt.int64).view(dt.int64)
+    x = x.movedim(dims, tuple(range(-len(dims), 0))).flatten(-len(dims)) if dims else x.reshape(1)
+    while x._shape[-1] > 1:  # the second half onto the first; the middle one of an odd number waits
+        n = x._shape[-1] // 2
+        x = T.cat([x.narrow(-1, 0, n) ^ x.narrow(-1, n, n), x.narrow(-1, 2 * n, x._shape[-1] - 2 * n)], -1)
+    return x.reshape(reduced(self._shape, dims, keepdim)).view(dt.uint64)
+
+
 # ------------------------------------------------------------------------------------------------ variance
 def _var_prepare(self, dim, correction, keepdim):
     if self.dtype.category < dt.FLOAT:

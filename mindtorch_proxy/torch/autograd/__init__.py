@@ -8,7 +8,7 @@ from torch._C._autograd import DeviceType  # noqa: F401
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, profiler_util, variable  # noqa: F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401
 from .function import Function  # noqa: F401
-from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from .grad_mode import enable_grad, enforce_grad_layout_policy, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled  # noqa: F401
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: F401
 from .variable import Variable  # noqa: F401
 
@@ -60,6 +60,8 @@ __all__ = [
     "no_grad",
     "enable_grad",
     "inference_mode",
+    "enforce_grad_layout_policy",
+    "set_multithreading_enabled",
     "set_grad_enabled",
     "GradcheckError",
     "forward_ad",
