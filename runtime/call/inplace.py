@@ -10,7 +10,8 @@ from .dispatch import handle, intercepted, requires_grad
 from .out import check_overlap, write
 from .overload import resolve
 from .promotion import COMPLEX_TO_FLOAT
-from .state import STATE, dispatching
+from .state import LOCAL, STATE, dispatching
+from .tracing import traced
 
 
 def inplace(op, self, args):
@@ -26,8 +27,12 @@ def inplace(op, self, args):
         op, args = instead, args[:2]
     if STATE.duals and op.fn is None and (level := innermost(args)) is not None:
         return forward.inplace(op, args, level, inplace)
+    given_over = False
+    if STATE.interceptors:
+        if LOCAL.tracer is not None:
+            return traced(op, args, lambda *args: inplace(op, args[0], args), "_")
+        given_over = intercepted(args)
     recording = MODE.grad and requires_grad(op, args)
-    given_over = STATE.interceptors and intercepted(args)
     if given_over and not recording and _named(op, args):
         return _in_kernel(op, self, args, False, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"))
     if op.fn is not None:
