@@ -27,19 +27,12 @@ def inplace(op, self, args):
         op, args = instead, args[:2]
     if STATE.duals and op.fn is None and (level := innermost(args)) is not None:
         return forward.inplace(op, args, level, inplace)
-    given_over = False
-    if STATE.interceptors:
-        if LOCAL.tracer is not None:
-            return traced(op, args, lambda *args: inplace(op, args[0], args), "_")
-        given_over = intercepted(args)
     recording = MODE.grad and requires_grad(op, args)
-    if given_over and not recording and _named(op, args):
-        return _in_kernel(op, self, args, False, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"))
+    if STATE.interceptors and (taken := _taken_over(op, self, args, recording)) is not None:
+        return taken
     if op.fn is not None:
         return _composite(op, self, args, recording)
     recording = recording and op.derivative is not None
-    if given_over:
-        return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _computed(op, args), "_"), keep=True)
     if op.promote is not None and not recording and backend(self.device).update(op, self, args):
         self._bump()
         return self
@@ -52,6 +45,20 @@ def inplace(op, self, args):
         self._bump()
         return self
     return _computed(op, args, recording)
+
+
+def _taken_over(op, self, args, recording):
+    """The result where the tracer or an interceptor takes the call, else None."""
+    if LOCAL.tracer is not None:
+        return traced(op, args, lambda *args: inplace(op, args[0], args), "_")
+    if not intercepted(args):
+        return None
+    if not recording and _named(op, args):
+        return _in_kernel(op, self, args, False, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"))
+    if op.fn is not None:
+        return None
+    recording = recording and op.derivative is not None
+    return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _computed(op, args), "_"), keep=True)
 
 
 def _named(op, args):

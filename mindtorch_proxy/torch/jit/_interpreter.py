@@ -205,7 +205,7 @@ class _Plain(ast.NodeTransformer):
 
 
 _NAMES = {
-    **{n: getattr(builtins, n) for n in "int float bool str complex len range getattr print isinstance ord chr abs min max None True False".split() if hasattr(builtins, n)},
+    **{n: getattr(builtins, n) for n in "int float bool str complex len range getattr print isinstance ord chr abs min max".split()},
     **{n: getattr(typing, n) for n in "List Dict Optional Tuple Any Union".split()},
     "Tensor": torch.Tensor,
     "Device": torch.device,

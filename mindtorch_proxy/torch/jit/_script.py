@@ -256,7 +256,10 @@ class RecursiveScriptModule(ScriptModule):
         return new
 
     def __reduce_ex__(self, protocol):
-        raise pickle.PickleError("ScriptModules cannot be deepcopied using copy.deepcopy or saved using torch.save. Mixed serialization of script and non-script modules is not supported. For purely script modules use my_script_module.save(<filename>) instead.")
+        raise pickle.PickleError(
+            "ScriptModules cannot be deepcopied using copy.deepcopy or saved using torch.save. Mixed serialization of script and non-script modules is not "
+            "supported. For purely script modules use my_script_module.save(<filename>) instead."
+        )
 
     def define(self, src):
         raise NotImplementedError("ScriptModule.define: TorchScript source cannot be compiled here")

@@ -25,7 +25,10 @@ _VERSION = 10  # of PyTorch's operators: those of archives before it had other m
 # ------------------------------------------------------------------------------------------------ writing
 def save(m, f, _extra_files=None):
     """Write a script module or function to a path or a binary stream. _extra_files: {name: text or bytes} to lie beside."""
-    m.save(f, _extra_files=_extra_files or {})
+    if isinstance(f, (str, os.PathLike)):
+        m.save(f, _extra_files=_extra_files or {})
+    else:
+        f.write(m.save_to_buffer(_extra_files=_extra_files or {}))
 
 
 class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
@@ -64,7 +67,8 @@ class _Archive:
             raise NotImplementedError(_NO_GRAPH.format(module.original_name, "code to save"))
         state = {**module._parameters, **module._buffers}
         state = {k: v if v is None else v.detach().requires_grad_(v.requires_grad) for k, v in state.items()}
-        settings = {k: v for k, v in module.__dict__.items() if not k.startswith("_") and k != "training" and isinstance(v, (bool, int, float, str, type(None)))}
+        own = {k: v for k, v in module.__dict__.items() if not k.startswith("_") and k != "training"}
+        settings = {k: v for k, v in own.items() if isinstance(v, (bool, int, float, str, type(None)))}
         state |= {"training": module.training, "_is_full_backward_hook": None, **settings}
         state |= {name: None if m is None else self.object(m) for name, m in module._modules.items()}
         qualified = self._class(module, settings)
@@ -269,7 +273,7 @@ def _module(unit, obj, made):
         if isinstance(value, _Object):
             module._modules[name] = _module(unit, value, made)
         elif name in parameters:
-            module._parameters[name] = torch.nn.Parameter(value.detach(), value.requires_grad)
+            module._parameters[name] = value
         elif name in buffers:
             module._buffers[name] = value
         elif name != "_is_full_backward_hook":
@@ -305,5 +309,3 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
 def jit_module_from_flatbuffer(f):
     """Flatbuffers cannot be read."""
     raise NotImplementedError("torch.jit.jit_module_from_flatbuffer: archives in flatbuffers are not supported")
-
-

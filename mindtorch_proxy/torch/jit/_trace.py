@@ -21,7 +21,10 @@ class TracingCheckError(Exception):
 
 
 class TracedModule(RecursiveScriptModule):
-    """A module whose methods are traced graphs."""
+    """A module whose methods are traced graphs; by itself it cannot be called."""
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Trace submodules cannot be called.")
 
     def _get_name(self):
         return self.original_name
@@ -29,6 +32,8 @@ class TracedModule(RecursiveScriptModule):
 
 class TopLevelTracedModule(TracedModule):
     """The module that was given to trace."""
+
+    __call__ = torch.nn.Module.__call__
 
     def _reconstruct(self, cpp_module):
         self.__dict__.update(cpp_module.__dict__)
@@ -141,7 +146,8 @@ def trace(
         return trace(owner, example_inputs, optimize, check_trace, check_inputs, check_tolerance, strict, example_kwarg_inputs=example_kwarg_inputs)
     if isinstance(owner, torch.nn.Module):
         raise AttributeError(
-            f"trace doesn't support compiling individual module's functions.\nPlease use trace_module, which takes the module and the name of the method '{func.__name__}'"
+            "trace doesn't support compiling individual module's functions.\nPlease use trace_module, which takes the module and the name of the method "
+            f"'{func.__name__}'"
         )
     inputs, kwargs = (_check_example(example_inputs), {}) if example_inputs is not None else ((), example_kwarg_inputs)
     tracer, outputs, result = _recorded(func, None, inputs, kwargs, _names(func, len(inputs)), strict, False)
@@ -183,8 +189,6 @@ def trace_module(
     types = _Types(mod)
     made, constants = _copied(mod, "", types, _module_class or TopLevelTracedModule), Constants()
     for name, example in inputs.items():
-        if not name:
-            raise AttributeError("A method name cannot be empty")
         function = mod if name == "forward" else getattr(mod, name)
         given, kwargs = ((), example) if example_inputs_is_kwarg else (_check_example(example), {})
         names = _names(function, len(given))

@@ -28,9 +28,7 @@ class _Active(threading.local):
 
 
 _ACTIVE = _Active()
-NOT_TRACEABLE = (
-    "Type '{}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
-)
+NOT_TRACEABLE = "Type '{}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
 _NO_OUTPUT = "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
 _CONTAINER = (
     "Encountering a {} at the output of the tracer might cause the trace to be incorrect, this is only valid if the container structure does not change "
@@ -49,7 +47,12 @@ _ITERATION = (
     "Iterating over a tensor might cause the trace to be incorrect. Passing a tensor of different shape won't change the number of iterations executed (and "
     "might lead to errors or silently give incorrect results)."
 )
-_WARNED = {"__bool__": "boolean", "__int__": "integer", "__float__": "float", "__index__": "index", "item": "number", "tolist": "list", "numpy": "NumPy array"}
+_CONSTANT = (
+    "torch.{} results are registered as constants in the trace. You can safely ignore this warning if you use this function to create tensors out of "
+    "constant variables that would be the same every time you call this function. In any other case, this might cause the trace to be incorrect."
+)
+_CONSTANT_RESULTS = ("tensor", "as_tensor", "from_numpy")
+_WARNED = {"__bool__": "boolean", "__int__": "integer", "__float__": "float", "__index__": "index", "item": "number", "tolist": "list"}
 _CONVOLUTIONS = {f"aten::conv{'_transpose' * t}{n}d": t for n in (1, 2, 3) for t in (False, True)}
 
 
@@ -81,6 +84,8 @@ class _Faces(TorchFunctionMode):
             found = self.tracer.face(name, *args, **kwargs)
             if found is not NotImplemented:
                 return found
+        if name in _CONSTANT_RESULTS and getattr(torch, name) is func:
+            self.tracer.warn(_CONSTANT.format(name))
         body = getattr(func, "__wrapped__", None)
         if body is not None and not hasattr(torch.Tensor, name):
             with self:  # functions over others are seen by what they call
@@ -182,6 +187,9 @@ class Tracer:
         """What a method or property that is no operator gives while tracing; NotImplemented where it gives what it always does."""
         if name in ("__len__", "__iter__"):
             self.warn(_LEN if name == "__len__" else _ITERATION)
+            return NotImplemented
+        if name in ("numpy", "__array__"):
+            self.warn(_PYTHON_VALUE.replace("Python {}", "NumPy array"))
             return NotImplemented
         if name in _WARNED:
             self.warn(_PYTHON_VALUE.format(_WARNED[name]))
