@@ -259,7 +259,16 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     return ops.aten.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
+def _cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+    """aten::cross_entropy_loss, whose reduction is a number."""
+    words = ("none", "mean", "sum")
+    return function("nn.functional", "cross_entropy")(
+        self, target, weight, ignore_index=ignore_index, reduction=words[reduction], label_smoothing=label_smoothing
+    )
+
+
 _UNDER_OTHER_NAMES = {
+    "cross_entropy_loss": _cross_entropy_loss,
     "_convolution": _convolution,
     "_pin_memory": lambda self, device=None: self.pin_memory(),
     "_unsafe_index": lambda self, indices: ops.aten.index(self, indices),
@@ -282,7 +291,29 @@ def _callable(name):
         if name in OPERATORS.get(ns, {}) and (fn := function(ns, name) or method(name)) is not None:
             return _completed(name, fn) if ns[:2] == "_C" else fn
     fn = method(name) or torch.Tensor.__dict__.get(name) or getattr(torch, name, None)
-    return fn if callable(fn) and not isinstance(fn, type) else None
+    return fn if callable(fn) and not isinstance(fn, type) else _declared_as(name)
+
+
+@functools.cache
+def _declarations():
+    """{PyTorch's name: operator} of operators that are declared under another."""
+    found = (op for names in OPERATORS.values() for ops in names.values() for op in ops if op.options.aten)
+    return {op.options.aten.partition(".")[0]: op for op in found if op.fn is None}
+
+
+def _declared_as(name):
+    """What calls an operator of ours that PyTorch's dispatcher calls so, or None."""
+    op = _declarations().get(name)
+    if op is None:
+        return None
+
+    def run(*args, **kwargs):
+        for schema in aten.schemas(name):
+            if not schema.outs and schema.accepts(args, kwargs):
+                return op.call(*values_of(op, schema, args, kwargs))
+        raise _missing(f"aten::{name}", args, kwargs)
+
+    return run
 
 
 def _completed(name, fn):

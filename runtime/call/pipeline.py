@@ -19,7 +19,8 @@ from ..tensor import Tensor, numel, strided_view, versions
 from .codegen import Source
 from .dispatch import elementwise, general, handle, intercepted, requires_grad
 from .overload import resolve
-from .state import NUMBERS_OR_NONE, STATE, direct
+from .state import LOCAL, NUMBERS_OR_NONE, STATE, direct
+from .tracing import traced
 
 _NAMES = {
     "CATEGORY": dt.SCALAR_CATEGORY,
@@ -218,6 +219,8 @@ def make_intercepted(op):
     flag = next((i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None)  # what makes new tensors: no gradient flows through it
 
     def call(*args):
+        if LOCAL.tracer is not None:
+            return traced(op, args + defaults[len(args) :], call)
         if STATE.duals and (level := innermost(args)) is not None:
             return forward.call(op, args + defaults[len(args) :], level)
         if not intercepted(args):

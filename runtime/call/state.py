@@ -70,6 +70,7 @@ class _Local(threading.local):
     subclass_off = 0
     autocast = None
     interceptors = ()
+    tracer = None  # what notes every operator for a graph (tracing.py)
     levels = None  # of forward-mode differentiation, those that calls look at; None: STATE.levels
     transforms = ()  # torch.func's that run, and for each what custom functions ask, or None
     forward, disabled = True, None  # whether forward mode is enabled; if not, the levels before

@@ -310,7 +310,12 @@ _nll_loss_grads = {
     "self": lambda g0, self, target, weight, reduction, ignore_index, out1: _nll_backward.call(g0, self, target, weight, reduction, ignore_index, out1)
 }
 _NLL_LOSS = dict(meta=_nll_meta, prepare=_nll_loss_prepare, call=_nll_loss_call, derivative=_nll_loss_grads, non_differentiable=(1,), out=False, empty_ok=True)
-_nll = op("_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)", "NLLLoss", **_NLL_LOSS)
+_nll = op(
+    "_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)",
+    "NLLLoss",
+    **_NLL_LOSS,
+    aten="nll_loss_forward.default",
+)
 _nll_backward_call = lambda p, g, x, t, w, reduction, ignore, total: p.of(NAMES[reduction], ignore)(x, g, t, w, total)
 _nll_backward_grads = {"grad_output": lambda g, target, weight, reduction, ignore_index: _nll.call(g, target, weight, reduction, ignore_index)[0]}
 _NLL_BACKWARD = dict(meta=lambda g, x, *_: (x._shape, x.dtype), call=_nll_backward_call, derivative=_nll_backward_grads, out=False)

@@ -284,6 +284,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     "nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
     "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
     out=False,
+    aten_constants=(("cudnn_enabled", True),),
 )
 def f_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
     if eps <= 0:
