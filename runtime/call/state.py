@@ -71,6 +71,7 @@ class _Local(threading.local):
     autocast = None
     interceptors = ()
     levels = None  # of forward-mode differentiation, those that calls look at; None: STATE.levels
+    differentiated = None  # stands for the innermost transform of torch.func that differentiates
     transforms = ()  # torch.func's that run, and for each what custom functions ask, or None
     forward, disabled = True, None  # whether forward mode is enabled; if not, the levels before
 
