@@ -294,6 +294,9 @@ class _info:
 
     __hash__ = object.__hash__
 
+    def __reduce__(self):
+        raise TypeError(f"cannot pickle 'torch.{type(self).__name__}' object")
+
     def _set(self, **kw):
         for k, v in kw.items():
             object.__setattr__(self, k, v)

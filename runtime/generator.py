@@ -119,6 +119,9 @@ default_generator = Generator()
 default_generator.seed()
 
 
+_IMPROVE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"  # where PyTorch says no more
+
+
 def _check(ok, message):
     if not ok:
         raise RuntimeError(message)
@@ -379,7 +382,7 @@ def bernoulli_tensor(gen, p, dtype):
     _require(dtype, NUMERIC | {"bool"}, "bernoulli_tensor_cpu_self_")
     _require(p.dtype, FLOATING, "bernoulli_tensor_cpu_p_")
     p = p.reshape(-1)
-    _check(bool(((p >= 0) & (p <= 1)).all()), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    _check(bool(((p >= 0) & (p <= 1)).all()), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  " + _IMPROVE)
     rest = iter(range(0, p.size, CHUNK))
 
     def draw(engine, k):

@@ -8,6 +8,7 @@ convolution path that falls back to a reference loop, and every primitive carrie
 import _thread
 import ast
 import ctypes
+import logging  # noqa: F401  (before our handlers of forks, see there)
 import os
 import signal
 import sys
@@ -99,6 +100,8 @@ def _after_fork_in_child():
     LOCK._at_fork_reinit()  # type: ignore[attr-defined]
 
 
+# Registered after those of logging, so that it runs first: a thread that loads MindSpore under our lock writes to a log, and would wait for ever for
+# a fork that has logging's lock and waits for ours.
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 

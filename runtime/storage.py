@@ -413,6 +413,13 @@ class TypedStorage:
         """The storage on the CPU: itself if it is there."""
         return self
 
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the storage's class, or its elements converted to those of another."""
+        if dtype is None:
+            return f"torch.{dt.LEGACY[self.dtype]}Storage"
+        found = LEGACY_STORAGES[dtype.rpartition(".")[2]] if isinstance(dtype, str) else dtype
+        return self if found._class_dtype is self.dtype else TypedStorage(self.tolist(), dtype=found._class_dtype)
+
     def pickle_storage_type(self):
         """The name of the storage class of this dtype, as files have it."""
         return dt.LEGACY[self.dtype] + "Storage"
@@ -428,6 +435,20 @@ class TypedStorage:
     __repr__ = __str__
 
 
+class _LegacyStorageMeta(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.__dict__.get("dtype")
+
+
+class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
+    """torch.FloatStorage and the like: names for typed storages of one dtype, which make those."""
+
+    __module__ = "torch.storage"
+
+    def __new__(cls, *args, wrap_storage=None, device=None):
+        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls._class_dtype, device=device)
+
+
 LEGACY_STORAGES = {}
 for _d, _n in dt.LEGACY.items():
-    LEGACY_STORAGES[_n + "Storage"] = type(_n + "Storage", (TypedStorage,), {"_class_dtype": _d, "dtype": _d, "__module__": "torch"})
+    LEGACY_STORAGES[_n + "Storage"] = type(_n + "Storage", (_LegacyStorage,), {"_class_dtype": _d, "dtype": _d, "__module__": "torch"})

@@ -14,7 +14,7 @@ from .device import HOST, META, Size, channels_last, channels_last_3d, contiguou
 from .device import device as Device
 from .device import memory_format as MemoryFormat
 from .signatures import type_name
-from .storage import TypedStorage
+from .storage import LEGACY_STORAGES, TypedStorage
 
 
 def contiguous_strides(shape):
@@ -353,7 +353,7 @@ class Tensor(metaclass=TensorMeta):
 
     def storage_type(self):
         """The class of the typed storage."""
-        return type(self.storage())
+        return LEGACY_STORAGES[dt.LEGACY[self.dtype] + "Storage"]
 
     def data_ptr(self):
         """The address of the first element."""

@@ -78,13 +78,20 @@ def set_default_tensor_type(t):
 def broadcast_shapes(*shapes):
     """The common shape of shapes (tuples or ints)."""
     shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    for s in shapes:
-        if any(x < 0 for x in s):
-            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(s)}): ({list(s)})")
-    try:
-        return Size(_broadcast(*shapes)) if shapes else Size(())
-    except RuntimeError:
-        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {shapes}") from None
+    common = [1] * max(map(len, shapes), default=0)
+    for k, s in enumerate(shapes):
+        for d in range(-1, -len(s) - 1, -1):
+            if s[d] in (1, common[d]):
+                continue
+            if common[d] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {s[d]} at {d}! Mismatching argument at index {k} had {s}; "
+                    f"but expected shape should be broadcastable to {common}"
+                )
+            if s[d] < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({min(s)}): ({list(s)})")
+            common[d] = s[d]
+    return Size(common)
 
 
 # ---------------------------------------------------------------- settings

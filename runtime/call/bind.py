@@ -59,8 +59,8 @@ def spelled(o, name):
     return f"{o.namespace}_{name}" if o.namespace in ("linalg", "fft", "special") else name
 
 
-def unfit(o, values, name, is_method_):
-    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None."""
+def unfit(o, values, name, is_method_, **more):
+    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None. more: arguments beside the schema's."""
     args, kwargs = [], {}
     for a, v in list(zip(o.schema.args, values))[is_method_:]:
         if v is REQUIRED or not a.required and v is a.default:
@@ -69,7 +69,7 @@ def unfit(o, values, name, is_method_):
             kwargs[a.keyword] = v
         else:
             args.append(v)
-    return mismatch(spelled(o, name), is_method_, args, kwargs)
+    return mismatch(spelled(o, name), is_method_, args, {**kwargs, **more})
 
 
 def expect(o, i, value):
@@ -144,6 +144,7 @@ def with_numpy_names(public, o, names, values, given, out=None):
             if alt in given:
                 kw[name] = given.pop(alt)
     if given:
+        missing(o, [kw.get(name, v) for name, v in zip(names, values)], o.name, names[:1] == ("self",))
         raise TypeError(f"{o.name}() got an unexpected keyword argument '{next(iter(given))}'")
     pos = []
     for i, (name, a, v) in enumerate(zip(names, o.schema.args, values)):

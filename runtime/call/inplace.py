@@ -1,12 +1,12 @@
 """Operators that write into their first argument."""
 
 from .. import dtypes as dt
-from ..autograd import MODE, Saved, check_inplace, forward, rebase
+from ..autograd import MODE, Saved, check_captured, check_inplace, forward, rebase
 from ..autograd.tangents import carry, innermost
 from ..backend import backend
 from ..registry import T
-from ..tensor import INFERENCE, Tensor, alias, check_writable
-from .dispatch import handle, intercepted, requires_grad
+from ..tensor import INFERENCE, Tensor, alias, check_writable, versions
+from .dispatch import dispatch_name, handle, intercepted, requires_grad
 from .out import check_overlap, write
 from .overload import resolve
 from .promotion import COMPLEX_TO_FLOAT
@@ -16,8 +16,9 @@ from .tracing import traced
 
 def inplace(op, self, args):
     """Compute, then write into self; returns self."""
-    if self._vc is INFERENCE:
+    if versions.new is not None or self._vc is INFERENCE:
         check_writable(self)
+        check_captured(self, lambda: dispatch_name(op, args, "_").replace(".", "::", 1).removesuffix(".default"))
     if self._storage is not None and self.__class__ not in dispatching:
         check_overlap(op, self, args[1:])
     if MODE.grad and (self._requires_grad or self._view is not None):

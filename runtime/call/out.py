@@ -8,7 +8,9 @@ from .. import dtypes as dt
 from ..autograd import MODE, forward
 from ..backend import backend
 from ..device import META
+from ..registry import T
 from ..tensor import INFERENCE, Tensor, check_writable, empty, is_dense, meta_tensor, numel, strided_view
+from .bind import unfit
 from .geometry import preserved_strides
 from .return_types import out_class
 from .state import LAZY
@@ -43,12 +45,16 @@ def with_out(op, result, out, args=()):
     """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing."""
     name, rules = (op, _ANY) if op.__class__ is str else (op.name.lstrip("_"), op.options.out)
     if isinstance(result, tuple):
-        if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+        if not isinstance(out, (tuple, list)):
+            raise _refusal(op, name, out, args, "tuple of Tensors")
+        if len(out) != len(result):
+            raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
         written = [with_out(op, r, x) for r, x in zip(result, out)]
         return tuple(written) if result.__class__ is tuple else out_class(result.__class__)(written)
-    if isinstance(out, (tuple, list)) and len(out) == 1:
-        out = out[0]
+    if out.__class__ in (int, float, bool, complex) and op.__class__ is not str and op.options.numbers:
+        out = T.full((), out, dtype=dt.of(type(out)))
+    if not isinstance(out, Tensor):
+        raise _refusal(op, name, out, args, "Tensor")
     _check(name, result, out)
     if forward.has_tangent(result, out):
         raise forward.refuse(f"{name}_out", "because it is an out= function")
@@ -72,12 +78,18 @@ def with_out(op, result, out, args=()):
     return out
 
 
+def _refusal(op, name, out, args, wanted):
+    """PyTorch's TypeError for an out= of the wrong class."""
+    error = None if op.__class__ is str else unfit(op, args, name, False, out=out)
+    return error or TypeError(f"{name}(): argument 'out' must be {wanted}, not {type(out).__name__}")
+
+
 def _check(name, result, out):
-    if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if MODE.grad and (out._requires_grad or result._requires_grad):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
     if out.device is not result.device:
+        if out.device is META:
+            raise RuntimeError(f"Attempting to copy from device {result.device} to device meta, but cross-device copies are not allowed!")
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
 
 

@@ -72,6 +72,7 @@ class _Local(threading.local):
     interceptors = ()
     tracer = None  # what notes every operator for a graph (tracing.py)
     levels = None  # of forward-mode differentiation, those that calls look at; None: STATE.levels
+    differentiated = None  # stands for the innermost transform of torch.func that differentiates
     transforms = ()  # torch.func's that run, and for each what custom functions ask, or None
     forward, disabled = True, None  # whether forward mode is enabled; if not, the levels before
 

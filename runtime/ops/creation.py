@@ -133,6 +133,8 @@ def _constant(name, value):
                 raise RuntimeError("full(...) is not implemented for sparse layout")
             return _sparse_zeros(size, dtype, layout, device, requires_grad)
         d, dev = _options(dtype, layout, device)
+        if name == "zeros" and dev is not META and any(s < 0 for s in size):
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
         return _flag(fill_op.call(_size(size), value, d, dev), requires_grad)
 
     @composite(f"{name}_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False, role="fill")
@@ -386,10 +388,13 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         t, shared = frombuffer(obj, dtype=dtype or dt.get_default_dtype()), True
     else:
         if copy is False:
-            raise ValueError("can't alias arbitrary sequence")
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     if copy is False and not shared:
-        raise ValueError("can't alias tensor with a different dtype or device")
+        wanted = dtype or t.dtype
+        if dev is not None and dev is not t.device:
+            raise ValueError(f"can't alias tensor from device '{t.device}' to '{dev}'.")
+        raise ValueError(f"can't alias tensor with dtype '{dt.scalar_name(t.dtype)}' into dtype '{dt.scalar_name(wanted)}'.")
     t = t.to(device=dev or t.device, dtype=dtype or t.dtype, copy=bool(copy))
     if requires_grad != t._requires_grad:
         t = t.detach().requires_grad_(requires_grad)
@@ -492,6 +497,12 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layo
     return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+def _spoken_options(dtype, device):
+    """What PyTorch's message of the legacy constructors tells of a tensor."""
+    rest = "layout=Strided, requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)"
+    return f"TensorOptions(dtype={dt.c_name(dtype)}, device={device.type}, {rest})"
+
+
 def legacy_new(args, dtype=None, home=HOST, device=None):
     """torch.Tensor(...), torch.FloatTensor(...), t.new(...): sizes, a sequence, a storage or a tensor. dtype None: any tensor, else the default."""
     if device is not None and Device(device).type != home.type:
@@ -506,7 +517,7 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
                     "Use torch.tensor(...) or torch.as_tensor(...) instead."
                 )
             if dtype not in (None, x.dtype) or x.device.type != home.type:
-                raise TypeError(f"expected a tensor of {options['dtype']} on {home.type} (got {x.dtype} on {x.device.type})")
+                raise TypeError(f"expected {_spoken_options(options['dtype'], home)} (got {_spoken_options(x.dtype, x.device)})")
             return x.view_as(x)
         if isinstance(x, (UntypedStorage, TypedStorage)):
             if isinstance(x, TypedStorage) and x.dtype is not options["dtype"]:

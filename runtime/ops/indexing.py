@@ -1,6 +1,7 @@
 """Indexing and index assignment in every form, and the operators that take index tensors."""
 
 import operator
+import re
 import warnings
 
 import numpy as np
@@ -152,7 +153,12 @@ def _plain_int(i):
     """Python ints for NumPy ints and 0-d integer tensors inside slices."""
     if i is None or i.__class__ is int:
         return i
-    return operator.index(i) if not isinstance(i, Tensor) else int(i.item())
+    try:
+        return operator.index(i)
+    except TypeError:
+        if isinstance(i, Tensor):
+            raise
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
 
 
 def _is_basic(index):
@@ -424,10 +430,7 @@ def _check_index(name, index, allow_int32=True):
 def _select_prepare(self, dim, index):
     _check_index("index_select", index)
     if len(index._shape) > 1:
-        raise IndexError(
-            f"index_select(): Index is supposed to be a vector, but got dim: {len(index._shape)} with type: {dt.scalar_name(index.dtype)} "
-            f"and size: {list(index._shape)}"
-        )
+        raise IndexError("index_select(): Index is supposed to be a vector")
     return self, wrap_dim(dim, len(self._shape)), index
 
 
@@ -475,7 +478,20 @@ def take(self, index):
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
     if numel(self._shape) == 0 and numel(index._shape):
         raise IndexError("take(): tried to take from an empty tensor")
-    return index_op.call(self.reshape((-1,)), [index])
+    return at_places(numel(self._shape), index_op.call, self.reshape((-1,)), [index])
+
+
+def at_places(n, call, *args):
+    """A call that numbers the elements of a tensor through; PyTorch has words of its own for places that are not there."""
+    try:
+        return call(*args)
+    except IndexError as e:
+        if (found := _PLACE.match(str(e))) is None:
+            raise
+        raise IndexError(f"out of range: tried to access index {found[1]} on a tensor of {n} elements.") from None
+
+
+_PLACE = re.compile(r"index (-?\d+) is out of bounds for dimension 0 ")
 
 
 @composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=SAME_DTYPE)

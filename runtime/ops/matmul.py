@@ -198,11 +198,11 @@ def _addmm_meta(self, mat1, mat2, beta=1, alpha=1):
 
 
 def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
+    _expands(self, (batch1.size(0), batch1.size(1), batch2.size(2)))
     _need(3, "{who} must be a 3D tensor", (batch1, "batch1"), (batch2, "batch2"))
     if batch1._shape[0] != batch2._shape[0] or batch1._shape[2] != batch2._shape[1]:
         raise _batch_error(batch1._shape[0], batch1._shape[2], batch2)
     shape = (*batch1._shape[:2], batch2._shape[2])
-    _expands(self, shape)
     if not self.dtype is batch1.dtype is batch2.dtype:
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {dt.c_name(self.dtype)}, batch1: {dt.c_name(batch1.dtype)}, batch2: {dt.c_name(batch2.dtype)}"
@@ -237,6 +237,7 @@ _adding("addmv", "mat", "vec", "Addmv", _addmv_meta, _addmv_grads, autocast=LOWE
     numbers_between=True,
 )
 def addbmm(self, batch1, batch2, beta, alpha):
+    _expands(self, (batch1.size(1), batch2.size(2)))
     _need(3, "{who} must be a 3D tensor", (batch1, "batch1"), (batch2, "batch2"))
     (b, n, k), (c, k2, p) = batch1._shape, batch2._shape
     if b != c:

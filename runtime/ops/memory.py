@@ -2,7 +2,7 @@
 
 import warnings
 
-from ..autograd import MODE, check_inplace, forward, rebase
+from ..autograd import MODE, check_captured, check_inplace, forward, rebase
 from ..autograd.tangents import innermost
 from ..backend import backend, of_type
 from ..call.dispatch import handle, intercepted
@@ -17,7 +17,7 @@ from ..device import memory_format as memory_format_class
 from ..registry import provide
 from ..signatures import mismatch
 from ..storage import TypedStorage, UntypedStorage
-from ..tensor import alias, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method
+from ..tensor import alias, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method, versions
 from .common import T, Tensor, contiguous_strides, dt, numel
 
 
@@ -84,10 +84,7 @@ def _copied(self, dtype, device, fmt):
     if device is META:
         return meta_tensor(self._shape, dtype, stride)
     if self.device is META:
-        raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
-            "when moving module from meta to a different device."
-        )
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if stride is None:
         if device is self.device:
             b = backend(device)
@@ -108,11 +105,21 @@ def _grad_to(g, meta):
     return T._to_copy(g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None)
 
 
+_warned_of_discarding = False
+
+
+def _warn_of_discarding(source, dtype, stacklevel):
+    """PyTorch warns of the first copy that drops imaginary parts."""
+    global _warned_of_discarding
+    if source.dtype.is_complex and not dtype.is_complex and dtype is not dt.bool_ and not _warned_of_discarding:
+        _warned_of_discarding = True
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=stacklevel + 1)
+
+
 @_to_copy.calls
 def _to_copy_call(self, dtype=None, device=None, memory_format=None):
     d = self.dtype if dtype is None else dtype
-    if self.dtype.is_complex and not d.is_complex and d is not dt.bool_:
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
+    _warn_of_discarding(self, d, 4)
     out = _copied(self, d, self.device if device is None else device, memory_format)
     if MODE.grad and self._requires_grad and d.category >= 2:
         _to_copy.record(out, (self, d, device, memory_format))
@@ -301,6 +308,7 @@ def copy_(self, src, non_blocking=False):
             ) from None
     else:
         src_view = src
+    _warn_of_discarding(src, self.dtype, 3)
     if src.device is META and self.device is not META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if self._storage is not None and src_view._storage is self._storage:
@@ -317,6 +325,8 @@ def copy_(self, src, non_blocking=False):
 
 def _written(op, self, source, given):
     """Write, or hand the call over: copy_(self, given)."""
+    if versions.new is not None:
+        check_captured(self, lambda: "aten::copy_" if op is _copy else f"aten::fill_.{'Tensor' if isinstance(given, Tensor) else 'Scalar'}")
     if STATE.interceptors and intercepted((self, given)):
         version = self._version
         handle(op, (self, given), lambda dst, src: write(_once(dst), source), "_")

@@ -183,10 +183,14 @@ def pad(input, pad, mode, value):
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
-        raise RuntimeError(f"Unrecognised padding mode {mode}")
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     k = len(pad) // 2
     if not (k + 1 == n or k + 2 == n) or k > 3:
-        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {n}D input tensor.\nSupported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
     if mode != "circular":
         only(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d", input, dt.INT, dt.FLOAT, dt.COMPLEX)
     if 0 in input._shape[n - k - (n == k + 1) :]:

@@ -16,6 +16,7 @@ from ..device import HOST, channels_last, channels_last_3d, contiguous_format
 from ..tensor import strided_view
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
+from .indexing import at_places
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order
 from .reduction import no_meta
 from .views import _inverse as inverse
@@ -518,8 +519,14 @@ def narrow_copy(self, dim, start, length):
 
 
 def _unsafe(name, args):
-    """unsafe_split and the like: views that may be written to without telling the others; here copies of none."""
-    composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)(lambda self, *rest: getattr(M, name)(self, *rest))
+    """unsafe_split and the like: parts over the same memory that are no views for autograd, each with a version of its own."""
+
+    @composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)
+    def unsafe(self, *rest):
+        parts = getattr(M, name)(self, *rest)
+        for t in parts:
+            t._view = t._vc = None
+        return parts
 
 
 _unsafe("split", "int split_size, int dim=0")
@@ -683,7 +690,8 @@ def put(self, index, source, accumulate):
         return self.clone()
     if not numel(self._shape):
         raise IndexError("put_(): trying to put elements into an empty tensor")
-    return self.reshape((-1,)).index_put((index.reshape((-1,)),), source.reshape((-1,)), accumulate).reshape(self._shape)
+    flat, at = self.reshape((-1,)), index.reshape((-1,))
+    return at_places(numel(self._shape), flat.index_put, (at,), source.reshape((-1,)), accumulate).reshape(self._shape)
 
 
 @composite("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", out=SAME_SCALAR_TYPE)

@@ -42,7 +42,7 @@ def infer_size(size, n):
     count = 1
     for s in size:
         if s < 0:
-            raise RuntimeError(f"invalid shape dimension {min(size)}")
+            raise RuntimeError(f"invalid shape dimension {s} at index {size.index(s)} of shape {list(size)}")
         count *= s
     if count != n:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {n}")

@@ -89,6 +89,11 @@ class Reader:
             raise RuntimeError(f"PytorchStreamReader failed reading zip archive: archive does not contain any files. {HELP}")
         name = entries[0].filename.partition("/")[0]
         self.records = {e.filename[len(name) + 1 :]: e for e in entries if e.filename.startswith(name + "/")}
+        if not {"version", ".data/version"} & self.records.keys():
+            raise RuntimeError(
+                'Expected hasRecord("version") to be true, but got false.  '
+                "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+            )
 
     def __contains__(self, name):
         return name in self.records

@@ -138,7 +138,9 @@ def index_put_(x, indices, values, accumulate):
 @inplace("index_add")
 def index_add_(x, dim, index, source, alpha):
     x, source = (x.reshape(1), source.reshape(1)) if x.ndim == 0 else (x, source)
-    _along_error(index, x.shape[dim])
+    if x.ndim == 1:
+        check_rows(index, len(x))
+    _check_along(index, x.shape[dim], dim, RuntimeError)
     if not source.size:
         return
     source = source if source.ndim == x.ndim else np.expand_dims(source, dim)
@@ -155,7 +157,7 @@ def index_add_(x, dim, index, source, alpha):
 @inplace("index_copy")
 def index_copy_(x, dim, index, source):
     x, source = (x.reshape(1), source.reshape(1)) if x.ndim == 0 else (x, source)
-    _along_error(index, x.shape[dim])
+    _check_along(index, x.shape[dim], dim, IndexError, "index_copy_(): ")
     x[(slice(None),) * dim + (index.reshape(-1),)] = source if source.ndim == x.ndim else np.expand_dims(source, dim)
 
 
@@ -166,9 +168,11 @@ def index_fill_(x, dim, index, value):
     x[(slice(None),) * dim + (index.reshape(-1),)] = value
 
 
-def _along_error(index, size):
+def _check_along(index, size, dim, error, lead=""):
+    """Indices along a dimension count from its start alone."""
     if index.size and (index.min() < 0 or index.max() >= size):
-        raise IndexError("index out of range in self")
+        bad = next(i for i in index.reshape(-1).tolist() if not 0 <= i < size)
+        raise error(f"{lead}index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def _functional(write):
