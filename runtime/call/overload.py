@@ -23,10 +23,7 @@ def resolve(op, args, suffix=""):
     name, wanted = name_of(op)
     values = dict(op.options.aten_constants)
     for a, v in zip(op.schema.args, args):
-        if a.name in _ABOVE:
-            if v:
-                return None
-        elif not strip_default(a, v):
+        if a.name not in _ABOVE and not strip_default(a, v):
             values[a.name] = v
     found = None
     for schema in schemas(name + suffix):
