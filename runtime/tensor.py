@@ -14,7 +14,6 @@ from .device import HOST, META, Size, channels_last, channels_last_3d, contiguou
 from .device import device as Device
 from .device import memory_format as MemoryFormat
 from .signatures import type_name
-from .storage import LEGACY_STORAGES, TypedStorage
 
 
 def contiguous_strides(shape):
@@ -47,10 +46,13 @@ def _checked_dim(function, dim, n):
 
 
 def is_contiguous(shape, stride):
+    """Whether elements of a shape lie one after the other; where there is none they do."""
+    return 0 in shape or _in_order(shape, stride)
+
+
+def _in_order(shape, stride):
     expected = 1
     for s, st in zip(reversed(shape), reversed(stride)):
-        if s == 0:
-            return True
         if s != 1:
             if st != expected:
                 return False
@@ -271,7 +273,7 @@ class Tensor(metaclass=TensorMeta):
                 return False
             order = (0, *range(2, n), 1)
             st = self.stride()
-            return is_contiguous([self._shape[i] for i in order], [st[i] for i in order])
+            return _in_order([self._shape[i] for i in order], [st[i] for i in order])
         return self._stride is None or is_contiguous(self._shape, self._stride)
 
     def dim_order(self, *, ambiguity_check=False):
@@ -344,16 +346,6 @@ class Tensor(metaclass=TensorMeta):
     def untyped_storage(self):
         """The bytes behind the tensor."""
         return self._get_storage()
-
-    def _typed_storage(self):
-        """The typed storage behind the tensor."""
-        return TypedStorage(wrap_storage=self._get_storage(), dtype=self.dtype, _internal=True)
-
-    storage = _typed_storage
-
-    def storage_type(self):
-        """The class of the typed storage."""
-        return LEGACY_STORAGES[dt.LEGACY[self.dtype] + "Storage"]
 
     def data_ptr(self):
         """The address of the first element."""
@@ -523,6 +515,14 @@ class Tensor(metaclass=TensorMeta):
     @property
     def _backward_hooks(self):
         return self._hooks
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks):
+        fn = self._get_grad_fn()
+        if fn is not None:
+            kept = tuple(h for h in fn._tensor_hooks if h[1] is not self._hooks)
+            fn._tensor_hooks = kept if hooks is None else (*kept, (self._output_nr, hooks))
+        self._hooks = hooks
 
     # ------------------------------------------------------------ host values
     def _as_numpy(self):

@@ -24,8 +24,9 @@ from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, 
 from mindtorch_proxy.runtime.device import get_default_device, set_default_device  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype, finfo, get_default_dtype, iinfo, promote_types, can_cast  # noqa: F401
 from mindtorch_proxy.runtime.ops.creation import FUNCTIONS as _creation, legacy_new as _legacy_new
-from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage  # noqa: F401
+from mindtorch_proxy.runtime.storage import UntypedStorage  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor  # noqa: F401
+from mindtorch_proxy.runtime.typed_storage import TypedStorage, LEGACY_STORAGES as _legacy_storages  # noqa: F401
 
 from .version import __version__  # noqa: F401
 
@@ -39,7 +40,7 @@ globals().update(_device.LAYOUTS)
 globals().update(_device.FORMATS)
 legacy_contiguous_format = _device.contiguous_format
 globals().update(_device.QSCHEMES)
-globals().update(_storage.LEGACY_STORAGES)
+globals().update(_legacy_storages)
 globals().update(_creation)
 torch = __import__("sys").modules[__name__]  # PyTorch's module has itself as an attribute
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
@@ -61,6 +62,8 @@ _lock = _threading.RLock()
 def __getattr__(name):
     if name == "__all__":  # what `from torch import *` gives
         return sorted(n for n in __dir__() if n[0] != "_" and hasattr(torch, n))
+    if name == "Storage":  # the class of the default dtype's
+        return _legacy_storages[_dt.LEGACY[_dt.get_default_dtype()] + "Storage"]
     if name[:2] != "__" or name == "__config__":
         f = _registry.function("torch", name)
         if f is not None:

@@ -11,7 +11,8 @@ from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
 from mindtorch_proxy.runtime.determinism import DETERMINISM as _DETERMINISM
-from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage
+from mindtorch_proxy.runtime.storage import UntypedStorage
+from mindtorch_proxy.runtime.typed_storage import TypedStorage
 from mindtorch_proxy.runtime.tensor import Tensor
 from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device
 
@@ -105,7 +106,9 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     """Whether operators must be deterministic: those that are not raise, or warn."""
     if not isinstance(mode, bool):
         raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
-    _DETERMINISM.enabled, _DETERMINISM.warn_only = mode, bool(warn_only)
+    if not isinstance(warn_only, bool):
+        raise TypeError(f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}")
+    _DETERMINISM.enabled, _DETERMINISM.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled():

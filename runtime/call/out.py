@@ -23,12 +23,14 @@ class Out:
     dtype: the error where out's dtype is not the result's own; None: the result is cast where the category allows.
     contiguous: a resized out= is, instead of keeping the result's order; or a function of the arguments that tells.
     apart: out= may not even be an argument as a whole.
+    any_dtype: the result is cast to whatever out is of.
     """
 
     dtype: str | None = None
     contiguous: bool | Callable = False
     apart: bool = False
     refusal: type = RuntimeError
+    any_dtype: bool = False
 
 
 EXPECTED = "Expected out tensor to have dtype {want}, but got {got} instead"
@@ -37,7 +39,7 @@ SCALAR_TYPE = "{name}: expected out tensor of scalar type {Want} but found {Got}
 SELF_AND_RESULT = "{name}(): self and result must have the same scalar type"
 MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's dtype."
 SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
-CONTIGUOUS, JOINED = Out(contiguous=True), Out(apart=True, refusal=TypeError)
+CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(apart=True, refusal=TypeError), Out(any_dtype=True)
 _ANY = Out()
 
 
@@ -128,7 +130,7 @@ def check_dtype(name, rules, want, got):
     if rules.dtype is not None:
         spoken = {"want": dt.c_name(want), "got": dt.c_name(got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got)}
         raise RuntimeError(rules.dtype.format(name=name, **spoken))
-    if not dt.can_cast(want, got):
+    if not rules.any_dtype and not dt.can_cast(want, got):
         result = "torch.cat(): input types" if rules.refusal is TypeError else f"result type {dt.scalar_name(want)}"
         raise rules.refusal(f"{result} can't be cast to the desired output type {dt.scalar_name(got)}")
 

@@ -24,9 +24,8 @@ def resolve(op, args, suffix=""):
     values, defaults = dict(op.options.aten_constants), {}
     for a, v in zip(op.schema.args, args):
         if a.name in _ABOVE:
-            if v:
-                return None
-        elif strip_default(a, v):
+            continue
+        if strip_default(a, v):
             defaults[a.name] = v
         else:
             values[a.name] = v

@@ -17,9 +17,10 @@ from ..determinism import DETERMINISM, unwritten
 from ..device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, preserve_format, strided, usable
 from ..device import device as Device
 from ..signatures import mismatch
-from ..storage import TypedStorage, UntypedStorage
+from ..storage import UntypedStorage
 from ..tensor import alias, from_array, meta_tensor, strided_view, tensor_method
 from ..tensor import empty as _empty
+from ..typed_storage import TypedStorage
 from .common import T, Tensor, check_number, dt, numel
 from .memory import _strided_empty, format_strides
 
@@ -296,6 +297,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             stacklevel=2,
         )
         return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
+    if isinstance(data, (UntypedStorage, TypedStorage)):
+        return _flag(_of_storage(data, dtype, dev), requires_grad)
     a, d = _infer(data, dtype)
     want = dtype or d
     if want is not d and want.category == dt.INT and a.size and not hasattr(data, "__array__") and a.dtype.kind in "if":
@@ -305,6 +308,16 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if STATE.interceptors and intercepted(()):
         t = handle(_lift_fresh, (t,), lambda t: t)
     return _flag(t if dev is HOST else t.to(dev), requires_grad)
+
+
+def _of_storage(data, dtype, device):
+    """A copy of a storage's bytes as elements: a typed one's have to be of its dtype, an untyped one's are int64 where no dtype is said."""
+    typed = data.__class__ is TypedStorage
+    dtype = dtype or (dt.get_default_dtype() if typed else dt.int64)
+    if typed and data.dtype is not dtype:
+        raise RuntimeError(f"Expected a Storage of type {dt.scalar_name(dtype)} or an UntypedStorage, but got {dt.scalar_name(data.dtype)}")
+    memory = data._untyped_storage if typed else data
+    return T.empty((0,), dtype=dtype, device=memory.device).set_(memory).to(device, copy=True)
 
 
 _lift_fresh = op("_lift_fresh(Tensor self) -> Tensor", function=False, method=False, memory=True, out=False, aten="lift_fresh.default")
@@ -481,6 +494,7 @@ def _writable(a):
 FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_file, from_dlpack)}
 for _f in FUNCTIONS.values():
     _f.__module__ = "torch"
+TypedStorage._of_sequence = staticmethod(tensor)
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):

@@ -17,7 +17,7 @@ from ..declare import composite, op, view
 from ..device import HOST
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
-from .common import T, Tensor, changed, check_number, contiguous_strides, dt, like_self, numel, wrap_dim
+from .common import T, Tensor, changed, check_number, contiguous_strides, dt, has_values, like_self, numel, wrap_dim
 from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
@@ -110,13 +110,16 @@ index_op = op(
 )
 
 
+_BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+
+
 def _to_index(x, device):
     """An index that is not basic as a tensor."""
     if isinstance(x, Tensor):
         if x.dtype not in _INDICES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if x.dtype is dt.uint8:
-            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=5)
+            warnings.warn(_BYTES, UserWarning, stacklevel=5)
         return _beside(x, device)
     if isinstance(x, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
@@ -153,12 +156,9 @@ def _plain_int(i):
     """Python ints for NumPy ints and 0-d integer tensors inside slices."""
     if i is None or i.__class__ is int:
         return i
-    try:
-        return operator.index(i)
-    except TypeError:
-        if isinstance(i, Tensor):
-            raise
-        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+    if not hasattr(type(i), "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return operator.index(i)
 
 
 def _is_basic(index):
@@ -345,7 +345,7 @@ def _set_view(dst, value):
 
 def _is_byte(index):
     index = index[0] if index.__class__ is tuple and len(index) == 1 else index
-    return isinstance(index, Tensor) and index.dtype is dt.uint8
+    return isinstance(index, Tensor) and index.dtype is dt.uint8 and len(index._shape) > 0
 
 
 def _set_elements(x, advanced, index, value):
@@ -375,8 +375,13 @@ for _f, _name in ((getitem, "__getitem__"), (setitem, "__setitem__")):
 def _put_prepare(self, indices, values, accumulate):
     indices = [_beside(i, self.device) for i in indices]
     items, given = [], [i for i in indices if i is not None]
+    if not given:
+        _check_value(self._shape, values)
+        raise RuntimeError("index_put_(): at least one index has to be a tensor")
     for i in indices:
         if i is not None and i.dtype in (dt.bool_, dt.uint8):
+            if i.dtype is dt.uint8:
+                warnings.warn(_BYTES, UserWarning, stacklevel=5)
             items += list(T.nonzero(i).unbind(1))
         else:
             if i is not None and i.dtype.category != dt.INT:
@@ -397,14 +402,18 @@ def _put_prepare(self, indices, values, accumulate):
 
 
 def _put_meta(self, indices, values, accumulate):
-    shape = _index_shape(self, indices)
+    _check_value(_index_shape(self, indices), values)
+    return self._shape, self.dtype, preserved_strides(self)
+
+
+def _check_value(shape, values):
+    """The error of a value that does not fit what is indexed."""
     try:
         ok = broadcast_shapes(values._shape, shape) == tuple(shape)
     except RuntimeError:
         ok = False
     if not ok:
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of shape {list(shape)}")
-    return self._shape, self.dtype, preserved_strides(self)
 
 
 def _put_grad_self(g, indices, accumulate):
@@ -430,8 +439,25 @@ def _check_index(name, index, allow_int32=True):
 def _select_prepare(self, dim, index):
     _check_index("index_select", index)
     if len(index._shape) > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
-    return self, wrap_dim(dim, len(self._shape)), index
+        raise IndexError(
+            f"index_select(): Index is supposed to be a vector, but got dim: {len(index._shape)} with type: {dt.scalar_name(index.dtype)} "
+            f"and size: {list(index._shape)}"
+        )
+    if not self._shape and numel(index._shape) != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {numel(index._shape)} value(s)")
+    dim = wrap_dim(dim, len(self._shape))
+    if 0 in self._shape and len(self._shape) > 1 and numel(index._shape):
+        _check_select_from_nothing(self._shape[dim], index)
+    return self, dim, index
+
+
+def _check_select_from_nothing(size, index):
+    """The errors of a result without elements, which no kernel sees."""
+    if not size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    for i in index.tolist() if has_values(index) else ():
+        if not 0 <= i < size:
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={i} axis_dim={size}")
 
 
 def _select_meta(self, dim, index):

@@ -16,8 +16,9 @@ from ..device import device as Device
 from ..device import memory_format as memory_format_class
 from ..registry import provide
 from ..signatures import mismatch
-from ..storage import TypedStorage, UntypedStorage
+from ..storage import UntypedStorage
 from ..tensor import alias, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method, versions
+from ..typed_storage import TypedStorage
 from .common import T, Tensor, contiguous_strides, dt, numel
 
 
@@ -426,6 +427,13 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         size = (0,)
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
         raise RuntimeError(f"Could not set tensor of type {dt.c_name(source.dtype)} to a tensor of type {dt.c_name(self.dtype)}")
+    if isinstance(source, TypedStorage):
+        if source.dtype is not self.dtype:
+            wanted = dt.C_NAMES.get(self.dtype, self.dtype.name)
+            raise RuntimeError(
+                f"Expected a Storage of type {wanted} or an UntypedStorage, but got type {dt.scalar_name(source.dtype)} for argument 1 'storage'"
+            )
+        source = source._untyped_storage
     if storage_offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     if isinstance(source, Tensor) and size is None:
@@ -434,7 +442,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         self._vc = vc
         self._bump()
         return self
-    st = source._get_storage() if isinstance(source, Tensor) else source.untyped() if isinstance(source, TypedStorage) else source
+    st = source._get_storage() if isinstance(source, Tensor) else source
     if size is None:
         size = (st.nbytes() // self.dtype.itemsize,)
     elif isinstance(size, int):

@@ -1,5 +1,7 @@
 """Products of groups, the optimizers' single passes, functions of one value at a time, and small ones."""
 
+import operator
+
 from ..autograd import forward
 from ..autograd.tangents import current_level
 from ..declare import composite
@@ -84,7 +86,18 @@ def _mapped(name, self, others, function):
         if o.dtype is not self.dtype:
             raise TypeError(f"{name}: expected {self.type()} for 'other' (got {o.type()})")
     values = zip(*(t.reshape(-1).tolist() for t in (self, *(o.expand(self._shape) for o in others))))
-    return self.copy_(FUNCTIONS["tensor"]([function(*v) for v in values], dtype=self.dtype).reshape(self._shape))
+    return self.copy_(FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape))
+
+
+def _stored(value, dtype):
+    """What a function returned, as one element, or Python's error of a conversion."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if dtype.category < dt.FLOAT:
+        return operator.index(value)
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"must be real number, not {type(value).__name__}")
+    return float(value)
 
 
 @composite("Tensor.apply_(Tensor self, Any callable) -> Tensor")

@@ -5,7 +5,7 @@ import warnings
 
 from ..autograd import MODE, check_inplace
 from ..call.geometry import in_order, memory_order
-from ..call.out import Out, with_out
+from ..call.out import CAST, Out, with_out
 from ..declare import composite, op
 from ..device import HOST, META
 from .common import T, Tensor, dt, has_values, like_self, numel
@@ -185,12 +185,12 @@ op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=like_self,
 op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", meta=lambda x, alpha, total: (x._shape, x.dtype), method=False)
 
 
-@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", inplace_function=True)
+@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", inplace_function=True, out=CAST)
 def bernoulli(self, generator):
     return _bernoulli(self, self.dtype, generator)
 
 
-@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", inplace_function=True)
+@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", inplace_function=True, out=CAST)
 def bernoulli_p(self, p, generator):
     return draw("bernoulli", self._shape, (p,), generator, self.dtype, self.device)
 

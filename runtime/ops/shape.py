@@ -871,5 +871,6 @@ op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
     "bool unsafe=False, Scalar? initial=None) -> Tensor",
     no_forward="segment_reduce",
+    alias=("_segment_reduce",),
     **_SEGMENT_REDUCE,
 )

@@ -11,7 +11,8 @@ from mmap import MAP_SHARED
 import numpy as np
 
 from ..device import device as _device
-from ..storage import TypedStorage, UntypedStorage
+from ..storage import UntypedStorage
+from ..typed_storage import TypedStorage
 from . import unpickler as safe
 from .archive import Reader
 from .config import LoadEndianness, _serialization_tls, load_config

@@ -13,8 +13,9 @@ from ..device import HOST, LAYOUTS, META, QSCHEMES, Size
 from ..device import device as _device
 from ..device import layout as _layout
 from ..ops.sparse import INVARIANTS, SparseTensor, parts, sparse_compressed_tensor, sparse_coo_tensor
-from ..storage import TypedStorage, UntypedStorage
+from ..storage import UntypedStorage
 from ..tensor import NO_MEMORY, Tensor, alias, canonical, from_array, meta_tensor, tensor_method, wrap
+from ..typed_storage import TypedStorage
 from . import unpickler as safe
 from .config import _serialization_tls
 from .load import load

@@ -10,17 +10,24 @@ from ..table import inplace, legacy, numpy, without
 def check_bounds(index, size, dim):
     """IndexError before the kernel: MindSpore would report it late, or read beyond."""
     if index.size:
+        if not size:
+            raise IndexError("index is out of bounds for dimension with size 0")
         low, high = index.min(), index.max()
         if low < -size or high >= size:
             bad = int(low if low < -size else high)
             raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
+def check_all_bounds(x, indices):
+    """check_bounds of each index tensor, which PyTorch's message counts among themselves."""
+    given = [(a, size) for a, size in zip(indices, x.shape) if a is not None]
+    for k, (a, size) in enumerate(given):
+        check_bounds(a, size, k)
+
+
 @numpy("_index", "Index has no CPU kernel; the legacy Gather takes 9 times as long at 64k elements, GatherNd, whose indices are stacked, 40 times")
 def index(x, indices):
-    for d, a in enumerate(indices):
-        if a is not None:
-            check_bounds(a, x.shape[d], d)
+    check_all_bounds(x, indices)
     at = [d for d, a in enumerate(indices) if a is not None]
     if len(at) == 1 and x.size:
         return np.take(x, indices[at[0]], at[0], mode="wrap")
@@ -118,9 +125,7 @@ def scatter_add_(x, dim, index, src):
 
 @inplace("index_put")
 def index_put_(x, indices, values, accumulate):
-    for d, a in enumerate(indices):
-        if a is not None:
-            check_bounds(a, x.shape[d], d)
+    check_all_bounds(x, indices)
     found = flat_rows(x, indices) if accumulate else None
     if found is not None:
         rows, i = found
