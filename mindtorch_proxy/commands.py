@@ -1,5 +1,6 @@
-"""The command `mindtorch-activate`. Standard library only."""
+"""The commands `mindtorch-activate` and `mindtorch-demo`. Standard library only."""
 
+import importlib.util
 import os
 import sys
 
@@ -106,6 +107,16 @@ def main(argv=None):
         case _:
             return wrong()
     return 0
+
+
+def demo():
+    """The command `mindtorch-demo`: examples/train_bert.py, from the installed package."""
+    if importlib.util.find_spec("transformers") is None:
+        print("mindtorch-demo: transformers is not installed: pip install 'mindtorch-proxy[demo]'", file=sys.stderr)
+        return 1
+    from .__main__ import main as run_program
+
+    return run_program(["-m", "mindtorch_proxy.examples.train_bert"])
 
 
 if __name__ == "__main__":
