@@ -135,8 +135,11 @@ class Ascend:
             return a if not isinstance(a, Tensor) else lifted(self.handed(a)) if lifts and not a._shape else self.handed(a)
 
         def kernel(*args):
-            table.choose(op, args[0].dtype)  # refuses what it does not take
-            if 0 not in args[0]._shape and not any(
+            dst, dtype = args[0], args[0].dtype
+            chosen, work = table.choose(op, dtype)  # refuses what no kernel takes
+            if chosen.kind != "pyboost" or work is not dtype:
+                self.write(dst, self.plan(op, dtype, dst.device, args).run((dst._shape, dtype), args))
+            elif 0 not in args[0]._shape and not any(
                 isinstance(t, Tensor) and 0 in t._shape for a in args[1:] for t in (a if a.__class__ in (list, tuple) else (a,))
             ):
                 self._moves["in place"] += 1
