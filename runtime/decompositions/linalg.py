@@ -292,16 +292,17 @@ def geqrf(A):
 def lstsq(A, B, rcond, driver, vector):
     """(solution, residuals, rank, singular values) by the pseudo-inverse; what a driver does not tell is empty."""
     *batch, m, n = A._shape
-    real, none = A.dtype.to_real(), T.zeros(0, dtype=A.dtype.to_real(), device=A.device)
+    nothing = lambda dtype: T.zeros(0, dtype=dtype, device=A.device)
+    real = A.dtype.to_real()
     U, S, Vh = svd(A)
     kept = S > (0 if driver == "gels" else rcond) * S.amax(-1, keepdim=True) if S._shape[-1] else S > 0
     inverse = T.where(kept, 1 / T.where(kept, S, 1), 0).to(A.dtype)
     X = product(Vh.mH, inverse.unsqueeze(-1) * product(U.mH, B))
     rank = kept.sum(-1)
-    residuals = none
+    residuals = nothing(real)
     if m > n and driver != "gelsy":
         left = ((product(A, X) - B).abs() ** 2).sum(-2)
         residuals = T.where((rank == n).unsqueeze(-1), left, 0).to(real)
     gels = driver == "gels"
     X = X.squeeze(-1) if vector else X
-    return X, residuals, T.zeros(0, dtype=dt.int64, device=A.device) if gels else rank, S if driver in ("gelsd", "gelss") else none
+    return X, residuals, nothing(dt.int64) if gels else rank, S if driver in ("gelsd", "gelss") else nothing(real)

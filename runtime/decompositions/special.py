@@ -61,7 +61,7 @@ def digamma(x):
     y = T.where(low, y + SHIFT, y)
     inverse = 1 / (y * y)
     out = T.log(y) - 0.5 / y - inverse * _horner(inverse, [b / (2 * k) for k, b in enumerate(BERNOULLI[:7], 1)][::-1]) - less
-    fraction = x - T.trunc(x)
+    fraction = x - T.floor(x)
     out = T.where(x < 0.5, out - math.pi / T.tan(math.pi * fraction), out)
     out = T.where((x < 0) & (fraction == 0) | (x == -math.inf), math.nan, T.where(x == math.inf, math.inf, out))
     return T.where(x == 0, T.where(1 / x > 0, -math.inf, math.inf), out)
@@ -220,7 +220,7 @@ decomposition("special.ndtri")(double(_ndtri))
 
 
 # ---------------------------------------------------------------- incomplete gamma functions
-CHECKS, MOST = 16, 4096  # terms between two looks at whether more are needed; terms at most
+CHECKS, MOST = 8, 1024  # terms between two looks at whether more are needed; terms at most
 
 
 def _gamma_series(a, x):
@@ -229,7 +229,7 @@ def _gamma_series(a, x):
     for k in range(1, MOST):
         term = term * x / (a + k)
         total = total + term
-        if k % CHECKS == 0 and not bool((term > total * 1e-17).any()):
+        if k % CHECKS == 0 and not bool((term > total * 1e-16).any()):
             break
     return total
 
@@ -244,7 +244,7 @@ def _gamma_fraction(a, x):
         n = k * (a - k)
         d, c = 1 / (b + n * d), b + n / c
         h = h * d * c
-        if k % CHECKS == 0 and not bool(((d * c - 1).abs() > 1e-16).any()):
+        if k % CHECKS == 0 and not bool(((d * c - 1).abs() > 1e-15).any()):
             break
     return h
 
@@ -289,7 +289,7 @@ def _beta_fraction(a, b, x):
         for n in (k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k)), -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))):
             d, c = 1 / (1 + n * d), 1 + n / c
             h = h * d * c
-        if k % CHECKS == 0 and not bool(((d * c - 1).abs() > 1e-16).any()):
+        if k % CHECKS == 0 and not bool(((d * c - 1).abs() > 1e-15).any()):
             break
     return h
 
