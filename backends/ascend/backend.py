@@ -15,7 +15,7 @@ from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, PrimitivePlan
-from . import devices, table
+from . import devices, fused, table
 from .bindings import exists
 
 TARGET = "Ascend"
@@ -149,6 +149,8 @@ class Ascend:
 
     def update(self, op, dst, args):
         """The primitives that write into their first argument, where nothing is to be converted."""
+        if op.full in fused.UPDATES:
+            return self._changed(*fused.UPDATES[op.full], dst, args)
         found = table.INPLACE.get(op.full)
         if len(args) > 2 and args[2].__class__ is not int and not dst.dtype.is_floating_point:
             return False
@@ -165,6 +167,18 @@ class Ascend:
         mapping(primitive(name), dst._mstensor(), other, *args[2:])
         self._moves["in place"] += 1
         return True
+
+    def _changed(self, name, mapping, dst, args):
+        """A primitive that changes several tensors of one dtype and shape."""
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        if dst.dtype not in fused.HALVES or 0 in dst._shape or any(t.dtype is not dst.dtype or t.device is not dst.device or t._shape != dst._shape for t in tensors):
+            return False
+        mapping(primitive(name), self.number, *[a._mstensor() if isinstance(a, Tensor) else a for a in args])
+        self._moves["in place"] += 1
+        return True
+
+    def fused(self, name):
+        return fused.FUSED.get(name)
 
     # ---------------------------------------------------------------- arguments and results
     def numbers_of(self, dtype):
