@@ -219,6 +219,9 @@ class Cpu:
             plan.fn(*operands)
         return True
 
+    def fused(self, name):
+        return None
+
     def inplace(self, op):
         fn = table.inplace_kernel(op)
         if fn is None:

@@ -384,6 +384,9 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
     if input._shape != target._shape or not input._shape:
         if not input._shape:
             raise ValueError("Expected 1 or more dimensions (got 0)")
+        fused = backend(input.device).fused("nn.functional.cross_entropy")
+        if fused is not None and (out := fused(input, target, weight, reduction, ignore_index, label_smoothing)) is not None:
+            return out
         logp = F.log_softmax(input, dim)
         loss = nll_loss_nd(logp, target, weight, reduction, ignore_index)
         if not label_smoothing:

@@ -2,6 +2,7 @@
 
 import string
 
+from ..backend import backend
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, LOWER, LOWER_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
 from ..call.geometry import broadcast_shapes, preserved_strides
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
@@ -689,6 +690,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     """softmax(query @ key^T * scale + mask) @ value; a row with nothing to attend to gives zeros."""
     q, k, v = query, key, value
     _check_attention(q, k, v, attn_mask, is_causal)
+    fused = backend(q.device).fused("nn.functional.scaled_dot_product_attention")
+    if fused is not None and (out := fused(q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa)) is not None:
+        return out
     if enable_gqa:
         k, v = _repeat_heads(q, k, v)
     d = query.dtype

@@ -60,13 +60,16 @@ composite("_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias
 # ------------------------------------------------------------------------------------------------ optimizers
 @composite(
     "_adam_(Tensor self, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, float weight1, float beta2, float weight2, float root, float eps, "
-    "float step_size, float keep) -> Tensor",
+    "float step_size, float keep, int step, float lr) -> Tensor",
     out=False,
     method=False,
     mutates=(0, 0, 2, 3),
 )
-def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, step_size, keep):
-    """One step of Adam for one parameter, in place: self *= keep, the averages, self -= step_size * exp_avg / (sqrt(exp_avg_sq) / root + eps)."""
+def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
+    """One step of Adam for one parameter, in place: self *= keep, the averages, self -= step_size * exp_avg / (sqrt(exp_avg_sq) / root + eps).
+
+    step and lr: what root, step_size and keep were made of, for kernels that correct the bias themselves.
+    """
     self.mul_(keep)
     exp_avg.lerp_(grad, weight1)
     exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=weight2)

@@ -389,7 +389,7 @@ def _add_quotient(out, a, b, v):
 
 @update("_adam_", "one pass over a parameter instead of seven: a fifth of the time from 64 to 64k elements", 0)
 @_in_blocks
-def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep):
+def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
     out *= keep
     _approach(average, grad, weight1)
     square *= beta2

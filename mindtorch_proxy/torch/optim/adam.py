@@ -60,7 +60,8 @@ class Adam(_ParameterwiseOptimizer):
         average, square = state["exp_avg"], state["exp_avg_sq"]
         if self._in_one_pass(group, lr):
             keep = 1 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
-            torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, group["eps"], lr / (1 - beta1**step), keep)
+            root, size = (1 - beta2**step) ** 0.5, lr / (1 - beta1**step)
+            torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, root, group["eps"], size, keep, int(step), lr)
             return
         average.lerp_(grad, 1 - beta1)
         if isinstance(beta2, torch.Tensor):
