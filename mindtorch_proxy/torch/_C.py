@@ -42,7 +42,11 @@ _TensorBase = TensorBase
 __path__ = [f"{folder}/_C" for folder in _modules["torch"].__path__]
 
 
-_ELSEWHERE = {"Future": ("torch.futures", "_BareFuture")}
+_ELSEWHERE = {
+    "Future": ("torch.futures", "_BareFuture"),
+    "_AutoDispatchBelowAutograd": ("torch._higher_order", "AutoDispatchBelowAutograd"),
+    "_ExcludeDispatchKeyGuard": ("torch._higher_order", "ExcludeDispatchKeyGuard"),
+}
 _ELSEWHERE |= {
     name: ("torch.utils._python_dispatch", theirs)
     for name, theirs in {
@@ -90,7 +94,8 @@ def _get_default_device():
     return str(get_default_device())
 
 
-_has_xpu = _has_cuda = _has_mps = has_spectral = False
+_has_xpu = _has_cuda = _has_mps = False
+has_spectral = has_lapack = True
 
 
 def _get_accelerator(check_available=None):

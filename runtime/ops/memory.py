@@ -409,9 +409,7 @@ _set_part = op(
     "_set_part(Tensor self, Any source, int storage_offset, int[] size, int[] stride) -> Tensor", aten="set.source_Storage_storage_offset", **_OTHER_MEMORY
 )
 _resize = op("_resize(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize", **_OTHER_MEMORY)
-_resize_as = op(
-    "_resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize_as", **_OTHER_MEMORY
-)
+_resize_as = op("_resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize_as", **_OTHER_MEMORY)
 
 
 @tensor_method

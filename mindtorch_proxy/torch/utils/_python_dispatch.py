@@ -217,13 +217,9 @@ def transform_subclass(t, callback, outer_size=None, outer_stride=None):
     names, context = t.__tensor_flatten__()
     made = type(t).__tensor_unflatten__({name: callback(name, getattr(t, name)) for name in names}, context, outer_size, outer_stride)
     if made.shape != outer_size:
-        raise AssertionError(
-            f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, but got: {made.shape}"
-        )
+        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, but got: {made.shape}")
     if made.stride() != outer_stride:
-        raise AssertionError(
-            f"Expected return value from {type(t)}__tensor_unflatten__() to have stride equal to {outer_stride}, but got: {made.stride()}"
-        )
+        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have stride equal to {outer_stride}, but got: {made.stride()}")
     return made
 
 
