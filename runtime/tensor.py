@@ -9,11 +9,12 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import LAZY, dispatching, register_direct, subclass_kept
+from .call.state import LAZY, LOCAL, dispatching, register_direct, subclass_kept
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
 from .signatures import type_name
+from .storage import UntypedStorage
 
 
 def contiguous_strides(shape):
@@ -116,25 +117,22 @@ class TensorMeta(type):
         return sorted({*type.__dir__(cls), *registry.names("Tensor")})
 
 
-class _NoMemory:
-    """In the place of the storage of wrapper subclasses."""
+class NoMemory(UntypedStorage):
+    """The storage of a wrapper subclass: bytes that nobody can read."""
 
-    device, _resizable = META, False
+    __slots__ = ()
+    __module__ = "torch.storage"
+    _resizable = False
 
-    def data_ptr(self):
-        return 0
+    def __new__(cls, nbytes, device):
+        self = object.__new__(cls)
+        self._bytes, self._nbytes, self.device = None, nbytes, device
+        return self
 
-    def nbytes(self):
-        return 0
-
-    def is_pinned(self):
-        return False
-
-    def __getattr__(self, name):
+    def _array(self):
         raise RuntimeError("this tensor is a wrapper without memory of its own: its class has not answered an operator for it")
 
-
-NO_MEMORY = _NoMemory()
+    _ms = property(_array)
 
 
 class Tensor(metaclass=TensorMeta):
@@ -493,7 +491,7 @@ class Tensor(metaclass=TensorMeta):
     @property
     def data(self):
         """A tensor over the same memory that autograd knows nothing of; assigning takes over another one's memory, dtype and shape."""
-        if self.__class__ in dispatching:
+        if self.__class__ in dispatching or LOCAL.interceptors:
             t = self.detach()
             t._vc = None
             return t
@@ -688,7 +686,8 @@ class Tensor(metaclass=TensorMeta):
         t._shape, t._stride = size, None if strides is None else canonical(size, tuple(strides))
         t.dtype, t.device = dtype or dt.get_default_dtype(), new_tensor_device() if device is None else Device(device)
         t._offset, t._output_nr, t._requires_grad = storage_offset or 0, 0, False
-        t._storage = NO_MEMORY
+        span = 0 if 0 in size else 1 + sum((n - 1) * st for n, st in zip(size, t.stride()))
+        t._storage = NoMemory((t._offset + span) * t.dtype.itemsize if storage_size is None else storage_size, t.device)
         t._ms = t._np = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = t._vc = None
         if requires_grad:
             t.requires_grad_(True)

@@ -42,13 +42,30 @@ _TensorBase = TensorBase
 __path__ = [f"{folder}/_C" for folder in _modules["torch"].__path__]
 
 
+_ELSEWHERE = {
+    "Future": ("torch.futures", "_BareFuture"),
+    "ScriptFunction": ("torch.jit._script", "ScriptFunction"),
+    "ScriptModule": ("torch.jit._script", "ScriptModule"),
+    "_AutoDispatchBelowAutograd": ("torch._higher_order", "AutoDispatchBelowAutograd"),
+    "_ExcludeDispatchKeyGuard": ("torch._higher_order", "ExcludeDispatchKeyGuard"),
+}
+_ELSEWHERE |= {
+    name: ("torch.utils._python_dispatch", theirs)
+    for name, theirs in {
+        "_push_on_torch_dispatch_stack": "_push_mode",
+        "_pop_torch_dispatch_stack": "_pop_mode",
+        "_get_dispatch_mode": "_get_dispatch_mode",
+        "_set_dispatch_mode": "_push_mode",
+    }.items()
+}
+
+
 def __getattr__(name):
-    if name == "Future":
-        return _import_module("torch.futures")._BareFuture
+    if name in _ELSEWHERE:
+        module, theirs = _ELSEWHERE[name]
+        return getattr(_import_module(module), theirs)
     if name in _OF_GRAPHS:
         return getattr(_import_module("torch.jit._ir"), name)
-    if name in ("ScriptModule", "ScriptFunction"):
-        return getattr(_import_module("torch.jit._script"), name)
     raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 
@@ -93,7 +110,8 @@ def _get_default_device():
     return str(get_default_device())
 
 
-_has_xpu = _has_cuda = _has_mps = has_spectral = False
+_has_xpu = _has_cuda = _has_mps = False
+has_spectral = has_lapack = True
 
 
 def _get_accelerator(check_available=None):
@@ -143,6 +161,25 @@ def _will_engine_execute_node(node):
     if not TASK.depth:
         raise RuntimeError("_will_engine_execute_node should only be called during the backward pass")
     return will_execute(node)
+
+
+def _dispatch_modes():
+    return _import_module("torch.utils._python_dispatch")._get_current_dispatch_mode_stack()
+
+
+def _len_torch_dispatch_stack():
+    return len(_dispatch_modes())
+
+
+def _get_dispatch_stack_at(index):
+    """The mode at a place of the thread's stack, counted from the outermost."""
+    return _dispatch_modes()[index]
+
+
+def _unset_dispatch_mode(key):
+    """Take PyTorch's own mode of a key from the stack; None where there is none."""
+    dispatch = _import_module("torch.utils._python_dispatch")
+    return dispatch._pop_mode(key) if dispatch._get_dispatch_mode(key) is not None else None
 
 
 def is_anomaly_enabled():
@@ -247,6 +284,9 @@ Tag = _enumeration(
     "What is said of an operator beside its schema.",
 )
 Tag.__module__ = "torch"
+_TorchDispatchModeKey = _enumeration(
+    "_TorchDispatchModeKey", {"FAKE": 0, "PROXY": 1, "FUNCTIONAL": 2}, "What PyTorch's own dispatch modes are for; those of programs are asked before them."
+)
 _autograd = _modules["torch._C._autograd"] = _ModuleType("torch._C._autograd")
 _autograd.DeviceType = _enumeration(
     "DeviceType",

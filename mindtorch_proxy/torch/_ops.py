@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import importlib
 import inspect
 import os
 import sys
@@ -372,3 +373,9 @@ class _Ops(types.ModuleType):
 
 ops = _Ops("torch.ops")
 sys.modules["torch.ops"] = ops
+
+
+def __getattr__(name):
+    if name == "HigherOrderOperator":  # its file imports torch's modules
+        return importlib.import_module("torch._higher_order").HigherOrderOperator
+    raise AttributeError(f"module 'torch._ops' has no attribute '{name}'")

@@ -230,10 +230,11 @@ def make_intercepted(op):
             return implicit(*args)
         recording = MODE.grad and differentiable and requires_grad(op, args)
         if composite:
-            found = None if recording and flag is None else resolve(op, args)
+            plain = args if flag is None else (*args[:flag], False, *args[flag + 1 :])  # what is said of gradients stays above
+            found = None if recording and flag is None else resolve(op, plain)
             if found is None or found[0].implicit:
                 return parts(*args)
-            out = handle(op, args, parts)
+            out = handle(op, plain, parts)
             return out.requires_grad_() if flag is not None and args[flag] and not out._requires_grad else out
         recording = recording and op.derivative is not None
         out = handle(op, args, direct)

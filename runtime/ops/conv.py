@@ -2,10 +2,16 @@
 
 import warnings
 
+from ..autograd.modes import MODE
 from ..call.autocast import LOWER
+from ..call.dispatch import intercepted
+from ..call.state import STATE
 from ..declare import composite, op
+from ..registry import Namespace
 from .common import F, T, conj, dt, only
 from .memory import keep_format
+
+ATEN = Namespace("aten")
 
 
 # ------------------------------------------------------------------------------------------------ shapes and checks
@@ -131,7 +137,29 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
     return conj(out) if transposed else out
 
 
-_convolution_grads = {"input": _input_grad, "weight": _weight_grad, "bias": lambda g: g.sum((0, *range(2, len(g._shape))))}
+def _parts(g, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+    rest = stride, padding, dilation, transposed, groups
+    return (
+        _input_grad(g, input._shape, weight, *rest) if output_mask[0] else None,
+        _weight_grad(g, input, weight._shape, *rest) if output_mask[1] else None,
+        g.sum((0, *range(2, len(g._shape)))) if output_mask[2] else None,
+    )
+
+
+def _backward(g, input, weight, stride, padding, dilation, transposed, output_padding, groups, needs):
+    """As one operator for whoever looks at calls below autograd, as its parts where they are to be differentiated or nobody looks."""
+    whole = STATE.interceptors and not MODE.grad and intercepted((g, input, weight))
+    bias_sizes = [g._shape[1]] if needs[2] else [0]
+    return (ATEN.convolution_backward if whole else _parts)(
+        g, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, list(needs)
+    )
+
+
+_convolution_grads = {("input", "weight", "bias"): _backward}
+composite(
+    "aten.convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation, "
+    "bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor, Tensor)"
+)(_parts)
 convolution = op(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) "
     "-> Tensor",

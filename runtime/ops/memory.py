@@ -416,9 +416,31 @@ def item(self):
 
 
 # ------------------------------------------------------------------------------------------------ memory under a tensor
+_OTHER_MEMORY = dict(function=False, method=False, memory=True, out=False)
+_set_tensor = op("_set_tensor(Tensor self, Tensor source) -> Tensor", aten="set.source_Tensor", **_OTHER_MEMORY)
+_set_storage = op("_set_storage(Tensor self, Any source) -> Tensor", aten="set.source_Storage", **_OTHER_MEMORY)
+_set_part = op(
+    "_set_part(Tensor self, Any source, int storage_offset, int[] size, int[] stride) -> Tensor", aten="set.source_Storage_storage_offset", **_OTHER_MEMORY
+)
+_resize = op("_resize(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize", **_OTHER_MEMORY)
+_resize_as = op("_resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize_as", **_OTHER_MEMORY)
+
+
 @tensor_method
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """Put the tensor over another storage or another tensor's memory."""
+    if source is not None and STATE.interceptors and intercepted((self, source)):
+        source = source.untyped() if isinstance(source, TypedStorage) else source
+        if size is None:
+            called = _set_tensor if isinstance(source, Tensor) else _set_storage
+            return handle(called, (self, source), _set, "_")
+        size = (size,) if isinstance(size, int) else tuple(size)
+        stride = contiguous_strides(size) if stride is None else stride
+        return handle(_set_part, (self, source, storage_offset, size, stride), _set, "_")
+    return _set(self, source, storage_offset, size, stride)
+
+
+def _set(self, source=None, storage_offset=0, size=None, stride=None):
     check_writable(self)
     if forward.has_tangent(self):
         raise forward.refuse("set_")
@@ -487,6 +509,12 @@ composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other:
 def resize_(self, *size, memory_format=None):
     """Change the shape in place; memory grows when it must, and keeps its leading elements."""
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
+    if STATE.interceptors and intercepted((self,)):
+        return handle(_resize, (self, size, memory_format), _resized, "_")
+    return _resized(self, size, memory_format)
+
+
+def _resized(self, size, memory_format=None):
     check_writable(self)
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
@@ -511,9 +539,16 @@ def resize_(self, *size, memory_format=None):
 
 @tensor_method
 def resize_as_(self, the_template, *, memory_format=None):
+    """Take the shape of another tensor in place."""
+    if STATE.interceptors and intercepted((self, the_template)):
+        return handle(_resize_as, (self, the_template, memory_format), _resized_as, "_")
+    return _resized_as(self, the_template, memory_format)
+
+
+def _resized_as(self, the_template, memory_format=None):
     if memory_format is preserve_format:
         memory_format = _suggested_format(the_template)
-    return resize_(self, the_template._shape, memory_format=memory_format)
+    return _resized(self, tuple(the_template._shape), memory_format)
 
 
 @tensor_method

@@ -6,7 +6,7 @@ import warnings
 from ..autograd import no_grad
 from ..backend import backend
 from ..declare import composite, op
-from ..device import contiguous_format
+from ..device import META, contiguous_format
 from .common import LINALG, F, T, check_number, dt, has_values, only
 from .memory import keep_format
 
@@ -222,6 +222,8 @@ BAGS = ("sum", "mean", "max")
 
 def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last, padding_idx):
     """(bags, bag of every index, sizes of the bags, index of every maximum) as torch.embedding_bag gives them."""
+    if weight.device is META:  # nothing is read, so that indices may lie anywhere, as they may in PyTorch
+        indices, offsets = indices.to(META), offsets.to(META)
     _check_indices(indices, fn="embedding_bag")
     if not weight.is_floating_point():
         raise RuntimeError(

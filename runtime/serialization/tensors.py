@@ -14,7 +14,7 @@ from ..device import device as _device
 from ..device import layout as _layout
 from ..ops.sparse import INVARIANTS, SparseTensor, parts, sparse_compressed_tensor, sparse_coo_tensor
 from ..storage import UntypedStorage
-from ..tensor import NO_MEMORY, Tensor, alias, canonical, from_array, meta_tensor, tensor_method, wrap
+from ..tensor import NoMemory, Tensor, alias, canonical, from_array, meta_tensor, tensor_method, wrap
 from ..typed_storage import TypedStorage
 from . import unpickler as safe
 from .config import _serialization_tls
@@ -228,7 +228,7 @@ def __deepcopy__(self, memo):
     if id(self) in memo:
         return memo[id(self)]
     cls = type(self)
-    if self._storage is NO_MEMORY or cls in LAZY:
+    if isinstance(self._storage, NoMemory) or cls in LAZY:
         new = self.clone()
         if type(new) is not cls and cls not in LAZY:
             raise RuntimeError(
@@ -240,7 +240,7 @@ def __deepcopy__(self, memo):
         new = rebuild(copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride())
     else:
         new = alias(self).clone()
-    if cls is not Tensor and cls not in LAZY and self._storage is not NO_MEMORY:
+    if cls is not Tensor and cls not in LAZY and not isinstance(self._storage, NoMemory):
         if type(self.new_empty([])) is not cls:
             raise RuntimeError(
                 "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "

@@ -3,9 +3,12 @@
 vmap wraps its inputs, with the batch in front; gradients are autograd's own, so their transforms wrap nothing.
 """
 
+import enum
+
 from .vmap import _LEVELS, BatchedTensor, _add_batch_dim, _is_batched, _remove_batch_dim, _vmap_decrement_nesting, _vmap_increment_nesting
 
 __all__ = [
+    "TransformType",
     "_add_batch_dim",
     "_remove_batch_dim",
     "_unwrap_batched",
@@ -22,6 +25,12 @@ __all__ = [
     "maybe_get_bdim",
     "maybe_get_level",
 ]
+
+
+class TransformType(enum.Enum):
+    """What a transform does."""
+
+    Torch, Vmap, Grad, Jvp, Functionalize = range(5)
 
 
 def is_batchedtensor(t):

@@ -161,12 +161,17 @@ def _pick(args, argnums):
     many = isinstance(argnums, tuple)
     if many and not argnums:
         raise RuntimeError("argnums must be non-empty")
-    if not all(isinstance(a, int) for a in (argnums if many else (argnums,))):
+    if not many and not isinstance(argnums, int):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    for a in argnums if many else ():
+        if not isinstance(a, int):
+            raise RuntimeError(f"argnum must be int, got: {type(a)}")
     for a in argnums if many else (argnums,):
         if not -len(args) <= a < len(args):
             raise RuntimeError(f"Got argnum={a}, but only {len(args)} positional inputs")
     positions = [a % len(args) for a in (argnums if many else (argnums,))]
+    if len(set(positions)) < len(positions):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
 
     def put(values):
         full = list(args)
@@ -175,6 +180,12 @@ def _pick(args, argnums):
         return full
 
     return tuple(args[p] for p in positions), put, many
+
+
+def _slice_argnums(args, argnums, as_tuple=True):
+    """The arguments of some numbers; of a single one itself, where not as_tuple."""
+    picked, _, many = _pick(args, argnums)
+    return picked if many or as_tuple else picked[0]
 
 
 def grad_and_value(func, argnums=0, has_aux=False):

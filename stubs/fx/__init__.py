@@ -1,7 +1,7 @@
 """torch.fx: record what a module does with symbolic values as a graph of calls, and turn graphs into modules."""
 
 from . import _pytree, _symbolic_trace, graph, graph_module, immutable_collections, interpreter, node, proxy, traceback  # noqa: F401
-from ._symbolic_trace import Tracer, symbolic_trace, wrap
+from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
 from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
@@ -15,7 +15,9 @@ __all__ = [
     "GraphModule",
     "Interpreter",
     "Node",
+    "PH",
     "Proxy",
+    "ProxyableClassMeta",
     "Tracer",
     "Transformer",
     "has_side_effect",

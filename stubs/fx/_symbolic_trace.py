@@ -1,15 +1,19 @@
 """The tracer: runs a module with symbolic inputs while calls of modules, and attributes of modules, are intercepted."""
 
 import builtins
+import collections
 import contextlib
+import copy
 import functools
 import inspect
+import itertools
 import math
 import warnings
 
 import torch
+import torch.utils._pytree as pytree
 
-from .graph import Graph
+from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
 from .node import map_aggregate
 from .proxy import ParameterProxy, Proxy, TracerBase
@@ -57,6 +61,23 @@ def _recording(function):
 _MISSING = object()
 
 
+class PHBase:
+    """Stands in concrete_args for what is symbolic."""
+
+    def __repr__(self):
+        return "PH"
+
+
+PH = PHBase()
+
+
+class PHWithMeta(PHBase):
+    """The same, with a key of its own; what it has of attributes goes into the placeholder's meta."""
+
+    def __init__(self, ph_key=None):
+        self.ph_key = ph_key
+
+
 class _Patches(contextlib.ExitStack):
     def item(self, namespace, name, value):
         old = namespace.get(name, _MISSING)
@@ -82,6 +103,13 @@ class Tracer(TracerBase):
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths = None
 
+    def __deepcopy__(self, memo):
+        new = type(self).__new__(type(self))
+        memo[id(self)] = new
+        for k, v in self.__dict__.items():
+            setattr(new, k, list(v) if k == "_autowrap_modules" else copy.deepcopy(v, memo))
+        return new
+
     def is_leaf_module(self, m, module_qualified_name):
         """Whether calls of the module are recorded as they are."""
         return m.__module__.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
@@ -96,9 +124,15 @@ class Tracer(TracerBase):
     def call_module(self, m, forward, args, kwargs):
         """What a call of a submodule becomes: a node for a leaf, else what its forward gives."""
         name = self.path_of_module(m)
-        if self.is_leaf_module(m, name):
-            return self.create_proxy("call_module", name, args, kwargs)
-        return forward(*args, **kwargs)
+        if self.module_stack is None:
+            return self.create_proxy("call_module", name, args, kwargs) if self.is_leaf_module(m, name) else forward(*args, **kwargs)
+        times = self.num_calls[name] = self.num_calls.get(name, -1) + 1
+        key = f"{name}@{times}" if times else name
+        self.module_stack[key] = (name, type(m))
+        try:
+            return self.create_proxy("call_module", name, args, kwargs) if self.is_leaf_module(m, name) else forward(*args, **kwargs)
+        finally:
+            self.module_stack.popitem()
 
     def getattr(self, attr, attr_val, parameter_proxy_cache):
         """What a module's attribute gives while tracing: a proxy for parameters (and buffers, if asked for)."""
@@ -134,8 +168,10 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", name, (), {})
         if isinstance(a, torch.nn.Module):
             return self.create_node("get_attr", self.path_of_module(a), (), {})
-        if type(a) in _proxyable_classes:
-            return _proxyable_classes[type(a)](self, a)
+        if type(a) in _proxyable_classes:  # made from no symbolic value: a constant of the module
+            name = next(n for i in range(10**6) if not hasattr(self.root, n := f"_{type(a).__name__}_constant_{i}"))
+            setattr(self.root, name, a)
+            return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
 
     def create_args_for_root(self, root_fn, is_module, concrete_args=None):
@@ -150,26 +186,14 @@ class Tracer(TracerBase):
             args.append(self.root)
             names = names[1:]
         concrete = dict(zip(names, concrete_args)) if isinstance(concrete_args, tuple) else concrete_args or {}
+        counter = itertools.count(1)
 
         def symbolic(name):
             parameter = signature.parameters.get(name.lstrip("*"))
             default = () if parameter is None or parameter.default is parameter.empty else (parameter.default,)
             if name not in concrete:
                 return self.create_proxy("placeholder", name, default, {}, type_expr=getattr(root_fn, "__annotations__", {}).get(name))
-            value = concrete[name]
-            proxy = self.create_proxy("placeholder", f"{name}_1", default, {})
-            if value is None:
-                message = f"{name} has been specialized to have value None but got another value"
-                self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
-            elif isinstance(value, (bool, int, float, str)):
-                message = f"{name} has been specialized to have value {value} but got another value"
-                self.create_proxy("call_function", torch._assert, (proxy == value, message), {})
-            else:
-                warnings.warn(
-                    f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the "
-                    "user to make sure that your inputs match the inputs you specialized the function with."
-                )
-            return value
+            return pytree.tree_map(functools.partial(self._concrete, name, default, counter), concrete[name])
 
         positional = code.co_argcount - is_module
         args += [symbolic(n) for n in names[:positional]]
@@ -182,6 +206,39 @@ class Tracer(TracerBase):
             kwargs["**" + code.co_varnames[at]] = symbolic("**" + code.co_varnames[at])
         return root_fn, args, kwargs
 
+    def _concrete(self, name, default, counter, value):
+        """The value of an argument, or a part of it, while tracing, and a check that the graph is called with it; a placeholder where it is PH."""
+        number = next(counter)
+        if isinstance(value, PHBase):
+            proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
+            proxy.node.meta.update(value.__dict__)
+            return proxy
+        proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
+        if value is None:
+            message = f"{name} has been specialized to have value None but got another value"
+            self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
+        elif isinstance(value, (bool, int, float, str)):
+            message = f"{name} has been specialized to have value {value} but got another value"
+            self.create_proxy("call_function", torch._assert, (proxy == value, message), {})
+        else:
+            warnings.warn(
+                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the "
+                "user to make sure that your inputs match the inputs you specialized the function with."
+            )
+        return value
+
+    def _write_nested(self, fn, is_module, args, result):
+        """Where an argument nests: let the function take it apart, and put its results together; the leaves of the results."""
+        given = args[is_module:]
+        spec = pytree.tree_structure((list(given), {}))
+        leaf = pytree.tree_structure(0)
+        if all(pytree.tree_structure(a) == leaf for a in given):
+            return result
+        leaves, out_spec = pytree.tree_flatten(result)
+        names = inspect.unwrap(fn).__code__.co_varnames[is_module : is_module + len(given)]
+        self.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(list(names), spec, out_spec)))
+        return leaves
+
     def trace(self, root, concrete_args=None):
         """The graph of a module's forward, or of a function."""
         global _is_fx_tracing_flag
@@ -192,6 +249,7 @@ class Tracer(TracerBase):
             self.root, fn, is_module = torch.nn.Module(), root, False
             self.root_module_name = ""
         self.graph = Graph(tracer_cls=type(self))
+        self.module_stack, self.num_calls = collections.OrderedDict(), {}
         self.tensor_attrs = {id(t): n for n, t in self._tensors(self.root)}
         fn, args, kwargs = self.create_args_for_root(fn, is_module, concrete_args)
         original_call, original_getattr, cache = torch.nn.Module.__call__, torch.nn.Module.__getattr__, {}
@@ -217,6 +275,8 @@ class Tracer(TracerBase):
                         if not name.startswith("_") and callable(value) and id(value) in self._autowrap_ids:
                             patches.item(namespace, name, _recording(value))
                 result = _call(fn, args, kwargs)
+                if concrete_args is not None and not kwargs:
+                    result = self._write_nested(fn, is_module, args, result)
                 annotation = getattr(fn, "__annotations__", {}).get("return")
                 self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=annotation)
         finally:
@@ -232,7 +292,26 @@ class Tracer(TracerBase):
                     yield f"{path}.{name}" if path else name, value
 
 
-_proxyable_classes = {}
+_proxyable_classes: dict = {}
+
+
+class ProxyableClassMeta(type):
+    """A metaclass: making an instance from symbolic values is a node of the graph."""
+
+    def __init__(cls, name, bases, attrs):
+        _proxyable_classes.setdefault(cls)
+        super().__init__(name, bases, attrs)
+
+    def __call__(cls, *args, **kwargs):
+        instance, found = cls.__new__(cls), []
+        if not is_fx_tracing():
+            cls.__init__(instance, *args, **kwargs)
+            return instance
+        map_aggregate((args, kwargs), lambda a: found.append(a.tracer) if isinstance(a, Proxy) else None)
+        if found:
+            return found[0].create_proxy("call_function", cls, args, kwargs)
+        cls.__init__(instance, *args, **kwargs)
+        return instance
 
 
 class _Star:

@@ -50,10 +50,33 @@ class PythonCode:
 
 
 class CodeGen:
-    """How a graph becomes a function."""
+    """How a graph becomes a function: a subclass may write another head and end, take arguments apart and put results together."""
 
     def __init__(self):
         self._body_transformer = None
+        self._func_name = "forward"
+
+    def gen_fn_def(self, free_vars, maybe_return_annotation):
+        """The head of the function: free_vars are its arguments as they are written."""
+        if not free_vars or free_vars[0] != "self":
+            free_vars = ["self", *free_vars]
+        return f"def {self._func_name}({', '.join(free_vars)}){maybe_return_annotation}:"
+
+    def generate_output(self, output_args):
+        """The line that returns."""
+        return f"return {output_args}"
+
+    def process_inputs(self, *args):
+        """The values of the graph's placeholders from the function's arguments."""
+        return args
+
+    def process_outputs(self, outputs):
+        """What the function returns from what the graph does."""
+        return outputs
+
+    def additional_globals(self):
+        """(name, object) of what the head and the end name."""
+        return []
 
 
 class _PyTreeInfo(NamedTuple):
@@ -117,6 +140,32 @@ class Graph:
         self._insert_at = None  # before this node; at the end if None
 
     nodes = property(lambda self: _Nodes(self), doc="The nodes in the order of execution; ``reversed`` walks backwards.")
+
+    def set_codegen(self, codegen):
+        """Let another CodeGen write the function."""
+        self._codegen = codegen
+
+    def on_generate_code(self, make_transformer):
+        """Let a function over the lines of the body, ``make_transformer(the one before or None)``, change them; gives a context that undoes it."""
+        before = self._codegen._body_transformer
+        self._codegen._body_transformer = make_transformer(before)
+
+        @contextlib.contextmanager
+        def undone():
+            try:
+                yield
+            finally:
+                self._codegen._body_transformer = before
+
+        return undone()
+
+    def process_inputs(self, *args):
+        """The values of the placeholders from the arguments of the function that the graph stands for."""
+        return self._codegen.process_inputs(*args)
+
+    def process_outputs(self, out):
+        """What that function returns."""
+        return self._codegen.process_outputs(out)
 
     def __deepcopy__(self, memo=None):
         new = Graph(tracer_cls=self._tracer_cls)
@@ -291,7 +340,9 @@ class Graph:
                 return "{" + ", ".join(f"{arg(k)}: {arg(v)}" for k, v in a.items()) + "}"
             if isinstance(a, slice):
                 return f"slice({arg(a.start)}, {arg(a.stop)}, {arg(a.step)})"
-            if isinstance(a, enum.Enum) or isinstance(a, type):
+            if isinstance(a, enum.Enum):
+                return f"{add_global(type(a).__name__, type(a))}.{a.name}"
+            if isinstance(a, type):
                 return add_global(getattr(a, "__name__", "constant"), a)
             return repr(a)
 
@@ -328,7 +379,7 @@ class Graph:
             if origin is not None and args and isinstance(origin, type):
                 return f"{type_text(origin)}[{', '.join(map(type_text, args))}]"
             text = _type_name(kind)
-            return add_global(text, kind) if text.replace(".", "").isidentifier() else text
+            return add_global(text, kind) if isinstance(kind, type) or text.replace(".", "").isidentifier() else text
 
         parameters, lines, last_use, returns = [], [], {}, ""
         for node in reversed(self._order):
@@ -345,7 +396,7 @@ class Graph:
                     lines.append(f"{node.name} = {raw}")
             elif node.op == "output":
                 returns = annotation(node, "->")
-                lines.append(f"return {arg(node.args[0])}")
+                lines.append(self._codegen.generate_output(arg(node.args[0])))
             elif node.op == "get_attr":
                 lines.append(f"{node.name}{annotation(node, ':')} = {_attribute(root_module, node.target)}{delete}")
             elif getattr(node.target, "__module__", "") == "_operator" and node.target.__name__ in _INPLACE and not node.kwargs:
@@ -369,10 +420,14 @@ class Graph:
             parameters = list(info.orig_args)
         stars = [p for p in parameters if p.startswith("*")]
         ordered = [p for p in parameters if not p.startswith("*")] + stars
+        if self._codegen._body_transformer is not None:
+            lines = [line.rstrip("\n") for line in self._codegen._body_transformer([f"{line}\n" for line in lines])]
         body = "\n".join(f"    {line}" for line in lines) or "    pass"
         wrap = add_global("wrap", torch.fx._symbolic_trace.wrap) if wrapped else ""
         head = "\n".join(f'{wrap}("{name}")' for name in wrapped)
-        return PythonCode(f"\n{head}\n\ndef forward({', '.join([root_module, *ordered])}){returns}:\n{body}\n    ", names)
+        names.update(self._codegen.additional_globals())
+        definition = self._codegen.gen_fn_def(ordered if root_module == "self" else [root_module, *ordered], returns)
+        return PythonCode(f"\n{head}\n\n{definition}\n{body}\n    ", names)
 
 
 def _found(qualified):

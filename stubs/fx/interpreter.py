@@ -1,5 +1,6 @@
 """Running graphs node by node."""
 
+from . import traceback as fx_traceback
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import map_arg
@@ -17,14 +18,15 @@ class Interpreter:
 
     def run(self, *args, initial_env=None, enable_io_processing=True):
         """The result of the graph for these arguments."""
-        self.env, self.args_iter = dict(initial_env or {}), iter(args)
+        self.env = dict(initial_env or {})
+        self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
         left = {n: len(n.users) for n in self.graph.nodes}
         for node in self.graph.nodes:
             if node in self.env:
                 continue
             self.env[node] = self.run_node(node)
             if node.op == "output":
-                return self.env[node]
+                return self.graph.process_outputs(self.env[node]) if enable_io_processing else self.env[node]
             if self.garbage_collect_values:
                 for n in node.all_input_nodes:
                     left[n] -= 1
@@ -40,8 +42,9 @@ class Interpreter:
 
     def run_node(self, n):
         """The value of one node, by the method that is named as its op."""
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
-        return getattr(self, n.op)(n.target, args, kwargs)
+        with fx_traceback.set_current_meta(n):
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            return getattr(self, n.op)(n.target, args, kwargs)
 
     def fetch_args_kwargs_from_env(self, n):
         """The arguments of a node, with values for nodes."""
@@ -100,6 +103,7 @@ class Transformer(Interpreter):
 
         super().__init__(module)
         self.new_graph, self.tracer = Graph(), Tracer()
+        self.new_graph.set_codegen(module.graph._codegen)
         self.tracer.graph, self.tracer.root, self.tracer.tensor_attrs = self.new_graph, module, {}
 
     def placeholder(self, target, args, kwargs):
@@ -120,7 +124,8 @@ class Transformer(Interpreter):
 
     def transform(self):
         """The new module."""
-        result = super().run()
+        with fx_traceback.preserve_node_meta():
+            result = super().run(enable_io_processing=False)
         if result is not None:
             self.new_graph.output(map_proxies(result))
         return GraphModule(self.module, self.new_graph)

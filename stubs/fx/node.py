@@ -2,10 +2,15 @@
 
 import builtins
 import operator
+from collections.abc import Callable
+from typing import Any, Union
 
 import torch
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
+Target = Callable[..., Any] | str
+BaseArgumentTypes = str | int | float | bool | complex | torch.dtype | torch.Tensor | torch.device | torch.memory_format | torch.layout
+Argument = Union[tuple["Argument", ...], list["Argument"], dict[str, "Argument"], slice, range, "Node", BaseArgumentTypes, None]
 _SIDE_EFFECTS = {torch._assert, operator.setitem}
 _OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 
@@ -166,9 +171,14 @@ def _typename(kind):
 
 def _format(a):
     """An argument for people: nodes by %name, texts as they are."""
+    if hasattr(a, "_custom_fx_repr_fn"):
+        return a._custom_fx_repr_fn()
     if isinstance(a, (list, tuple)):
         text = ", ".join(map(_format, a))
         return f"[{text}]" if isinstance(a, list) else f"({text},)" if len(a) == 1 else f"({text})"
     if isinstance(a, dict):
         return "{" + ", ".join(f"{k}: {_format(v)}" for k, v in a.items()) + "}"
     return f"%{a}" if isinstance(a, Node) else str(a)
+
+
+_format_arg = _format

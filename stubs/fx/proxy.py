@@ -1,15 +1,19 @@
 """Symbolic values: what is done with them becomes nodes."""
 
+import copy
+import dataclasses
 import dis
+import enum
 import operator
 import sys
 
 import torch
 
+from . import traceback as fx_traceback
 from .node import Node, map_aggregate
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
-base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, type(None), type(...))
+base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, type(None), type(...), enum.Enum)
 
 
 class TraceError(ValueError):
@@ -25,9 +29,16 @@ class TracerBase:
     proxy_buffer_attributes = False
     traced_func_name = "forward"
 
+    module_stack = None  # {path: (path, class)} of the modules whose forward is traced
+
     def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
         """Insert a node into the graph, with the metadata of this place."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        if fx_traceback.has_preserved_node_meta():
+            node.meta.update(fx_traceback.kept_meta())
+        elif self.module_stack:
+            node.meta["nn_module_stack"] = copy.copy(self.module_stack)
+        return node
 
     def proxy(self, node):
         """What stands for a node's value while a function is traced."""
@@ -66,6 +77,8 @@ class TracerBase:
             return slice(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if isinstance(a, range):
             return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
+        if dataclasses.is_dataclass(a) and not isinstance(a, type):
+            return self.create_node("call_function", type(a), (), {f.name: self.create_arg(getattr(a, f.name)) for f in dataclasses.fields(a)})
         if isinstance(a, (*base_types, Node)):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")

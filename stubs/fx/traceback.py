@@ -1,6 +1,7 @@
 """What nodes keep of the node that is being run, and where they were made."""
 
 import contextlib
+import copy
 import traceback
 
 __all__ = ["annotate", "format_stack", "get_current_meta", "has_preserved_node_meta", "preserve_node_meta", "set_current_meta", "set_stack_trace"]
@@ -35,6 +36,16 @@ def set_current_meta(node, pass_name=""):
         yield
     finally:
         _current = before
+
+
+_KEPT = frozenset(
+    "nn_module_stack torch_fn source_fn_stack original_aten recompute ac_graph_id from_node quantization_tag custom partitioner_tag stack_trace".split()
+)
+
+
+def kept_meta():
+    """What a new node gets of the meta of the one that is run."""
+    return {k: copy.copy(v) for k, v in _current.items() if k in _KEPT}
 
 
 def get_current_meta():

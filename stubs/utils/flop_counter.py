@@ -87,6 +87,17 @@ def conv_flop(x_shape, w_shape, _bias, _stride, _padding, _dilation, transposed,
     return conv_flop_count(x_shape, w_shape, out_shape, transposed=transposed)
 
 
+@register_flop_formula(aten.convolution_backward)
+def conv_backward_flop(grad_shape, x_shape, w_shape, _bias, _stride, _padding, _dilation, transposed, _extra, _groups, output_mask, out_shape=None):
+    """A convolution for each gradient that is asked for."""
+    flop = 0
+    if output_mask[0]:
+        flop += conv_flop_count(grad_shape, w_shape, x_shape, not transposed)
+    if output_mask[1]:
+        flop += conv_flop_count(x_shape, w_shape, grad_shape, transposed)
+    return flop
+
+
 def sdpa_flop_count(query_shape, key_shape, value_shape):
     """Two products for each head: scores, and their values."""
     b, h, s, d = query_shape
@@ -103,16 +114,7 @@ def _matmul(mode, out, a, b):
     return aten.bmm if several else aten.mm, 2 * out.numel() * a.shape[-1] if a.ndim > 1 and b.ndim > 1 else 0
 
 
-def _convolution(mode, out, x, weight, bias, stride, padding, dilation, transposed, *args):
-    """A convolution, which in the backward of another gives the gradient of its input."""
-    return "convolution_backward" if mode.backward else aten.convolution, conv_flop_count(x.shape, weight.shape, out.shape, transposed)
-
-
-def _convolution_weight(mode, out, x, grad, *args):
-    return "convolution_backward", 2 * math.prod(out.shape[2:]) * math.prod(grad.shape) * x.shape[1]
-
-
-_KERNELS = {"linear": _linear, "matmul": _matmul, "convolution": _convolution, "convolution_weight": _convolution_weight}
+_KERNELS = {"linear": _linear, "matmul": _matmul}
 
 
 class FlopCounterMode:
@@ -188,16 +190,12 @@ class FlopCounterMode:
             n = self.flop_registry[packet](*args, **kwargs, out_val=out)
         elif kernel is not None:
             packet, n = kernel(self, out, *args, **kwargs)
-            packet = _backward_packet if packet.__class__ is str else packet
             if not n:
                 return
         else:
             return
         for module in set(self.mod_tracker.parents):
             self.flop_counts[module][packet] += n
-
-
-_backward_packet = torch._ops.OpOverloadPacket("aten", "convolution_backward", (), None)
 
 
 class _Counter(TorchDispatchMode):

@@ -2,13 +2,14 @@
 
 import contextlib
 import functools
+import weakref
 
 import torch
 from mindtorch_proxy.runtime.call.state import DisableTorchDispatch
 from mindtorch_proxy.runtime.device import META
 from mindtorch_proxy.runtime.tensor import alias
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -143,60 +144,122 @@ def _flat(tree):
     return tree_flatten(tree)[0]
 
 
+class _Memo(weakref.WeakValueDictionary):
+    """id of an object: what stands for it, as long as both live."""
+
+    def note(self, owner, value):
+        key, memo = id(owner), weakref.ref(self)
+
+        def forget(_):
+            found = memo()
+            if found is not None:
+                found.pop(key, None)
+                found._watched.pop(key, None)
+
+        self.__dict__.setdefault("_watched", {})[key] = weakref.ref(owner, forget)
+        self[key] = value
+
+
+class MetaConverter:
+    """Storages of meta tensors for storages of real ones: tensors that share memory have fakes that do."""
+
+    def __init__(self):
+        self.storage_memo, self.tensor_memo = _Memo(), _Memo()
+
+    def storage(self, t):
+        real = t.untyped_storage()
+        found = self.storage_memo.get(id(real))
+        if found is None:
+            found = torch.UntypedStorage(real.nbytes(), device="meta")
+            self.storage_memo.note(real, found)
+        return found
+
+
 class FakeTensorConverter:
-    """The fake tensors of real ones: one for each."""
+    """The fake tensors of real ones: one for each, views of the same base where those are."""
 
     def __init__(self, *, copy_data=False, export=False):
-        self.tensor_memo, self.constant_storage_mapping, self.export = WeakIdKeyDictionary(), {}, export
+        self.meta_converter, self.export = MetaConverter(), export
         self.constants = WeakIdKeyDictionary()
 
+    @property
+    def tensor_memo(self):
+        return self.meta_converter.tensor_memo
+
     def from_real_tensor(self, fake_mode, t, make_constant=False, **_):
-        found = self.tensor_memo.get(t)
+        found = self.tensor_memo.get(id(t))
         if found is not None and not make_constant:
             return found
         if t.layout is not torch.strided:
             raise UnsupportedFakeTensorException(f"{t.layout} layout")
-        with torch.no_grad(), DisableTorchDispatch():
-            elem = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
-        if t.storage_offset():
-            elem._offset = t.storage_offset()
-        elem.requires_grad_(t.requires_grad and t.dtype.is_floating_point | t.dtype.is_complex)
-        fake = FakeTensor(fake_mode, elem, t.device, constant=t if make_constant else None)
+        if type(t) is not FakeTensor and torch.utils._python_dispatch.is_traceable_wrapper_subclass(t):
+            with fake_mode:
+                fake = torch.utils._python_dispatch.transform_subclass(t, lambda name, inner: self.from_real_tensor(fake_mode, inner))
+            return fake.requires_grad_(t.requires_grad) if t.is_leaf else fake
+        fake = self._of_memory(fake_mode, t, t if make_constant else None)
         if make_constant:
             self.constants[fake] = True
-        if isinstance(t, torch.nn.Parameter) and not make_constant:
+            return fake.requires_grad_(t.requires_grad)
+        if t._is_view() and t._base.dtype is t.dtype and t._base.layout is torch.strided:
+            fake = self._view(fake_mode, t)
+        elif t.requires_grad:
+            fake.requires_grad_()
+            if not t.is_leaf:
+                with fake_mode, torch.enable_grad():
+                    fake = fake.clone()
+                self.meta_converter.storage_memo.note(t.untyped_storage(), fake.untyped_storage())
+        if isinstance(t, torch.nn.Parameter):
             fake._is_param = True
-        if not make_constant:
-            self.tensor_memo[t] = fake
+        if t.is_leaf and t.grad is not None:
+            fake.grad = self.from_real_tensor(fake_mode, t.grad)
+        self.tensor_memo.note(t, fake)
         return fake
 
+    def _of_memory(self, fake_mode, t, constant):
+        with torch.no_grad(), DisableTorchDispatch():
+            elem = torch.empty(0, dtype=t.dtype, device="meta")
+            elem.set_(self.meta_converter.storage(t), t.storage_offset(), t.shape, t.stride())
+        return FakeTensor(fake_mode, elem, t.device, constant=constant)
+
+    def _view(self, fake_mode, t):
+        """A view of the fake base: what is done to one is done to the other, and gradients flow through it."""
+        base = self.from_real_tensor(fake_mode, t._base)
+        with fake_mode, torch.set_grad_enabled(not t.is_leaf):
+            fake = base.as_strided(t.shape, t.stride(), t.storage_offset())
+        return fake.requires_grad_(t.requires_grad) if t.is_leaf else fake
+
     def from_meta_and_device(self, fake_mode, t, device, **_):
-        found = self.tensor_memo.get(t)
+        found = self.tensor_memo.get(id(t))
         if found is None:
-            found = self.tensor_memo[t] = FakeTensor(fake_mode, t, device)
+            found = FakeTensor(fake_mode, t, device)
+            self.tensor_memo.note(t, found)
         return found
+
+    def invalidate_constant_aliases(self, constant):
+        """The values of a storage are no longer known."""
+        storage = constant.untyped_storage()
+        for fake in list(self.constants.keys()):
+            if fake.constant is not None and fake.constant.untyped_storage() is storage:
+                fake.constant = None
 
 
 class FakeTensorMode(TorchDispatchMode):
     """Inside, operators make fake tensors; from_tensor makes one of a real one."""
+
+    _mode_key = torch._C._TorchDispatchModeKey.FAKE
 
     def __init__(self, *, allow_fallback_kernels=True, allow_non_fake_inputs=False, shape_env=None, static_shapes=None, export=False, allow_meta=False):
         super().__init__()
         self.allow_fallback_kernels, self.allow_non_fake_inputs = allow_fallback_kernels, allow_non_fake_inputs
         self.shape_env, self.static_shapes, self.export, self.allow_meta = shape_env, True if static_shapes is None else static_shapes, export, allow_meta
         self.fake_tensor_converter = FakeTensorConverter(export=export)
-        self._entered_before = []
 
     def is_our_fake(self, t):
         return isinstance(t, FakeTensor) and t.fake_mode is self
 
-    def __enter__(self):
-        again = self in _get_current_dispatch_mode_stack()
-        self._entered_before.append(again)
-        return self if again else super().__enter__()
-
-    def __exit__(self, *exc):
-        return False if self._entered_before.pop() else super().__exit__(*exc)
+    @classmethod
+    def is_infra_mode(cls):
+        return True
 
     def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
         """The fake tensor of a real one, the same at each call."""
@@ -246,20 +309,24 @@ class FakeTensorMode(TorchDispatchMode):
     def _of_constants(self, func, args, kwargs):
         """The result of an operator on tensors of known values, where it is small."""
         tensors = [t for t in _flat((args, kwargs)) if isinstance(t, FakeTensor)]
-        if not tensors or any(t.constant is None for t in tensors):
-            self._forget(func, args, kwargs)
-            return _UNKNOWN
-        if max(t.numel() for t in tensors) > 1 or "nondeterministic_seeded" in func._schema.tags:
+        tags = func._schema.tags
+        if not tensors or any(t.constant is None for t in tensors) or "nondeterministic_seeded" in tags or max(t.numel() for t in tensors) > 1:
             self._forget(func, args, kwargs)
             return _UNKNOWN
         with DisableTorchDispatch(), torch.no_grad():
             out = func(*tree_map(_constant, args), **tree_map(_constant, kwargs))
         if func._schema.is_mutable:
             self._run_meta(func, args, kwargs)
-            return next(t for t in tensors if t.constant is out) if isinstance(out, torch.Tensor) else out
-        if isinstance(out, torch.Tensor):
-            return self.fake_tensor_converter.from_real_tensor(self, out, make_constant=True) if out.numel() == 1 else _UNKNOWN
-        return out if not isinstance(out, (list, tuple)) else _UNKNOWN
+            for t in tensors:
+                if t.constant.numel() > 1:
+                    self.fake_tensor_converter.invalidate_constant_aliases(t.constant)
+            return next(t for t, c in zip(tensors, tree_map(_constant, tensors)) if c is out or c is None) if isinstance(out, torch.Tensor) else out
+        if isinstance(out, torch.Tensor) and out.numel() == 1:
+            return self.fake_tensor_converter.from_real_tensor(self, out, make_constant=True)
+        for t in _flat(out):  # what is written through a result of unknown values changes the arguments that it views
+            if isinstance(t, torch.Tensor):
+                self.fake_tensor_converter.invalidate_constant_aliases(t)
+        return out if not any(isinstance(t, torch.Tensor) for t in _flat(out)) else _UNKNOWN
 
     def _forget(self, func, args, kwargs):
         """What is written to is no longer known, nor is what shares its memory."""
@@ -269,10 +336,7 @@ class FakeTensorMode(TorchDispatchMode):
         for a in func._schema.arguments:
             for t in _flat(values.get(a.name)) if a.is_write else ():
                 if isinstance(t, FakeTensor) and t.constant is not None:
-                    pointer = t.constant.untyped_storage().data_ptr()
-                    for other in list(self.fake_tensor_converter.constants.keys()):
-                        if other.constant is not None and other.constant.untyped_storage().data_ptr() == pointer:
-                            other.constant = None
+                    self.fake_tensor_converter.invalidate_constant_aliases(t.constant)
 
     def _run_python(self, operator, func, args, kwargs):
         run = operator.fake or operator.kernels.get("Meta") or operator.kernels.get("CompositeExplicitAutograd" if not operator.no_alias else "")
@@ -400,11 +464,9 @@ def get_plain_tensors(subclass, *, out):
 @contextlib.contextmanager
 def unset_fake_temporarily():
     """Inside, there is no fake mode."""
-    modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, FakeTensorMode)]
-    for m in reversed(modes):
-        TorchDispatchMode.__exit__(m, None, None, None)
+    mode = torch._C._unset_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
     try:
-        yield modes[-1] if modes else None
+        yield mode
     finally:
-        for m in modes:
-            TorchDispatchMode.__enter__(m)
+        if mode is not None:
+            torch._C._set_dispatch_mode(mode)

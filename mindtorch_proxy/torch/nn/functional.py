@@ -6,6 +6,13 @@ from mindtorch_proxy.runtime import registry as _registry
 from mindtorch_proxy.runtime.ops import nn as _nn
 from mindtorch_proxy.runtime.tensor import Tensor
 
+from torch.overrides import (  # noqa: F401
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+)
+
 from . import _reduction as _Reduction, grad  # noqa: F401
 from ._arguments import _list_with_default, _pair, _single, _triple  # noqa: F401
 

@@ -1,65 +1,202 @@
 """Dispatch below autograd: modes that see every operator under the dispatcher's name, on the runtime's interception of kernels."""
 
+import contextlib
+import warnings
+from typing import Protocol
+
 import torch
-from mindtorch_proxy.runtime.call.dispatch import CLASSES, intercept
+from mindtorch_proxy.runtime.call.dispatch import CLASSES
+from mindtorch_proxy.runtime.call.state import LOCAL, activate
+from torch._C import _TorchDispatchModeKey
 from torch._ops import called, checked, dispatching_classes, rule
 
-_entered: list = []  # the modes of this thread and others, innermost last
+_entered: list = []  # the modes that somebody is in, whether they are asked at the moment or not
 
 
 class TorchDispatchMode:
     """Inside, __torch_dispatch__(func, types, args, kwargs) is called for each operator below autograd and autocast; its result is the operator's.
 
     func is torch.ops.aten.NAME.OVERLOAD; calling it goes to the outer modes, then to the kernel. Functions over other operators are not seen, what they
-    call is.
+    call is. A mode with a ``_mode_key`` is one of PyTorch's own: there is one of a key at a time, and all others are asked before it.
     """
+
+    supports_higher_order_operators = False
+    _mode_key = None
 
     def __init__(self, _dispatch_key=None):
         """Nothing is kept of a mode that is not entered."""
+        if _dispatch_key is not None:
+            raise NotImplementedError(f"TorchDispatchMode(_dispatch_key={_dispatch_key}): modes above autograd are not supported")
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
 
-    def _handle(self, name, args, call):
-        if isinstance(getattr(self.__torch_dispatch__, "__self__", None), type):
-            raise RuntimeError("classmethod is not supported, please make it a plain method")
-        overload, given, named = called(name, args, call)
-        at = _entered.index(self)
-        held, _entered[at:] = _entered[at:], []
-        classes = dispatching_classes(args)
-        try:
-            with call.outer():
-                result = rule(overload, self, self.__torch_dispatch__)(overload, tuple(classes), given, named)
-        finally:
-            _entered[at:] = held
-        if result is NotImplemented and classes:  # the classes of the arguments come next, under this mode
-            return CLASSES.handler(name, args, call)
-        return checked(overload, result, self)
-
     def __enter__(self):
-        context = intercept(self._handle)
-        context.__enter__()
-        self.__dict__.setdefault("_open", []).append(context)
+        if self._mode_key is not None:  # the one before comes back at the end
+            self.__dict__.setdefault("_before", []).append(torch._C._unset_dispatch_mode(self._mode_key))
+        _push_mode(self)
         _entered.append(self)
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, exc_type, exc_val, exc_tb):
         _entered.remove(self)
-        self._open.pop().__exit__(*exc)
+        _remove(self)
+        if self._mode_key is not None and (before := self._before.pop()) is not None:
+            _push_mode(before)
+
+    @classmethod
+    def push(cls, *args, **kwargs):
+        warnings.warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`", stacklevel=2)
+        return cls(*args, **kwargs)
+
+    @classmethod
+    def is_infra_mode(cls):
+        """Whether the mode is PyTorch's own machinery, asked after the modes of programs."""
         return False
 
+    @classmethod
+    def ignore_compile_internals(cls):
+        """Whether the mode need not see the operators of compiled functions."""
+        return cls.is_infra_mode()
 
-def is_in_torch_dispatch_mode(include_infra_modes=True):
-    """Whether a dispatch mode is active."""
-    return bool(_entered)
+
+BaseTorchDispatchMode = TorchDispatchMode
 
 
-def _get_current_dispatch_mode():
-    return _entered[-1] if _entered else None
+# ------------------------------------------------------------------------------------------------ the stack of this thread
+class _Asked:
+    """A mode on the thread's stack of handlers."""
+
+    __slots__ = ("mode",)
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __call__(self, name, args, call):
+        mode = self.mode
+        if isinstance(getattr(mode.__torch_dispatch__, "__self__", None), type):
+            raise RuntimeError("classmethod is not supported, please make it a plain method")
+        overload, given, named = called(name, args, call)
+        classes = dispatching_classes(args)
+        with call.outer():
+            result = rule(overload, mode, mode.__torch_dispatch__)(overload, tuple(classes), given, named)
+        if result is NotImplemented and classes:  # the classes of the arguments come next, under this mode
+            return CLASSES.handler(name, args, call)
+        return checked(overload, result, mode)
+
+
+def _rank(handler):
+    """The outermost have the lowest: PyTorch's own modes by their keys, then all others."""
+    key = getattr(handler.mode, "_mode_key", None) if isinstance(handler, _Asked) else None
+    return len(_TorchDispatchModeKey) if key is None else int(key)
+
+
+def _push_mode(mode):
+    """Put a mode on the stack; one of PyTorch's own goes below those of programs."""
+    new, stack = _Asked(mode), LOCAL.interceptors
+    rank = _rank(new)
+    if mode._mode_key is not None and _get_dispatch_mode(mode._mode_key) is not None:
+        raise RuntimeError(f"trying to set the current {mode._mode_key}, but one already exists")
+    at = sum(_rank(h) <= rank for h in stack)
+    LOCAL.interceptors = (*stack[:at], new, *stack[at:])
+    activate(1, 1)
+
+
+def _remove(mode):
+    stack = LOCAL.interceptors
+    at = next((i for i in reversed(range(len(stack))) if isinstance(stack[i], _Asked) and stack[i].mode is mode), None)
+    if at is None:
+        raise AssertionError(f"{mode} is not on the stack of dispatch modes")
+    LOCAL.interceptors = (*stack[:at], *stack[at + 1 :])
+    activate(-1, -1)
+    return mode
+
+
+def _pop_mode(k=None):
+    """Take the mode on top, or the one of a key, from the stack and return it."""
+    mode = _get_current_dispatch_mode() if k is None else _get_dispatch_mode(k)
+    if mode is None:
+        raise AssertionError("the stack of dispatch modes is empty" if k is None else f"no mode of {k} is on the stack")
+    return _remove(mode)
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily(k=None):
+    old = _pop_mode(k)
+    try:
+        yield old
+    finally:
+        _push_mode(old)
 
 
 def _get_current_dispatch_mode_stack():
-    return list(_entered)
+    """The modes that are asked, the first of them last."""
+    return [h.mode for h in LOCAL.interceptors if isinstance(h, _Asked)]
+
+
+def _get_current_dispatch_mode():
+    """The mode that is asked first, or None."""
+    stack = _get_current_dispatch_mode_stack()
+    return stack[-1] if stack else None
+
+
+def _get_dispatch_mode(key):
+    """PyTorch's own mode of a key, or None."""
+    return next((m for m in _get_current_dispatch_mode_stack() if m._mode_key is key), None)
+
+
+@contextlib.contextmanager
+def _disable_current_modes():
+    """Inside, there are no modes; gives those that there were, the outermost first."""
+    modes = _get_current_dispatch_mode_stack()
+    for mode in reversed(modes):
+        _remove(mode)
+    try:
+        yield modes
+    finally:
+        for mode in modes:
+            _push_mode(mode)
+
+
+@contextlib.contextmanager
+def _disable_infra_mode(key):
+    """Inside, there is no mode of a key; gives the one that there was."""
+    mode = _get_dispatch_mode(key)
+    if mode is not None:
+        _remove(mode)
+    try:
+        yield mode
+    finally:
+        if mode is not None:
+            _push_mode(mode)
+
+
+def is_in_torch_dispatch_mode(include_infra_modes=True):
+    """Whether somebody is in a dispatch mode; include_infra_modes: PyTorch's own count."""
+    return any(include_infra_modes or not m.is_infra_mode() for m in _entered)
+
+
+def is_in_any_mode_without_ignore_compile_internals():
+    """Whether somebody is in a mode that wants to see the operators of compiled functions."""
+    return any(not m.ignore_compile_internals() for m in _entered)
+
+
+def any_torch_dispatch_mode_on_stack():
+    """Whether a program's mode is asked."""
+    return any(not m.is_infra_mode() and not m.ignore_compile_internals() for m in _get_current_dispatch_mode_stack())
+
+
+# ------------------------------------------------------------------------------------------------ subclasses that wrap tensors
+class TensorWithFlatten(Protocol):
+    """What a tensor subclass has that wraps others and says how."""
+
+    def __tensor_flatten__(self): ...
+
+    @staticmethod
+    def __tensor_unflatten__(inner_tensors, flatten_spec, outer_size, outer_stride): ...
+
+
+TraceableWrapperSubclass = TensorWithFlatten
 
 
 def is_traceable_wrapper_subclass(t):
@@ -71,3 +208,61 @@ def is_traceable_wrapper_subclass_type(t):
     """The same for a class."""
     has_protocol = hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
     return issubclass(t, torch.Tensor) and t is not torch.Tensor and has_protocol
+
+
+def transform_subclass(t, callback, outer_size=None, outer_stride=None):
+    """The wrapper again, around ``callback(name, inner)`` of each tensor inside; outer_size, outer_stride: the wrapper's, by default as they are."""
+    outer_size = t.size() if outer_size is None else outer_size
+    outer_stride = t.stride() if outer_stride is None else outer_stride
+    names, context = t.__tensor_flatten__()
+    made = type(t).__tensor_unflatten__({name: callback(name, getattr(t, name)) for name in names}, context, outer_size, outer_stride)
+    if made.shape != outer_size:
+        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {outer_size}, but got: {made.shape}")
+    if made.stride() != outer_stride:
+        raise AssertionError(f"Expected return value from {type(t)}__tensor_unflatten__() to have stride equal to {outer_stride}, but got: {made.stride()}")
+    return made
+
+
+def return_and_correct_aliasing(func, args, kwargs, out):
+    """The result that a wrapper's __torch_dispatch__ should give for ``func(*args, **kwargs)``, when ``out`` is what it made.
+
+    What the schema calls a view shares the storage of the argument that it views; what the schema calls a changed argument is that argument; operators
+    that change sizes in place change the wrapper's. A wrapper that stands for a view of another class: AssertionError.
+    """
+    schema = func._schema
+    values = schema.bound(args, kwargs or {})
+    arguments = [(a, values.get(a.name)) for a in schema.arguments if a.alias_info is not None]
+    results = list(out) if isinstance(out, tuple) and len(schema.returns) > 1 else [out]
+    for arg, value in arguments:
+        for returned, result in zip(schema.returns, results):
+            if returned.alias_info is not None and not arg.is_write and arg.alias_info.before_set & returned.alias_info.before_set:
+                _share_storage(func, value, result)
+    if "inplace_view" in schema.tags:
+        _follow_geometry(func, args, kwargs or {})
+    if not any(r.alias_info is not None and r.alias_info.is_write for r in schema.returns):
+        return out
+    given = [
+        next((v for a, v in arguments if a.is_write and a.alias_info.before_set & r.alias_info.before_set), result) if r.alias_info is not None else result
+        for r, result in zip(schema.returns, results)
+    ]
+    return given[0] if len(schema.returns) == 1 else type(out)(given)
+
+
+def _share_storage(func, arg, out):
+    outs = list(out) if isinstance(out, (list, tuple)) else [out]
+    for result in outs if isinstance(arg, torch.Tensor) else ():
+        if type(result) is not type(arg) and (is_traceable_wrapper_subclass(arg) or is_traceable_wrapper_subclass(result)):
+            raise AssertionError(f"Called {func} with input of type {type(arg)}\nand output of type {type(result)}. But expected types to match.")
+        if isinstance(result, torch.Tensor) and result is not arg:
+            result._storage = arg._get_storage()
+
+
+def _follow_geometry(func, args, kwargs):
+    """Give what is changed the sizes that the operator gives a tensor like it."""
+    first = args[0]
+    with torch._C._DisableTorchDispatch():
+        meta = torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device="meta")
+        meta._offset = first._offset
+        func(meta, *args[1:], **kwargs)
+    for name in ("_shape", "_stride", "_offset"):
+        setattr(first, name, getattr(meta, name))

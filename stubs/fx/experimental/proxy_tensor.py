@@ -9,7 +9,7 @@ import torch.utils._pytree as pytree
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx import Graph, GraphModule, Proxy, Tracer
 from torch.fx.graph import _PyTreeCodeGen, _PyTreeInfo
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_infra_mode
 from torch.utils.weak import WeakIdKeyDictionary
 
 __all__ = [
@@ -136,11 +136,17 @@ def track_tensor_tree(inner_res, proxy_res, *, constant=None, tracer):
 class ProxyTorchDispatchMode(TorchDispatchMode):
     """Writes each operator below autograd as a node of a tracer's graph, and runs it."""
 
+    _mode_key = torch._C._TorchDispatchModeKey.PROXY
+
     def __init__(self, tracer, tracing_mode, pre_dispatch=False, _allow_fake_constant=False, _error_on_data_dependent_ops=True):
         super().__init__()
         self.tracer, self.tracing_mode, self.pre_dispatch = tracer, tracing_mode, pre_dispatch
         self.decomposition_table, self.decomp_layers = {}, 0
         self._error_on_data_dependent_ops = _error_on_data_dependent_ops
+
+    @classmethod
+    def is_infra_mode(cls):
+        return True
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return proxy_call(self, func, self.pre_dispatch, args, kwargs or {})
@@ -194,14 +200,8 @@ def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
 @contextlib.contextmanager
 def disable_proxy_modes_tracing(enable_current=False):
     """Inside, nothing is written to a graph."""
-    modes = [m for m in _get_current_dispatch_mode_stack() if isinstance(m, ProxyTorchDispatchMode)]
-    for m in reversed(modes):
-        m.__exit__(None, None, None)
-    try:
-        yield modes[-1] if modes else None
-    finally:
-        for m in modes:
-            m.__enter__()
+    with _disable_infra_mode(torch._C._TorchDispatchModeKey.PROXY) as mode:
+        yield mode
 
 
 @contextlib.contextmanager
@@ -215,7 +215,7 @@ def maybe_disable_fake_tensor_mode():
 
 def get_proxy_mode():
     """The mode that traces, or None."""
-    return next((m for m in reversed(_get_current_dispatch_mode_stack()) if isinstance(m, ProxyTorchDispatchMode)), None)
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY)
 
 
 get_innermost_proxy_mode = get_proxy_mode

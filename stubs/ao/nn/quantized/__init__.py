@@ -1,7 +1,7 @@
 """torch.ao.nn.quantized: operations as modules, for observers to stand behind. Modules over quantized tensors are absent: there are no such tensors."""
 
 import torch
-from torch.nn import MaxPool2d
+from torch.nn import MaxPool2d  # noqa: F401  PyTorch serves the module of floating point under this name too
 
 __all__ = ["FloatFunctional", "MaxPool2d"]
 
