@@ -1,6 +1,5 @@
 """The commands `mindtorch-activate` and `mindtorch-demo`. Standard library only."""
 
-import importlib.util
 import os
 import sys
 
@@ -111,12 +110,13 @@ def main(argv=None):
 
 def demo():
     """The command `mindtorch-demo`: examples/train_bert.py, from the installed package."""
-    if importlib.util.find_spec("transformers") is None:
-        print("mindtorch-demo: transformers is not installed: pip install 'mindtorch-proxy[demo]'", file=sys.stderr)
-        return 1
     from .__main__ import main as run_program
 
-    return run_program(["-m", "mindtorch_proxy.examples.train_bert"])
+    try:
+        return run_program(["-m", "mindtorch_proxy.examples.train_bert"])
+    except ModuleNotFoundError as error:
+        print(f"mindtorch-demo: {error.name} is not installed: pip install 'mindtorch-proxy[demo]'", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":
