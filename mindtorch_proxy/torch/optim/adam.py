@@ -2,9 +2,9 @@
 
 import torch
 
-from .optimizer import _addcdiv_, _check_options, _number, _options, _ParameterwiseOptimizer, _to_scalar
+from .optimizer import _ParameterwiseOptimizer, _addcdiv_, _check_options, _functional, _number, _options, _to_scalar
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "adam"]
 
 
 class Adam(_ParameterwiseOptimizer):
@@ -75,3 +75,11 @@ class Adam(_ParameterwiseOptimizer):
         if group["differentiable"]:
             average = average.clone()  # the next step changes it, and backward needs it
         _addcdiv_(param, average, denominator, -(lr / (1 - beta1**step)))
+
+
+adam = _functional(
+    Adam,
+    "params grads exp_avgs:exp_avg exp_avg_sqs:exp_avg_sq max_exp_avg_sqs:max_exp_avg_sq state_steps:step",
+    "foreach=None capturable=False differentiable=False fused=None grad_scale=None found_inf=None has_complex=False decoupled_weight_decay=False",
+    "amsgrad beta1 beta2 lr weight_decay eps maximize",
+)

@@ -1,8 +1,8 @@
 """NAdam."""
 
-from .optimizer import _check_options, _options, _ParameterwiseOptimizer
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _options
 
-__all__ = ["NAdam"]
+__all__ = ["NAdam", "nadam"]
 
 
 class NAdam(_ParameterwiseOptimizer):
@@ -43,3 +43,11 @@ class NAdam(_ParameterwiseOptimizer):
             average = average.clone()
         param.addcdiv_(grad, denominator, value=-lr * (1.0 - mu) / (1.0 - product))
         param.addcdiv_(average, denominator, value=-lr * next_mu / (1.0 - product * next_mu))
+
+
+nadam = _functional(
+    NAdam,
+    "params grads exp_avgs:exp_avg exp_avg_sqs:exp_avg_sq mu_products:mu_product state_steps:step",
+    "decoupled_weight_decay=False foreach=None capturable=False differentiable=False has_complex=False maximize=False",
+    "beta1 beta2 lr weight_decay momentum_decay eps",
+)
