@@ -71,3 +71,24 @@ def is_traceable_wrapper_subclass_type(t):
     """The same for a class."""
     has_protocol = hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
     return issubclass(t, torch.Tensor) and t is not torch.Tensor and has_protocol
+
+
+def return_and_correct_aliasing(func, args, kwargs, out):
+    """What a wrapper subclass's __torch_dispatch__ returns for `out`: the argument itself where the operator writes into it. An operator that changes the
+    geometry of its argument changes that of the wrapper, too. (Wrappers have no storage here, which views would share.)
+    """
+    schema = func._schema
+    given = schema.bound(args, kwargs) or {}
+    sources = {letter: a.name for a in schema.arguments if a.alias_info is not None for letter in a.alias_info.before_set}
+
+    def corrected(returned, result):
+        if not returned.is_write:
+            return result
+        return next((given[sources[letter]] for letter in returned.alias_info.before_set if sources.get(letter) in given), result)
+
+    if torch.Tag.inplace_view in func.tags:
+        with torch._C._DisableTorchDispatch():
+            func(*args, **kwargs)
+    if len(schema.returns) == 1:
+        return corrected(schema.returns[0], out)
+    return type(out)(map(corrected, schema.returns, out)) if schema.returns else out
