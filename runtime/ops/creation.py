@@ -11,7 +11,7 @@ from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides, strides_in_order
 from ..call.out import Out
 from ..call.overrides import asking_modes
-from ..call.state import STATE
+from ..call.state import STATE, DisableTorchFunctionSubclass
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
 from ..device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, preserve_format, strided, usable
@@ -296,7 +296,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             UserWarning,
             stacklevel=2,
         )
-        return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
+        with DisableTorchFunctionSubclass():  # the result is no subclass
+            return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
     if isinstance(data, (UntypedStorage, TypedStorage)):
         return _flag(_of_storage(data, dtype, dev), requires_grad)
     a, d = _infer(data, dtype)

@@ -7,6 +7,7 @@ from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
 from ..call.state import STATE
 from ..declare import composite, op, view
+from ..registry import Namespace
 from ..tensor import check_writable, strided_view
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
@@ -128,7 +129,12 @@ def reshape(self, shape):
     """A view where one exists, else a copy."""
     if self._stride is not None and view_strides(self._shape, self._stride, infer_size(shape, numel(self._shape))) is None:
         self = self.contiguous()
+        if STATE.interceptors:
+            return _ATEN._unsafe_view(self, shape)  # by which PyTorch's is seen below autograd
     return _view.call(self, shape)
+
+
+_ATEN = Namespace("aten")
 
 
 composite("Tensor.view_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.view(other._shape))
