@@ -301,3 +301,9 @@ def histc(x, bins, low, high):
     low, high = x.dtype.type(low), x.dtype.type(high)
     at = ((x - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
     return np.bincount(np.minimum(at, bins - 1), minlength=bins)
+
+
+@numpy("hash_tensor", "no primitive combines bits along a dimension")
+def hash_tensor(x, dims, keepdim, mode):
+    bits = x.astype(np.float64 if x.dtype.kind not in "biu" else np.uint64 if x.dtype == np.uint64 else np.int64).view(np.uint64)
+    return np.bitwise_xor.reduce(bits, dims, keepdims=keepdim) if x.ndim else bits
