@@ -698,16 +698,6 @@ class Tensor(metaclass=TensorMeta):
 
     __cuda_array_interface__ = property(__cuda_array_interface__)
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if self._requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        if self.is_conj():
-            raise BufferError("Can't export tensors with the conjugate bit set")
-        return self.numpy().__dlpack__()
-
-    def __dlpack_device__(self):
-        return (1, 0)
-
 
 _new = object.__new__
 

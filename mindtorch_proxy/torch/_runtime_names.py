@@ -68,6 +68,8 @@ def result_type(tensor1, tensor2):
 
 def set_default_tensor_type(t):
     """Default dtype and device by a legacy tensor type. Deprecated."""
+    if not isinstance(t, str) and not isinstance(getattr(t, "dtype", None), _dt.dtype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
     name = t if isinstance(t, str) else t.__name__
     by_name = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
     d = by_name.get(name.rpartition(".")[2])

@@ -23,14 +23,18 @@ class Out:
     dtype: the error where out's dtype is not the result's own; None: the result is cast where the category allows.
     contiguous: a resized out= is, instead of keeping the result's order; or a function of the arguments that tells.
     apart: out= may not even be an argument as a whole.
+    also: dtypes that out= may be of as well as the result's.
     any_dtype: the result is cast to whatever out is of.
+    fills: an out= of as many elements keeps its shape.
     """
 
     dtype: str | None = None
     contiguous: bool | Callable = False
     apart: bool = False
     refusal: type = RuntimeError
+    also: tuple = ()
     any_dtype: bool = False
+    fills: bool = False
 
 
 EXPECTED = "Expected out tensor to have dtype {want}, but got {got} instead"
@@ -40,6 +44,7 @@ SELF_AND_RESULT = "{name}(): self and result must have the same scalar type"
 MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's dtype."
 SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
 CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(apart=True, refusal=TypeError), Out(any_dtype=True)
+FILLED = Out(fills=True)
 _ANY = Out()
 
 
@@ -66,6 +71,9 @@ def with_out(op, result, out, args=()):
     if args:
         check_overlap(op, out, args)
     if out._shape != result._shape:
+        if rules.fills and numel(out._shape) == numel(result._shape):
+            write(out, result.reshape(out._shape))
+            return out
         if numel(out._shape):
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
@@ -127,7 +135,7 @@ def out_dtype(dtype, out):
 
 def check_dtype(name, rules, want, got):
     """PyTorch's error where a result of dtype `want` may not be written to an out= of dtype `got`."""
-    if rules.dtype is not None:
+    if rules.dtype is not None and got not in rules.also:
         spoken = {"want": dt.c_name(want), "got": dt.c_name(got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got)}
         raise RuntimeError(rules.dtype.format(name=name, **spoken))
     if not rules.any_dtype and not dt.can_cast(want, got):

@@ -32,6 +32,18 @@ def _sorted_nanmedian(x, dim, keepdim):
     return tuple(t.gather(dim, k) if keepdim else t.gather(dim, k).squeeze(dim) for t in (values, at))
 
 
+@decomposition("hash_tensor")
+def _folded(x, dims, keepdim, mode):
+    bits = x.to(dt.float64 if x.is_floating_point() else dt.int64).view(dt.int64)
+    for d in dims:
+        n = bits._shape[d]
+        while n > 1:  # the second half onto the first; the middle one of an odd number waits
+            half = n // 2
+            bits = T.cat([bits.narrow(d, 0, half) ^ bits.narrow(d, n - half, half), bits.narrow(d, half, n - 2 * half)], d)
+            n -= half
+    return (bits if keepdim else bits.squeeze(dims)).view(dt.uint64)
+
+
 @decomposition("_var")
 def _variance(x, dim, correction, keepdim):
     off = x - x.mean(dim, True)

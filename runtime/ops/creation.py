@@ -9,17 +9,18 @@ import numpy as np
 from ..backend import backend
 from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides, strides_in_order
-from ..call.out import Out
+from ..call.out import FILLED, Out
 from ..call.overrides import asking_modes
 from ..call.state import STATE, DisableTorchFunctionSubclass
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
 from ..device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, preserve_format, strided, usable
 from ..device import device as Device
+from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
 from ..storage import UntypedStorage
-from ..tensor import alias, from_array, meta_tensor, strided_view, tensor_method
 from ..tensor import empty as _empty
+from ..tensor import from_array, meta_tensor, strided_view, tensor_method
 from ..typed_storage import TypedStorage
 from .common import T, Tensor, check_number, dt, numel
 from .memory import _strided_empty, format_strides
@@ -205,7 +206,7 @@ def _infer(data, want=None):
         return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
     if isinstance(data, (bool, int, float, complex)):
         d = _precise(dt.scalar_dtype(data), want)
-        return _from_numbers(data, d), d
+        return _from_numbers(data, d, want)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
@@ -224,11 +225,15 @@ def _infer(data, want=None):
         d = x if d is None else dt.promote_types(d, x)
     flat = [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in flat]
     d = _precise(d or dt.get_default_dtype(), want)
-    return _from_numbers(flat, d).reshape(shape), d
+    a, d = _from_numbers(flat, d, want)
+    return a.reshape(shape), d
 
 
 _ONE = "only one element tensors can be converted to Python scalars"
 _SCALARS = (bool, int, float, complex, np.generic)
+
+
+_MOST_DIMENSIONS = 128
 
 
 def _flatten(data, depth, shape, flat):
@@ -243,10 +248,14 @@ def _flatten(data, depth, shape, flat):
         if len(shape) == depth:
             if flat:
                 raise TypeError(f"'{type(data).__name__}' object cannot be interpreted as an integer")
+            if depth == _MOST_DIMENSIONS:
+                raise ValueError(f"too many dimensions '{type(data).__name__}'")
             shape.append(len(data))
         elif shape[depth] != len(data):
             raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
         for x in data:
+            if x is data and flat:
+                raise TypeError("new(): self-referential lists are incompatible")
             _flatten(x, depth + 1, shape, flat)
         return
     if depth != len(shape):
@@ -269,13 +278,17 @@ def _precise(d, want):
     return want if want is not None and want.category >= d.category >= dt.FLOAT and want.np is not None and want is not dt.complex32 else d
 
 
-def _from_numbers(x, d):
+def _from_numbers(x, d, want):
+    """(array, dtype) of numbers of dtype d; integers that int64 does not hold may be wanted in a wider one."""
     try:
         if d.category == dt.INT and d.itemsize < 8 or d is dt.bool_:
-            return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np)
-        return np.array(x, dtype=d.np)
+            return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
+        return np.array(x, dtype=d.np), d
     except OverflowError:
-        raise ValueError("Overflow when unpacking long long") from None
+        if want is None or want.category < dt.FLOAT and want is not dt.uint64:
+            raise ValueError("Overflow when unpacking long long") from None
+    wide = dt.uint64 if want is dt.uint64 else dt.float64
+    return np.array(x, dtype=wide.np), wide
 
 
 def _cast_array(a, dtype):
@@ -393,7 +406,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         shared = (dtype is None or dtype is t.dtype) and (dev is None or dev is t.device)
     elif isinstance(obj, np.ndarray):
         t, shared = from_numpy(obj), dtype is None or dt.FROM_NP.get(obj.dtype) is dtype
-    elif hasattr(obj, "__dlpack__"):
+    elif hasattr(obj, "__dlpack__") or is_capsule(obj):
         t, shared = from_dlpack(obj), dtype is None
     elif isinstance(obj, UntypedStorage):
         d = dtype or dt.get_default_dtype()
@@ -457,39 +470,6 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
     t = from_array(storage._array()[: size * dtype.itemsize].view(dtype.np), dtype)
     t._storage = storage
     return t
-
-
-class _Capsule:
-    """A bare capsule of the CPU as the object that NumPy asks for one."""
-
-    def __init__(self, capsule):
-        self._capsule = capsule
-
-    def __dlpack__(self, **kwargs):
-        return self._capsule
-
-    def __dlpack_device__(self):
-        return 1, 0
-
-
-def from_dlpack(ext):
-    """A tensor over the memory of a DLPack producer (HOST)."""
-    if isinstance(ext, Tensor):
-        return alias(ext)
-    a = np.from_dlpack(ext if hasattr(ext, "__dlpack__") else _Capsule(ext))
-    if not a.flags.writeable:
-        a = _writable(a)
-    return over_array(a, dt.FROM_NP[a.dtype])
-
-
-def _writable(a):
-    """The same memory, writable: NumPy marks DLPack imports read-only, PyTorch does not."""
-    import ctypes
-
-    n = 0 if a.size == 0 else sum((s - 1) * st for s, st in zip(a.shape, a.strides)) + a.itemsize
-    buf = (ctypes.c_uint8 * n).from_address(a.ctypes.data)
-    buf._owner = a
-    return np.ndarray(a.shape, a.dtype, buf, 0, a.strides)
 
 
 FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_file, from_dlpack)}
@@ -584,12 +564,12 @@ def arange_size(start, end, step, dtype):
     return max(math.ceil((end - start) / step), 0)
 
 
-@composite(f"arange(Scalar end, *, {OPTS}) -> Tensor")
+@composite(f"arange(Scalar end, *, {OPTS}) -> Tensor", out=FILLED)
 def arange_end(end, dtype, layout, device, requires_grad, pin_memory):
     return _arange(0, end, 1, dtype, device, requires_grad)
 
 
-@composite(f"arange.start(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor")
+@composite(f"arange.start(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor", out=FILLED)
 def arange_start(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     return _arange(start, end, step, dtype, device, requires_grad)
 
@@ -602,7 +582,7 @@ def _arange(start, end, step, dtype, device, requires_grad):
     return _flag(arange_op.call(start, end, step, dtype, place(device)), requires_grad)
 
 
-@composite(f"range(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor")
+@composite(f"range(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor", out=FILLED)
 def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     d = dtype or dt.get_default_dtype()
     if step == 0:
@@ -633,14 +613,14 @@ def _ends(name, start, end, steps):
     return *(x.item() if isinstance(x, Tensor) else x for x in (start, end)), steps
 
 
-@composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, *, {OPTS}) -> Tensor")
+@composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, *, {OPTS}) -> Tensor", out=FILLED)
 def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory):
     start, end, steps = _ends("linspace", start, end, steps)
     d = dtype or (dt.scalar_dtype(1j) if isinstance(start, complex) or isinstance(end, complex) else dt.get_default_dtype())
     return _flag(linspace_op.call(start, end, steps, d, place(device)), requires_grad)
 
 
-@composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, float base=10.0, *, {OPTS}) -> Tensor")
+@composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, float base=10.0, *, {OPTS}) -> Tensor", out=FILLED)
 def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_memory):
     d = dtype or dt.get_default_dtype()
     wide = dt.float64 if d.category < dt.COMPLEX else dt.complex128

@@ -9,7 +9,7 @@ from ..call.autocast import FLOAT32
 from ..call.geometry import broadcast_shapes, result_strides
 from ..call.promotion import result_dtype
 from ..declare import composite, op
-from .common import F, T, Tensor, dt, has_values, numel, only
+from .common import F, T, Tensor, changed, dt, has_values, numel, only
 from .creation import tensor
 
 NAMES = ("none", "mean", "sum")
@@ -403,13 +403,13 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
             f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight tensor of shape: {list(weight._shape)}"
         )
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / n
+        target = target * (1 - label_smoothing) + (label_smoothing / n if n else 0)
     terms = F.log_softmax(input, dim) * target
     if weight is not None:
         terms = terms * _along(weight, input, dim)
     if reduction == 0:
         return -terms.sum(dim)
-    return -terms.sum() if reduction == 2 else -terms.sum() / (numel(input._shape) // n)
+    return -terms.sum() if reduction == 2 else -terms.sum() / (numel(changed(input._shape, dim)) if n else 0)
 
 
 @composite(

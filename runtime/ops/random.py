@@ -16,7 +16,7 @@ RANDOM = OPTS.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1
 RANDOM_LIKE = LIKE.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
 
 # kind: the filler; params: its numbers; size: in memory order
-_DRAW = dict(meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype), opmath=False, method=False, role="draw")
+_DRAW = dict(meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype), opmath=False, method=False, role="draw", empty_ok=True)
 draw_op = op("_draw(str kind, int[] size, Any params, Any generator, ScalarType dtype, Device device) -> Tensor", **_DRAW)
 
 

@@ -43,7 +43,10 @@ def _cat_prepare(tensors, dim):
     kept = [t for t in ts if tuple(t._shape) != (0,)]  # 1-d empty tensors join anything
     if kept and len(kept) < len(ts) and len(kept[0]._shape) > 1:
         ts = kept
-    dim = wrap_dim(dim, len(ts[0]._shape))
+    if kept:
+        dim = wrap_dim(dim, len(ts[0]._shape))
+    else:
+        dim = 0  # of nothing but these, any will do
     first = ts[0]._shape
     for i, t in enumerate(ts[1:], 1):
         if len(t._shape) != len(first):

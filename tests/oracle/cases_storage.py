@@ -125,3 +125,104 @@ def case_masked_sparse(torch):
     r = torch.masked.sum(x.to_sparse(), 0, mask=m)
     hybrid = torch.masked.sum(x.to_sparse(1), 0, mask=m.to_sparse(1))
     return [*found, r.to_dense(), r.dtype, hybrid.to_dense(), torch.masked.prod(x.to(torch.cfloat).to_sparse(), 0, mask=m).to_dense()]
+
+
+def case_dlpack(torch):
+    from torch.utils.dlpack import from_dlpack, to_dlpack
+
+    kinds = "bool uint8 uint16 uint64 float16 bfloat16 complex32 complex64 float8_e4m3fn".split()
+    x, given = torch.arange(6.0).view(2, 3).T, to_dlpack(torch.ones(2))
+    shared, copied = from_dlpack(x), from_dlpack(x, copy=True)
+    shared[0, 0] = 9
+    copied[0, 1] = 7
+    from_dlpack(given)
+    return [
+        [str(from_dlpack(to_dlpack(torch.ones(2).to(getattr(torch, d)))).dtype) for d in kinds],
+        x,
+        torch.asarray(to_dlpack(x)),
+        from_dlpack(to_dlpack(torch.arange(6)[2:])),
+        from_dlpack(torch.ones(0, 3)),
+        str(x.__dlpack_device__()),
+        repr(x.__dlpack__(max_version=(1, 0)))[:36],
+        *(
+            _told(f)
+            for f in (
+                lambda: x.__dlpack__(stream=object()),
+                lambda: x.__dlpack__(stream=3),
+                lambda: from_dlpack(given),
+                lambda: from_dlpack(3),
+                lambda: torch.ones(3, device="meta").__dlpack__(),
+                lambda: torch.ones(3, device="meta").__dlpack_device__(),
+                lambda: torch.ones(3).to_sparse().__dlpack__(),
+            )
+        ),
+    ]
+
+
+def case_ranges_into_views(torch):
+    x, y, z = torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(3, 2, dtype=torch.int8).T
+    torch.linspace(0, 3, 4, out=x.narrow(1, 1, 2))
+    torch.arange(0, 4, out=y.narrow(1, 1, 2))
+    torch.linspace(0, 5, 6, out=z)
+    return [x, y, z, torch.logspace(0, 3, 4, out=torch.zeros(2, 2))]
+
+
+def case_what_data_may_be(torch):
+    itself, first = [1, 2, 3], [1, 2]
+    itself.append(itself)
+    first[0] = first
+    return [
+        torch.tensor([2**64], dtype=torch.float64),
+        torch.tensor([2**63], dtype=torch.uint64),
+        torch.Tensor([2**64]),
+        torch.cat((torch.tensor([]), torch.tensor([])), dim=1),
+        *(
+            _told(f)
+            for f in (
+                lambda: torch.tensor(itself),
+                lambda: torch.tensor(first),
+                lambda: torch.tensor([2**64]),
+                lambda: torch.tensor([10**400], dtype=torch.float64),
+                lambda: torch.randint(6, (0,), dtype=torch.cfloat),
+                lambda: torch.rand((0,), dtype=torch.int8),
+                lambda: torch.set_default_tensor_type(torch.float32),
+                lambda: torch.all(torch.ones(3), out=torch.zeros((), dtype=torch.float16)),
+            )
+        ),
+    ]
+
+
+def case_hashes(torch):
+    x = torch.arange(6).view(2, 3)
+    hashes = [
+        torch.hash_tensor(torch.arange(5.0)),
+        torch.hash_tensor(x, 1),
+        torch.hash_tensor(x.half(), 0, keepdim=True),
+        x.bool().hash_tensor(dim=(0, 1)),
+        torch.hash_tensor(torch.tensor([-1, 3], dtype=torch.int8)),
+        torch.ones(3).bfloat16().hash_tensor(),
+    ]
+    return [h.tolist() for h in hashes] + [
+        str(hashes[0].dtype),
+        _told(lambda: torch.hash_tensor(torch.zeros(0))),
+        _told(lambda: torch.hash_tensor(torch.ones(2, 0), 1)),
+        _told(lambda: torch.hash_tensor(torch.ones(3, dtype=torch.cfloat))),
+        _told(lambda: torch.hash_tensor(torch.ones(3), mode=1)),
+    ]
+
+
+def case_differentiable_steps(torch):
+    found = []
+    for name in ("Adagrad", "NAdam", "Adam"):
+        p, g = (torch.rand(3, dtype=torch.double, requires_grad=True) for _ in range(2))
+        q = p.clone()
+        kwargs = {"amsgrad": True} if name == "Adam" else {}
+        optimizer = getattr(torch.optim, name)([q], differentiable=True, **kwargs)
+        for _ in range(2):
+            q.grad = g.clone()
+            optimizer.step()
+        found += [_told(lambda q=q, p=p, g=g: list(torch.autograd.grad(q.sum(), (p, g))))]
+    still = torch.zeros(3)
+    still.grad = torch.zeros(3)
+    optimizer = torch.optim.LBFGS([still], tolerance_grad=-float("inf"))
+    return [*found, optimizer.step(lambda: torch.tensor(1.0)), torch.nn.functional.cross_entropy(torch.zeros(2, 0), torch.zeros(2, 0))]

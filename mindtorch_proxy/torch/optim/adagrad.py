@@ -55,7 +55,9 @@ class Adagrad(_ParameterwiseOptimizer):
             param[index] = param[index].sub(values / new.sqrt().add_(group["eps"]), alpha=rate)
             return
         total.addcmul_(grad, grad, value=1)
-        param.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)
+        root = total.sqrt()
+        denominator = root.add(group["eps"]) if group["differentiable"] else root.add_(group["eps"])
+        param.addcdiv_(grad, denominator, value=-rate)
 
 
 adagrad = _functional(

@@ -70,7 +70,7 @@ class Adam(_ParameterwiseOptimizer):
             square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if group["amsgrad"]:
             highest = state["max_exp_avg_sq"]
-            square = highest.copy_(torch.maximum(highest, square))
+            square = highest.copy_(torch.maximum(highest.clone() if group["differentiable"] else highest, square))
         denominator = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
         if group["differentiable"]:
             average = average.clone()  # the next step changes it, and backward needs it

@@ -38,9 +38,11 @@ class NAdam(_ParameterwiseOptimizer):
         product = state["mu_product"].item()
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        denominator = square.div(1 - beta2**step).sqrt_().add_(group["eps"])
-        if group["differentiable"]:
-            average = average.clone()
+        root = square.div(1 - beta2**step).sqrt_()
+        if group["differentiable"]:  # backward needs both
+            average, denominator = average.clone(), root.add(group["eps"])
+        else:
+            denominator = root.add_(group["eps"])
         param.addcdiv_(grad, denominator, value=-lr * (1.0 - mu) / (1.0 - product))
         param.addcdiv_(average, denominator, value=-lr * next_mu / (1.0 - product * next_mu))
 
