@@ -171,7 +171,11 @@ class Ascend:
     def _changed(self, name, mapping, dst, args):
         """A primitive that changes several tensors of one dtype and shape."""
         tensors = [a for a in args if isinstance(a, Tensor)]
-        if dst.dtype not in fused.HALVES or 0 in dst._shape or any(t.dtype is not dst.dtype or t.device is not dst.device or t._shape != dst._shape for t in tensors):
+        if (
+            dst.dtype not in fused.HALVES
+            or 0 in dst._shape
+            or any(t.dtype is not dst.dtype or t.device != dst.device or t._shape != dst._shape for t in tensors)
+        ):
             return False
         mapping(primitive(name), self.number, *[a._mstensor() if isinstance(a, Tensor) else a for a in args])
         self._moves["in place"] += 1

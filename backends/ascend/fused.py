@@ -7,7 +7,7 @@ dropout (its random numbers are not PyTorch's).
 import functools
 
 from ...runtime import dtypes as dt
-from ...runtime import pyboost
+from ...runtime.call.dispatch import intercepted
 from ...runtime.call.state import STATE
 from ...runtime.ops.fused import cross_entropy_loss, flash_attention, layer_norm_backward, rms_norm_backward
 from ...runtime.registry import T
@@ -26,6 +26,11 @@ def fused(name):
     return deco
 
 
+def followed(tensors):
+    """Whether somebody sees the calls below autograd, or differentiates forwards: for them there are only the operators."""
+    return STATE.duals or STATE.interceptors and intercepted(tensors)
+
+
 # ---------------------------------------------------------------- attention
 @functools.lru_cache(2)
 def _triangle(process):
@@ -34,14 +39,14 @@ def _triangle(process):
 
 def _attends(query, key, value, mask, dropout_p, is_causal, gqa):
     """Whether the kernel takes these: four dimensions, heads of one width, a mask that hides, nothing that is drawn or followed below autograd."""
-    if dropout_p or STATE.interceptors or STATE.duals or query.dtype not in HALVES or not query.dtype is key.dtype is value.dtype:
+    if dropout_p or followed((query, key, value)) or query.dtype not in HALVES or not query.dtype is key.dtype is value.dtype:
         return False
-    if any(len(t._shape) != 4 or 0 in t._shape or t.device is not query.device for t in (query, key, value)):
+    if any(len(t._shape) != 4 or 0 in t._shape or t.device != query.device for t in (query, key, value)):
         return False
-    (b, n, _, d), (kb, kn, s, kd) = query._shape, key._shape
+    (b, n, _, d), (kb, kn, _, kd) = query._shape, key._shape
     heads = n % kn == 0 if gqa else n == kn
     # CANN takes (b, n, s, s), (b, 1, s, s) and (1, 1, s, s)
-    masked = mask is None or mask.dtype is dt.bool_ and len(mask._shape) == 4 and mask.device is query.device and mask._shape[:2] in ((b, n), (b, 1), (1, 1))
+    masked = mask is None or mask.dtype is dt.bool_ and len(mask._shape) == 4 and mask.device == query.device and mask._shape[:2] in ((b, n), (b, 1), (1, 1))
     return b == kb and heads and d == kd <= WIDEST and key._shape == value._shape and masked
 
 
@@ -87,9 +92,17 @@ def _flash_backward(prim, g, query, key, value, hidden, out, top, total, scale, 
 @fused("nn.functional.cross_entropy")
 def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothing):
     shapes = len(input._shape) == 2 and 0 not in input._shape and target._shape == input._shape[:1]
-    if STATE.interceptors or STATE.duals or not shapes or label_smoothing or input.dtype not in HALVES or target.dtype is not dt.int64 or target.device is not input.device:
+    if (
+        STATE.interceptors
+        or STATE.duals
+        or not shapes
+        or label_smoothing
+        or input.dtype not in HALVES
+        or target.dtype is not dt.int64
+        or target.device != input.device
+    ):
         return None
-    if weight is not None and (weight.dtype is not dt.float32 or weight.device is not input.device or weight._requires_grad):
+    if weight is not None and (weight.dtype is not dt.float32 or weight.device != input.device or weight._requires_grad):
         return None
     return cross_entropy_loss.call(input, target, weight, reduction, ignore_index)[0]
 

@@ -128,7 +128,7 @@ layer_norm_backward = op(
 )
 
 
-# ------------------------------------------------------------------------------------------------ gated activations, rotary embeddings, sums that are normalized
+# ------------------------------------------------------------------------------------------------ gated activations, rotary embeddings
 def _half_shape(self, dim):
     dim %= len(self._shape)
     if self._shape[dim] % 2:
@@ -147,9 +147,7 @@ def _swiglu_grad(g, self, dim):
 
 
 op("_C.swiglu(Tensor self, int dim) -> Tensor", "Swiglu", meta=_half_shape, derivative={"self": _swiglu_grad}, **NOT)
-_swiglu_backward = op(
-    "_C.swiglu_backward(Tensor g, Tensor self, int dim) -> Tensor", "SwigluGrad", meta=lambda g, self, dim: (self._shape, self.dtype), **NOT
-)
+_swiglu_backward = op("_C.swiglu_backward(Tensor g, Tensor self, int dim) -> Tensor", "SwigluGrad", meta=lambda g, self, dim: (self._shape, self.dtype), **NOT)
 
 
 def turned(x, interleaved):

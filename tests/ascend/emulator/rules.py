@@ -112,9 +112,8 @@ def cross_entropy(x, target, weight, reduction, ignore, smoothing):
 
 def cross_entropy_grad(grad, log_prob, target, weight, reduction, ignore):
     p = log_prob.float()  # a softmax of logarithms of probabilities gives these again
-    return gradients(
-        lambda x: F.cross_entropy(x, target, weight, ignore_index=ignore, reduction=reduction), grad.reshape(() if reduction != "none" else (-1,)), p
-    )
+    grad = grad.reshape(() if reduction != "none" else (-1,))
+    return gradients(lambda x: F.cross_entropy(x, target, weight, ignore_index=ignore, reduction=reduction), grad, p)
 
 
 def swiglu(x, dim):
