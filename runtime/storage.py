@@ -255,7 +255,7 @@ class UntypedStorage:
 
     @property
     def _cdata(self):
-        return id(self) if self._bytes is None else (self._bytes.ctypes.data or id(self))
+        return self._bytes.ctypes.data if self._bytes is not None and self._nbytes else id(self)  # empty arrays may lie at one place
 
     @property
     def filename(self):

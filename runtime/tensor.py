@@ -495,9 +495,7 @@ class Tensor(metaclass=TensorMeta):
             t = self.detach()
             t._vc = None
             return t
-        t = alias(self)
-        if t._vc is not INFERENCE:
-            t._vc = None
+        t = unversioned(self)
         return t.as_subclass(type(self)) if subclass_kept(type(self)) else t
 
     @data.setter
@@ -714,6 +712,14 @@ register_direct(Tensor)
 for _method in vars(Tensor).values():
     if isinstance(_method, types.FunctionType):
         _method.__module__ = "torch"  # what programs see in overrides
+
+
+def unversioned(t):
+    """The same memory under a version of its own, seen by no mode."""
+    t = alias(t)
+    if t._vc is not INFERENCE:
+        t._vc = None
+    return t
 
 
 def wrap(ms, shape, dtype, device=HOST):

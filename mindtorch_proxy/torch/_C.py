@@ -34,6 +34,7 @@ from torch._dispatch_keys import (
     _dispatch_key_for_device,  # noqa: F401
     _dispatch_key_name,  # noqa: F401
     _dispatch_key_parse,  # noqa: F401
+    _dispatch_key_set,  # noqa: F401
     _dispatch_keys,  # noqa: F401
 )
 
@@ -43,6 +44,7 @@ __path__ = [f"{folder}/_C" for folder in _modules["torch"].__path__]
 
 
 _ELSEWHERE = {
+    "FileCheck": ("torch.testing._file_check", "FileCheck"),
     "Future": ("torch.futures", "_BareFuture"),
     "ScriptFunction": ("torch.jit._script", "ScriptFunction"),
     "ScriptModule": ("torch.jit._script", "ScriptModule"),
@@ -119,6 +121,26 @@ def _get_accelerator(check_available=None):
     from torch.accelerator import current_accelerator
 
     return current_accelerator(check_available=True) or device("cpu")
+
+
+def _storage_id(t):
+    """A number for the storage behind a tensor."""
+    return t.untyped_storage()._cdata
+
+
+def _has_storage(t):
+    """Whether a tensor has a storage: those of sparse layouts have none of their own."""
+    return str(t.layout) == "torch.strided"
+
+
+class _EnablePythonDispatcher:
+    """While it lives, operators ask for rules in Python first: here all are written in Python, and are asked at all times."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
 
 
 def _storage_Use_Count(cdata):

@@ -132,8 +132,17 @@ def _dispatch_keys(tensor):
     """The keys that a tensor brings to a call."""
     name = _DEVICES[tensor.device.type]
     kinds = "" if tensor.layout.__str__() == "torch.strided" else "Sparse"
-    names = [kinds + name, "ADInplaceOrView", "Autograd" + name, *(["Autocast" + name] if "Autocast" + name in _NUMBERS else ())]
+    recorded = () if tensor.is_inference() else ("ADInplaceOrView", "Autograd" + name)
+    names = [kinds + name, *recorded, *(["Autocast" + name] if "Autocast" + name in _NUMBERS else ())]
     return DispatchKeySet(DispatchKey[n] for n in names)
+
+
+def _dispatch_key_set(tensor):
+    """The same as text, with the layer of Python where the tensor's class answers operators."""
+    import torch
+
+    keys = _dispatch_keys(tensor)
+    return str(keys.add(DispatchKey.Python).add(DispatchKey.PythonTLSSnapshot) if torch._C._dispatch_isTensorSubclassLike(tensor) else keys)
 
 
 def _overload(name):

@@ -1,5 +1,6 @@
 """Operators over functions: what a call does depends on the layer that it meets, and each layer has a rule of its own."""
 
+import abc
 import contextlib
 import threading
 
@@ -50,7 +51,7 @@ class _VmapInterpreter:
         return torch._functorch.vmap._left()
 
 
-class HigherOrderOperator:
+class HigherOrderOperator(abc.ABC):
     """An operator whose arguments may be functions. py_impl(key) registers a rule: for a DispatchKey, a class of dispatch modes (called with the mode), a
     class of tensors, or torch._C._functorch.TransformType.Vmap (called with an interpreter).
 
@@ -60,8 +61,6 @@ class HigherOrderOperator:
     _higher_order_ops: dict = {}
 
     def __init__(self, name, *, cacheable=False):
-        if type(self) is HigherOrderOperator:
-            raise RuntimeError("Direct instantiation of HigherOrderOperator is not allowed. Please subclass it.")
         self._name = self.__name__ = name
         self._ns = self.namespace = "higher_order"
         self._cacheable, self._rules, self._passed = cacheable, {}, set()
@@ -96,6 +95,7 @@ class HigherOrderOperator:
 
         return register
 
+    @abc.abstractmethod
     def __call__(self, /, *args, **kwargs):
         flat = torch.utils._pytree.tree_leaves((args, kwargs))
         if torch.overrides.has_torch_function(plain := tuple(x for x in flat if not torch._C._functorch.is_batchedtensor(x))) and not _in_vmap():

@@ -268,8 +268,49 @@ def _cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-10
     )
 
 
+def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last=False, padding_idx=-1):
+    """aten::_embedding_bag: no padding is -1."""
+    padding = None if padding_idx == -1 else padding_idx
+    return function("torch", "embedding_bag")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last, padding)
+
+
+def _agrees(op, name):
+    """Whether a gradient's operator takes what PyTorch's of the name does."""
+    schemas = aten.schemas(name) if name.endswith("_backward") else ()
+    return not schemas or any(set(s.by_name).issuperset(a.name for a in op.schema.args if a.required) for s in schemas)
+
+
+def _backward_of(name):
+    """A function for NAME_backward where it is NAME's product with a cotangent and no more: it takes that, and what NAME takes."""
+    base = name.removesuffix("_backward")
+    forward = next((s for s in aten.schemas(base) if not s.outs), None)
+    schema = next((s for s in aten.schemas(name) if not s.outs), None)
+    fn = _callable(base) if forward is not None and schema is not None else None
+    if fn is None or len(schema.returns) > 1 or schema.arguments[0].declared != "Tensor":
+        return None
+    taken, known = [a.name for a in forward.arguments], {*(a.name for a in schema.arguments[1:]), "output_size"}
+    if not known.issuperset(taken):
+        return None
+
+    def run(*args, **kwargs):
+        import torch
+
+        given = schema.bound(args, kwargs)
+        given.setdefault("output_size", list(given[schema.arguments[0].name].shape[2:]))
+        x = given[taken[0]].detach().requires_grad_()
+        with torch.enable_grad():
+            out = fn(x, *(given[n] for n in taken[1:] if n in given))
+        return torch.autograd.grad(out[0] if isinstance(out, tuple) else out, x, given[schema.arguments[0].name])[0]
+
+    return run
+
+
 _UNDER_OTHER_NAMES = {
     "cross_entropy_loss": _cross_entropy_loss,
+    "_adaptive_avg_pool2d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool2d")(self, output_size),
+    "_adaptive_avg_pool3d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool3d")(self, output_size),
+    "_embedding_bag": _embedding_bag,
+    "_embedding_bag_forward_only": _embedding_bag,
     "_convolution": _convolution,
     "_pin_memory": lambda self, device=None: self.pin_memory(),
     "_unsafe_index": lambda self, indices: ops.aten.index(self, indices),
@@ -289,10 +330,12 @@ def _callable(name):
         if name.startswith(ns + "_") and name[len(ns) + 1 :] in OPERATORS.get(ns, {}):
             return function(ns, name[len(ns) + 1 :])
     for ns in ("torch", "Tensor", "_C._nn", "_C", "nn.functional"):
-        if name in OPERATORS.get(ns, {}) and (fn := function(ns, name) or method(name)) is not None:
+        if name in OPERATORS.get(ns, {}) and _agrees(OPERATORS[ns][name][0], name) and (fn := function(ns, name) or method(name)) is not None:
             return _completed(name, fn) if ns[:2] == "_C" else fn
     fn = method(name) or torch.Tensor.__dict__.get(name) or getattr(torch, name, None)
-    return fn if callable(fn) and not isinstance(fn, type) else _declared_as(name)
+    if not callable(fn) or isinstance(fn, type):
+        fn = _declared_as(name)
+    return _backward_of(name) if fn is None and name.endswith("_backward") else fn
 
 
 @functools.cache

@@ -422,8 +422,8 @@ _set_storage = op("_set_storage(Tensor self, Any source) -> Tensor", aten="set.s
 _set_part = op(
     "_set_part(Tensor self, Any source, int storage_offset, int[] size, int[] stride) -> Tensor", aten="set.source_Storage_storage_offset", **_OTHER_MEMORY
 )
-_resize = op("_resize(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize", **_OTHER_MEMORY)
-_resize_as = op("_resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize_as", **_OTHER_MEMORY)
+_resize_memory = op("_resize_memory(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize", **_OTHER_MEMORY)
+_resize_memory_as = op("_resize_memory_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor", aten="resize_as", **_OTHER_MEMORY)
 
 
 @tensor_method
@@ -510,7 +510,7 @@ def resize_(self, *size, memory_format=None):
     """Change the shape in place; memory grows when it must, and keeps its leading elements."""
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
     if STATE.interceptors and intercepted((self,)):
-        return handle(_resize, (self, size, memory_format), _resized, "_")
+        return handle(_resize_memory, (self, size, memory_format), _resized, "_")
     return _resized(self, size, memory_format)
 
 
@@ -541,7 +541,7 @@ def _resized(self, size, memory_format=None):
 def resize_as_(self, the_template, *, memory_format=None):
     """Take the shape of another tensor in place."""
     if STATE.interceptors and intercepted((self, the_template)):
-        return handle(_resize_as, (self, the_template, memory_format), _resized_as, "_")
+        return handle(_resize_memory_as, (self, the_template, memory_format), _resized_as, "_")
     return _resized_as(self, the_template, memory_format)
 
 

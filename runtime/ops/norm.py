@@ -3,7 +3,9 @@
 from ..autograd import MODE
 from ..call.autocast import FLOAT32_ON_ACCELERATORS
 from ..call.out import SAME_SCALAR_TYPE
+from ..call.state import dispatching
 from ..declare import composite, op
+from ..tensor import unversioned
 from .common import F, T, dt, numel, only
 from .memory import keep_format
 
@@ -259,7 +261,7 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
         copied = True
     elif training and running_mean is not None:
         # their values are overwritten, and the derivative does not read them
-        stats, copied = [s.data for s in stats], False
+        stats, copied = [s.data if s.__class__ in dispatching else unversioned(s) for s in stats], False
     out = _native_batch_norm.call(input, weight, bias, *stats, training, momentum, eps)
     if training and running_mean is not None:
         for s, new in zip((running_mean, running_var), stats if copied else ()):

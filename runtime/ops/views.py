@@ -2,12 +2,14 @@
 
 import operator
 
+from ..aten import schemas
 from ..autograd import MODE, as_strided_backward, check_inplace, set_history
 from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
+from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
-from ..registry import Namespace
+from ..registry import OPERATORS, Namespace
 from ..tensor import check_writable, strided_view
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
@@ -703,10 +705,24 @@ def inplace_view(self, out):
     return self
 
 
+def _handed_over(name, args, kwargs):
+    """The call as one operator, for whoever is asked below autograd."""
+    schema = next((s for s in schemas(name + "_") if s.accepts(args, kwargs)), None)
+    if schema is None:  # the view's own error
+        return inplace_view(args[0], getattr(T, name)(*args, **kwargs))
+    bound = schema.bound(args, kwargs)
+    values = [bound[a.name] if a.name in bound else a.default_value for a in schema.positional]
+    called = OPERATORS["torch"]["transpose" if name[:4] == "swap" else name]
+    called = called[0 if len(values) == 1 else -1]
+    return handle(called, tuple(values), lambda self, *given: inplace_view(self, called.call(self, *given)), "_")
+
+
 def _geometry_methods():
     for name in ("transpose", "squeeze", "unsqueeze", "t", "swapaxes", "swapdims", "as_strided"):
 
         def f(self, *args, _n=name, **kw):
+            if STATE.interceptors and intercepted((self,)):
+                return _handed_over(_n, (self, *args), kw)
             return inplace_view(self, getattr(T, _n)(self, *args, **kw))
 
         f.__name__ = f.__qualname__ = name + "_"

@@ -186,14 +186,13 @@ class Tracer(TracerBase):
             args.append(self.root)
             names = names[1:]
         concrete = dict(zip(names, concrete_args)) if isinstance(concrete_args, tuple) else concrete_args or {}
-        counter = itertools.count(1)
 
         def symbolic(name):
             parameter = signature.parameters.get(name.lstrip("*"))
             default = () if parameter is None or parameter.default is parameter.empty else (parameter.default,)
             if name not in concrete:
                 return self.create_proxy("placeholder", name, default, {}, type_expr=getattr(root_fn, "__annotations__", {}).get(name))
-            return pytree.tree_map(functools.partial(self._concrete, name, default, counter), concrete[name])
+            return pytree.tree_map(functools.partial(self._concrete, name, default, itertools.count(1)), concrete[name])
 
         positional = code.co_argcount - is_module
         args += [symbolic(n) for n in names[:positional]]

@@ -94,7 +94,8 @@ def conv_backward_flop(grad_shape, x_shape, w_shape, _bias, _stride, _padding, _
     if output_mask[0]:
         flop += conv_flop_count(grad_shape, w_shape, x_shape, not transposed)
     if output_mask[1]:
-        flop += conv_flop_count(x_shape, w_shape, grad_shape, transposed)
+        small, large = (grad_shape, x_shape) if transposed else (x_shape, grad_shape)
+        flop += 2 * small[1] * math.prod(w_shape[2:]) * math.prod(large)  # groups are not taken into account, as PyTorch does not
     return flop
 
 

@@ -197,3 +197,168 @@ def case_ordered_set(torch):
     s.discard(1)
     found = [list(s), list(s | [9, 3]), list(s & {0, 3}), list(s.union([7], [8])), s == OrderedSet([3, 2, 0]), s == {0, 2, 3}, s.issubset([0, 2, 3, 4])]
     return [*found, s.pop(), list(s), repr(s), list(s.difference([3])), list(reversed(s)), 3 in s, list(s.symmetric_difference([2, 5]))]
+
+
+def case_modes_of_pytorch_come_after_those_of_programs(torch):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils import _python_dispatch as dispatch
+
+    seen = []
+
+    class Log(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append([str(func), len(dispatch._get_current_dispatch_mode_stack())])
+            return func(*args, **(kwargs or {}))
+
+    with Log() as log:
+        with FakeTensorMode() as fake:  # entered later, asked later
+            stack = [type(m).__name__ for m in dispatch._get_current_dispatch_mode_stack()]
+            x = torch.ones(2)
+            x.resize_(3)
+            x.set_(torch.ones(2))
+            x.data  # noqa: B018
+            with dispatch._disable_current_modes() as modes:
+                inside = [type(torch.ones(2)).__name__, [m is log or m is fake for m in modes]]
+            with FakeTensorMode() as other:
+                one = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is other
+    return [seen, stack, inside, one, type(x).__name__, dispatch.is_in_torch_dispatch_mode(), log.is_infra_mode(), fake.is_infra_mode()]
+
+
+def case_wrappers_share_storages_as_their_schemas_say(torch):
+    from torch.utils._python_dispatch import return_and_correct_aliasing, transform_subclass
+    from torch.utils._pytree import tree_map_only
+
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            return torch.Tensor._make_wrapper_subclass(cls, inner.shape, strides=inner.stride(), dtype=inner.dtype, device=inner.device)
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        def __tensor_flatten__(self):
+            return ["inner"], None
+
+        @staticmethod
+        def __tensor_unflatten__(inner_tensors, context, outer_size, outer_stride):
+            return Wrapper(inner_tensors["inner"])
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            inner, named = tree_map_only(Wrapper, lambda w: w.inner, (args, kwargs or {}))
+            out = tree_map_only(torch.Tensor, Wrapper, func(*inner, **named))
+            return return_and_correct_aliasing(func, args, kwargs or {}, out)
+
+    x = Wrapper(torch.arange(6.0))
+    view, other = x.view(2, 3), x + 1
+    a, b = x.chunk(2)
+    same = [t.untyped_storage()._cdata == x.untyped_storage()._cdata for t in (view, other, a, b)]
+    found = [same, x.untyped_storage().nbytes(), view.add_(1) is view, x.inner, x.unsqueeze_(0) is x, list(x.shape), list(x.inner.shape)]
+    return [*found, transform_subclass(x, lambda name, t: t * 2).inner, text(lambda: torch.Tensor._make_wrapper_subclass(torch.Tensor, (2,)))]
+
+
+def case_fakes_share_memory_as_real_tensors_do(torch):
+    import gc
+    import weakref
+
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    mode = FakeTensorMode()
+    x = torch.rand(2, 2, 2)
+    y = x[0]
+    fakes = [mode.from_tensor(x), mode.from_tensor(y)]
+    found = [torch._C._storage_id(fakes[0]) == torch._C._storage_id(fakes[1]), fakes[1]._is_view(), fakes[0]._is_view(), fakes[1]._base is fakes[0]]
+    p = torch.rand(3, requires_grad=True)
+    p.grad = torch.rand(3)
+    z = mode.from_tensor(p * 2)
+    found += [type(mode.from_tensor(p).grad).__name__, z.is_leaf, z.requires_grad, mode.from_tensor(p.view(3, 1)).grad_fn is None]
+    with mode:
+        k = torch.tensor([1])
+        e = k.expand([4])
+        found += [k.constant is None, e.constant is None]
+        k = torch.tensor([4])
+        q = k[:]
+        found += [k.constant.untyped_storage()._cdata == q.constant.untyped_storage()._cdata]
+        q.add_(1)
+        found += [k.item(), k.resize_([2]).constant is None]
+    mode, seen = FakeTensorMode(), weakref.ref(mode)
+    del fakes, z, k, e, q
+    gc.collect()
+    return [*found, seen() is None]
+
+
+def case_operators_are_compared_with_fakes(torch):
+    from torch._subclasses import CrossRefFakeMode
+
+    library = torch.library.Library("compared", "FRAGMENT")
+    library.define("wrong(Tensor x) -> Tensor")
+    library.impl("wrong", lambda x: x.new_zeros(3), "CPU")
+    library.impl("wrong", lambda x: x.new_zeros(2), "Meta")
+    with CrossRefFakeMode():
+        layer = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3), torch.nn.BatchNorm2d(3).eval(), torch.nn.ReLU(), torch.nn.Flatten())
+        out = layer(torch.ones(1, 2, 4, 4))
+        out.sum().backward()
+        found = [list(out.shape), text(lambda: torch.ops.compared.wrong(torch.ones(2)))[0]]
+    return found
+
+
+def case_convolutions_gradients_are_one_operator(torch):
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import FlopCounterMode
+
+    seen = []
+
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if "convolution" in str(func):
+                seen.append([str(func), args[-1]])
+            return func(*args, **(kwargs or {}))
+
+    x, w = torch.ones(1, 2, 5, 5, requires_grad=True), torch.ones(3, 2, 3, 3, requires_grad=True)
+    with Log():
+        torch.nn.functional.conv2d(x, w, torch.ones(3)).sum().backward()
+        torch.nn.functional.conv2d(x, w.detach()).sum().backward()
+    with FlopCounterMode(display=False) as mode:
+        torch.nn.functional.conv_transpose2d(x, torch.ones(2, 3, 2, 2, requires_grad=True)).sum().backward()
+    counts = {str(k): v for k, v in mode.get_flop_counts()["Global"].items()}
+    given = torch.ones(1, 3, 3, 3), x.detach(), w.detach(), [3], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, False, True]
+    return [seen, counts, x.grad, w.grad, torch.ops.aten.convolution_backward(*given)]
+
+
+def case_higher_order_operators(torch):
+    from torch._ops import HigherOrderOperator
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Twice(HigherOrderOperator):
+        def __init__(self):
+            super().__init__("twice_of_ours")
+
+        def __call__(self, f, x):
+            return super().__call__(f, x)
+
+    twice, seen = Twice(), []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    @twice.py_impl(torch._C.DispatchKey.CompositeExplicitAutograd)
+    def _(f, x):
+        seen.append("kernel")
+        return f(f(x))
+
+    @twice.py_impl(torch._C.DispatchKey.Autograd)
+    def _(f, x):
+        seen.append("autograd")
+        with torch._C._AutoDispatchBelowAutograd():
+            return twice(f, x)
+
+    @twice.py_impl(Mode)
+    def _(mode, f, x):
+        seen.append("mode")
+        return twice(f, x)
+
+    x = torch.ones(2, requires_grad=True)
+    with Mode():
+        out = twice(torch.exp, x)
+    return [out, out.requires_grad, torch.is_grad_enabled(), seen, str(torch.ops.higher_order.twice_of_ours), text(lambda: HigherOrderOperator("x"))]

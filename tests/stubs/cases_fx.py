@@ -130,3 +130,124 @@ def case_calls_as_given(torch):
         (n.op, n.name, getattr(n.target, "__name__", n.target), getattr(n.target, "__module__", ""), str(n.args), str(n.kwargs))
         for n in torch.fx.symbolic_trace(f).graph.nodes
     ]
+
+
+def case_passes(torch):
+    from torch.fx.experimental import const_fold
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.passes.dialect.common.cse_pass import CSEPass, get_CSE_banned_ops
+    from torch.fx.passes.infra.pass_base import PassResult
+    from torch.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper, this_before_that_pass_constraint
+
+    def twice(x):
+        return x.cos() + x.cos() + torch.rand_like(x) * 0 + torch.rand_like(x) * 0 + x.sum([0], True) + x.sum([0], True)
+
+    cse = CSEPass(banned_ops=get_CSE_banned_ops())(make_fx(twice)(torch.ones(3)))
+
+    class Constants(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = torch.nn.Parameter(torch.tensor([3.0])), torch.nn.Parameter(torch.tensor([5.0]))
+
+        def forward(self, x, y):
+            a = self.a + self.a
+            return x - a, y * (self.b * a), a - 1
+
+    folded = const_fold.split_const_subgraphs(Constants())
+    results = folded(torch.ones(1), torch.ones(1))
+    kinds = sorted(n.op for n in folded.graph.nodes)
+
+    def first(gm):
+        for n in gm.graph.nodes:
+            if n.target is torch.add:
+                n.target = torch.mul
+        return PassResult(gm, False)
+
+    def second(gm):
+        for n in gm.graph.nodes:
+            if n.target is torch.mul:
+                n.target = torch.sub
+
+    second = pass_result_wrapper(second)
+    manager = PassManager([second, first], constraints=[this_before_that_pass_constraint(first, second)])
+    result = manager(torch.fx.symbolic_trace(lambda x: torch.add(x, 3)))
+    return [
+        cse.modified,
+        len(cse.graph_module.graph.nodes),
+        cse.graph_module(torch.ones(3)),
+        results,
+        kinds,
+        folded.has_folding_been_run,
+        result.graph_module(torch.ones(1)),
+        result.modified,
+        text(lambda: manager.add_checks(lambda a, b: None)),
+        text(lambda: PassManager([second, first], constraints=[this_before_that_pass_constraint(first, second)]).validate_constraints())[:1],
+    ]
+
+
+def case_arguments_that_nest_and_code_of_ones_own(torch):
+    import enum
+
+    from torch.fx import PH
+    from torch.fx.graph import CodeGen
+
+    def nested(d, k):
+        return {"o": d["a"] + d["b"][0] * k}
+
+    class Mode(enum.Enum):
+        A = 1
+
+    class Listed(CodeGen):
+        def gen_fn_def(self, free_vars, maybe_return_annotation):
+            return f"\ndef forward(self, args: List[torch.Tensor]){maybe_return_annotation}:\n    {', '.join(free_vars)} = args"
+
+        def additional_globals(self):
+            return [("List", list)]
+
+        def process_inputs(self, *inputs):
+            return inputs[0]
+
+    class Inner(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.act = torch.nn.ReLU()
+
+        def forward(self, x):
+            return self.act(x)
+
+    class Outer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            return self.inner(x) + self.inner(x)
+
+    class Pair(metaclass=torch.fx.ProxyableClassMeta):
+        def __init__(self, left, right):
+            self.left, self.right = left, right
+
+    one = torch.ones(1)
+    gm = torch.fx.symbolic_trace(nested, concrete_args=({"a": PH, "b": [PH]}, 2))
+    listed = torch.fx.symbolic_trace(lambda a, b: a - b)
+    listed.graph.set_codegen(Listed())
+    listed.recompile()
+    tracer = torch.fx.Tracer()
+    graph = tracer.trace(Outer())
+    stacks = [{k: (path, cls.__name__) for k, (path, cls) in n.meta.get("nn_module_stack", {}).items()} for n in graph.nodes]
+    pair = torch.fx.symbolic_trace(lambda x: Pair(x, x + 1).right)
+    added = torch.fx.symbolic_trace(lambda x: x.append(Mode.A))
+    items: list = []
+    added(items)
+    return [
+        gm({"a": one, "b": [one]}, 2),
+        text(lambda: gm({"a": one, "b": [one]}, 3))[:1],
+        [n.name for n in gm.graph.nodes],
+        listed([one, one]),
+        torch.fx.Transformer(listed).transform()([one, one]),
+        torch.fx.Interpreter(listed).run([one, one]),
+        stacks,
+        pair(one),
+        items == [Mode.A],
+        copy.deepcopy(tracer).trace(lambda x: x + 1).nodes.__len__(),
+    ]

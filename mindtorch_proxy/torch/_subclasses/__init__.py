@@ -7,4 +7,6 @@ from torch._subclasses.fake_tensor import (  # noqa: F401
     UnsupportedFakeTensorException,
 )
 
-__all__ = ["DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]
+from torch._subclasses.fake_utils import CrossRefFakeMode
+
+__all__ = ["CrossRefFakeMode", "DynamicOutputShapeException", "FakeTensor", "FakeTensorMode", "UnsupportedFakeTensorException"]

@@ -297,6 +297,8 @@ class FakeTensorMode(TorchDispatchMode):
         return self._run_meta(func, args, kwargs)
 
     def _fake(self, func, args, kwargs, t):
+        if isinstance(t, FakeTensor) and t.fake_mode is not self:
+            raise AssertionError(f"Mixing fake modes NYI x.fake_mode={t.fake_mode} vs self={self}")
         if not isinstance(t, torch.Tensor) or isinstance(t, FakeTensor):
             return t
         if self.allow_non_fake_inputs or t.device.type == "meta" and self.allow_meta:

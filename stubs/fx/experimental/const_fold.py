@@ -70,7 +70,7 @@ def split_const_subgraphs(module, skip_folding_node_fn=None, device_for_folded_a
         return FoldedGraphModule(traced, traced.graph)
     split = split_module(traced, module, lambda node: 0 if node in constant else 1)
     const_gm, rest_gm = split.submod_0, getattr(split, "submod_1", None)
-    for name, part in split.named_children():
+    for name, part in list(split.named_children()):
         _adopt(split, name, part)
     call = next(n for n in split.graph.nodes if n.op == "call_module" and n.target == "submod_0")
     inputs = [n.target for n in call.args]

@@ -1,5 +1,6 @@
 """The DataLoader: batches of a dataset, loaded here or by worker processes."""
 
+import errno
 import functools
 import itertools
 import logging
@@ -270,6 +271,21 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         return self._dataset_fetcher.fetch(next(self._sampler_iter))
 
 
+def _say_if_no_file_can_be_opened(error):
+    """What a worker sends arrives as open files; where there are too many, RuntimeError says what helps."""
+    try:
+        held = [os.open(os.devnull, os.O_RDONLY) for _ in range(10)]
+    except OSError as e:
+        if e.errno == errno.EMFILE:
+            raise RuntimeError(
+                "Too many open files. Communication with the workers is no longer possible. Please increase the limit using `ulimit -n` in the shell or "
+                "change the sharing strategy by calling `torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
+            ) from error
+        return
+    for fd in held:
+        os.close(fd)
+
+
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Hands numbered lists of indices to the workers in turn and gives their batches back in order (or as they come)."""
 
@@ -352,6 +368,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 return self._data_queue.get(timeout=0)
             except queue.Empty:
                 pass
+            except (OSError, RuntimeError) as error:
+                _say_if_no_file_can_be_opened(error)
+                raise
             dead = [w.pid for w, alive in zip(self._workers, self._alive) if alive and not w.is_alive()]
             if dead:
                 try:

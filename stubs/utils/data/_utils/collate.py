@@ -78,7 +78,8 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
         raise RuntimeError(
             "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom collate_fn to handle them appropriately."
         )
-    return torch.stack(batch, 0)
+    out = torch.stack(batch, 0)
+    return out if torch.utils.data.get_worker_info() is None else out.share_memory_()  # what another process gets is put there once
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):

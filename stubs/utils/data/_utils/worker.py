@@ -46,7 +46,7 @@ class _ResumeIteration:
 
 def _generate_state(base_seed, worker_id):
     """The seed of NumPy's global generator in a worker."""
-    return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
+    return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4).tolist()
 
 
 def _seed_pipes(dataset, seed):
