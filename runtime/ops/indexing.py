@@ -12,6 +12,7 @@ from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
 from ..call.out import EXPECTED, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, SELF_AND_RESULT, Out, with_out
 from ..call.overrides import handle_torch_function, overloaded
 from ..call.state import LOCAL, STATE, direct
+from ..call.tracing import TracedInt
 from ..declare import composite, op, view
 from ..device import HOST
 from ..schema import type_name
@@ -152,7 +153,9 @@ def _plain_int(i):
     """Python ints for NumPy ints and 0-d integer tensors inside slices."""
     if i is None or i.__class__ is int:
         return i
-    return operator.index(i) if not isinstance(i, Tensor) else int(i.item())
+    if isinstance(i, Tensor):
+        return int(i.item())
+    return i if i.__class__ is TracedInt else operator.index(i)
 
 
 def _is_basic(index):
