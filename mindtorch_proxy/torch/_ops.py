@@ -348,6 +348,8 @@ def _declarations():
 def _declared_as(name):
     """What calls an operator of ours that PyTorch's dispatcher calls so, or None."""
     op = _declarations().get(name)
+    if op is None and name[-1:] == "_" and (fn := _callable(name[:-1])) is not None:
+        return lambda self, *args, **kwargs: self.copy_(fn(self, *args, **kwargs))
     if op is None:
         return None
 

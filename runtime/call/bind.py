@@ -11,7 +11,7 @@ from ..schema import NUMPY_NAMES, Arg, accepts, ints_error, spoken_signature, ty
 from ..signatures import mismatch, signatures, type_name
 from ..tensor import Tensor, numel
 from .state import NUMBERS_OR_NONE, direct
-from .tracing import TracedInt
+from .tracing import NUMBERS as TRACED
 
 
 class _Required:
@@ -248,7 +248,7 @@ def as_ints(v, length=None):
 
 
 def as_scalar(v):
-    if v.__class__ is TracedInt:
+    if v.__class__ in TRACED:
         return v
     if isinstance(v, Tensor) and v._shape == () and not v._requires_grad:
         return v.item()
@@ -259,7 +259,7 @@ def as_scalar(v):
 
 def python_number(v):
     """A number of Python's own class, where NumPy's or a subclass stands for it."""
-    if v is None or isinstance(v, (Tensor, TracedInt)) or v.__class__ in NUMBERS_OR_NONE:
+    if v is None or isinstance(v, Tensor) or v.__class__ in NUMBERS_OR_NONE or v.__class__ in TRACED:
         return v
     for c in (int, float, complex):
         if isinstance(v, c):
@@ -268,6 +268,8 @@ def python_number(v):
 
 
 def as_float(v):
+    if v.__class__ in TRACED:
+        return v
     if isinstance(v, Tensor):
         return float(v.item())
     if isinstance(v, (str, bytes)):

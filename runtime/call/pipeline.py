@@ -14,6 +14,7 @@ from .. import dtypes as dt
 from ..autograd import MODE, forward, note_view
 from ..autograd.tangents import innermost
 from ..backend import backend
+from ..device import HOST
 from ..registry import IMPLICIT
 from ..tensor import Tensor, numel, strided_view, versions
 from .codegen import Source
@@ -211,6 +212,7 @@ def _with_number(op, source, tensors):
 
 def make_intercepted(op):
     """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a __torch_dispatch__ exist."""
+    backend(HOST)  # with the backends come the decompositions, IMPLICIT's among them
     direct, schema = op.make_call(), op.schema
     defaults = tuple(a.default for a in schema.args)
     implicit = IMPLICIT.get(op.full)

@@ -13,6 +13,7 @@ from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
 from ..call.out import EXPECTED, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, SELF_AND_RESULT, Out, with_out
 from ..call.overrides import handle_torch_function, overloaded
 from ..call.state import LOCAL, STATE, direct
+from ..call.tracing import TracedInt
 from ..declare import composite, op, view
 from ..device import HOST
 from ..schema import type_name
@@ -155,6 +156,8 @@ def _empty(x):
 def _plain_int(i):
     """Python ints for NumPy ints and 0-d integer tensors inside slices."""
     if i is None or i.__class__ is int:
+        return i
+    if i.__class__ is TracedInt:
         return i
     if not hasattr(type(i), "__index__"):
         raise TypeError("slice indices must be integers or None or have an __index__ method")

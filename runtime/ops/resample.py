@@ -124,7 +124,7 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     scales = tuple(float(s) for s in _per_dimension("scale_factor", scale_factor, input))
-    return [math.floor(s * f) for s, f in zip(input._shape[2:], scales)], None if recompute or mode == "area" else scales
+    return [math.floor(s * f) for s, f in zip(input.shape[2:], scales)], None if recompute or mode == "area" else scales
 
 
 def _check_mode(mode, n, antialias, align_corners):

@@ -204,3 +204,17 @@ def case_jit_script_faces(torch):
     found = [f(torch.ones(1)), f(torch.ones(1), 3), type(f).__name__, f.name, type(m).__name__, repr(m), len(m), m(torch.ones(1, 1)), sorted(m.state_dict())]
     found += [isinstance(m, torch.nn.Sequential), isinstance(m, torch.jit.ScriptModule), torch.jit.script(m) is m, m.eval().training]
     return [*found, torch.jit.is_tracing(), torch.jit.Attribute(1, int), text(lambda: torch.jit.script(torch.nn.Linear))[0], torch.jit.annotate(int, 3)]
+
+
+def case_jit_sizes_within_functions(torch):
+    torch.manual_seed(0)
+    heads = torch.nn.MultiheadAttention(4, 2).eval()
+    for p in heads.parameters():
+        torch.nn.init.constant_(p, 0.1)
+    attention = torch.jit.trace(heads, (torch.ones(2, 3, 4),) * 3)
+    x = torch.arange(32.0).view(2, 4, 4) / 10
+    grown = torch.jit.trace(torch.nn.Sequential(torch.nn.Upsample(scale_factor=2), torch.nn.AdaptiveAvgPool2d(1)), torch.ones(1, 2, 4, 4))
+    table = torch.arange(10.0)[None]
+    cut = torch.jit.trace(lambda x: table[:, : x.shape[1]].expand(x.size(0), x.size(1)) * (x.size(1) / 2) + x.shape[0] // 2, torch.ones(2, 3))
+    normed = torch.jit.trace(torch.nn.Sequential(torch.nn.InstanceNorm2d(2), torch.nn.SiLU(inplace=True)), torch.ones(1, 2, 3, 3) * torch.arange(3.0))
+    return [attention(x, x, x), grown(torch.arange(72.0).view(1, 2, 6, 6)), cut(torch.ones(4, 5)), normed(torch.arange(32.0).view(1, 2, 4, 4))]

@@ -7,11 +7,11 @@ import warnings
 
 import torch
 from mindtorch_proxy.runtime import aten
-from mindtorch_proxy.runtime.call.tracing import TracedInt, tracing
+from mindtorch_proxy.runtime.call.tracing import NUMBERS, TracedFloat, TracedInt, plain, tracing
 from torch.nn.modules import module as _module
 from torch.overrides import TorchFunctionMode
 
-from ._ir import ClassType, Graph, IntType, ListType, Node, TensorType, TupleType, type_of
+from ._ir import ClassType, FloatType, Graph, IntType, ListType, Node, TensorType, TupleType, type_of
 
 
 class TracerWarning(Warning):
@@ -126,7 +126,7 @@ class Tracer:
         """The graph's value of a Python value."""
         if isinstance(v, torch.Tensor):
             return self.tensor(v)
-        if v.__class__ is TracedInt:
+        if v.__class__ in NUMBERS:
             return v.node
         if isinstance(v, (list, tuple)):
             elements = [self.value(e) for e in v]
@@ -149,6 +149,9 @@ class Tracer:
             raise RuntimeError(
                 f"Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or detaching the gradient\nTensor:\n{t}"
             )
+        if type(t) not in (torch.Tensor, torch.nn.Parameter):  # samples that vmap shows of a batch, for instance
+            with torch._C.DisableTorchFunction():
+                t = t.detach().as_subclass(torch.Tensor)
         return self.constant(t)
 
     # ---- operators
@@ -177,11 +180,12 @@ class Tracer:
         for t, value in zip(tensors, outputs):
             self.bind(t, value)
 
-    def int_operation(self, name, a, b, result):
-        """Arithmetic with sizes."""
-        if _ACTIVE.tracer is not self or result is NotImplemented:
+    def number(self, name, given, result):
+        """What arithmetic with sizes gives."""
+        if _ACTIVE.tracer is not self:
             return result
-        return TracedInt(result, self.add(f"aten::{name}", [self.value(a), self.value(b)], [IntType()])[0], self)
+        kind, cls = (FloatType, TracedFloat) if isinstance(result, float) else (IntType, TracedInt)
+        return cls(result, self.add(f"aten::{name}", [self.value(v) for v in given], [kind()])[0], self)
 
     def face(self, name, tensor, *args, **kwargs):
         """What a method or property that is no operator gives while tracing; NotImplemented where it gives what it always does."""
@@ -252,8 +256,8 @@ class Tracer:
         """The value of what the function returned."""
         if isinstance(v, torch.Tensor):
             return self.tensor(v)
-        if v.__class__ is TracedInt:
-            return self.add("prim::NumToTensor", [v.node], [TensorType(torch.tensor(int(str(v))))])[0]
+        if v.__class__ in NUMBERS:
+            return self.add("prim::NumToTensor", [v.node], [TensorType(torch.tensor(plain(v)))])[0]
         if isinstance(v, dict) and strict:
             raise RuntimeError(_CONTAINER.format("dict"))
         if isinstance(v, list) and strict:
@@ -290,8 +294,9 @@ class Tracer:
             if self.with_calls:
                 for register, hook in ((_module.register_module_forward_pre_hook, self._entered), (_module.register_module_forward_hook, self._left)):
                     stack.callback(register(hook).remove)
-            stack.enter_context(tracing(self.note))
-            stack.enter_context(_Faces(self))
+            faces = _Faces(self)
+            stack.enter_context(tracing(self.note, faces))
+            stack.enter_context(faces)
             try:
                 yield
             finally:
@@ -331,6 +336,8 @@ def _default(a):
 def _as_declared(a, v):
     """A value as the schema declares it: whole numbers for float, dtypes, devices."""
     base = a.declared.rstrip("?")
+    if v.__class__ in NUMBERS:
+        return v
     if base == "float" and isinstance(v, int) and not isinstance(v, bool):
         return float(v)
     if base == "Device" and isinstance(v, str):
@@ -341,6 +348,8 @@ def _as_declared(a, v):
         return None
     if base.startswith("float[") and v is not None:
         return [float(e) for e in v]
+    if a.N is not None and isinstance(v, (list, tuple)) and len(v) == 1:
+        return list(v) * a.N
     return v
 
 
