@@ -1,9 +1,9 @@
 """__torch_function__: classes and modes that take calls over, and the way of a call that may be taken over."""
 
 import functools
-import threading
 import types
 
+from ..forks import lock
 from ..tensor import Tensor, tensor_method
 from .state import (
     LOCAL,
@@ -31,7 +31,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 
 _modes = 0  # in all threads
-_modes_lock = threading.Lock()
+_modes_lock = lock()
 
 
 def push_mode(mode):
