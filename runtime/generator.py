@@ -7,7 +7,6 @@ import functools
 import math
 import secrets
 import sys
-import threading
 import warnings
 from typing import Any
 
@@ -17,6 +16,7 @@ from . import dtypes as dt
 from .backend import exists
 from .device import HOST, META
 from .device import device as _device
+from .forks import lock
 from .mt19937 import MT19937
 
 CHUNK = 1 << 16
@@ -50,7 +50,7 @@ class Generator:
         self.device = where
         if where is META or not exists(where.type):
             raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
-        self._engine, self._lock = MT19937(self.DEFAULT_SEED), threading.RLock()
+        self._engine, self._lock = MT19937(self.DEFAULT_SEED), lock()
 
     def manual_seed(self, seed):
         """Start over from `seed`; returns the generator."""

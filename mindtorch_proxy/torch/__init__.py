@@ -3,7 +3,6 @@
 import importlib as _importlib
 import math as _math
 import os as _os
-import threading as _threading
 
 from mindtorch_proxy import installation as _installation
 
@@ -23,6 +22,7 @@ from mindtorch_proxy.runtime.call.dispatch import CLASSES as _CLASSES
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.device import get_default_device, set_default_device  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype, finfo, get_default_dtype, iinfo, promote_types, can_cast  # noqa: F401
+from mindtorch_proxy.runtime.forks import lock as _new_lock
 from mindtorch_proxy.runtime.ops.creation import FUNCTIONS as _creation, legacy_new as _legacy_new
 from mindtorch_proxy.runtime.storage import UntypedStorage  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor  # noqa: F401
@@ -56,7 +56,7 @@ _SUBMODULES = frozenset(
 )
 
 
-_lock = _threading.RLock()
+_lock = _new_lock()
 
 
 def __getattr__(name):

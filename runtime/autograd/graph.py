@@ -6,6 +6,7 @@ import weakref
 
 from .. import dtypes as dt
 from ..call.state import LOCAL, STATE, dispatching
+from ..forks import FORKS, lock
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
 from .hooks import RemovableHandle, run_hooks
@@ -184,12 +185,12 @@ def add(a, b):
 
 
 class AccumulateGrad(Node):
-    __slots__ = ("variable", "lock", "dtype")
+    __slots__ = ("variable", "lock", "fork", "dtype")
     __module__ = "torch.autograd.graph"
 
     def __init__(self, variable):
         super().__init__()
-        self.variable, self.lock = variable, threading.RLock()
+        self.variable, self.lock, self.fork = variable, threading.RLock(), FORKS.number
         self.dtype = variable.__dict__.get("_grad_dtype")  # what a program has set
         self._seq = 1 << 62
         self._out_meta = ((variable._shape, variable.dtype, variable.device),)
@@ -207,6 +208,8 @@ class AccumulateGrad(Node):
         hooks = v._hooks
         if hooks:
             g = run_hooks(hooks, g)
+        if self.fork != FORKS.number:  # a thread that is gone with the parent may have had it
+            self.lock, self.fork = threading.RLock(), FORKS.number
         with self.lock:  # other threads' gradients of this leaf wait
             old = v._grad
             if old is None:
@@ -237,7 +240,7 @@ def _laid_out(g, v):
     return T.empty_strided(v._shape, v._stride, dtype=g.dtype, device=g.device).copy_(g)
 
 
-_accumulators = threading.Lock()
+_accumulators = lock()
 
 
 def accumulator(t):

@@ -7,6 +7,7 @@ import itertools
 import threading
 import warnings
 
+from .. import forks
 from ..call.state import LOCAL
 from ..tensor import INFERENCE, versions
 
@@ -179,7 +180,7 @@ class inference_mode(_SetGrad):
         MODE.grad, MODE.inference = self.prev
 
 
-_contexts = [0, threading.Lock()]  # of all threads, in which new tensors get version counters of another kind
+_contexts = [0, forks.lock()]  # of all threads, in which new tensors get version counters of another kind
 
 
 def _count_versions(n):

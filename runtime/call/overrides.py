@@ -3,9 +3,9 @@
 import dis
 import functools
 import sys
-import threading
 import types
 
+from ..forks import lock
 from ..tensor import Tensor, tensor_method
 from .state import (
     LOCAL,
@@ -33,7 +33,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 
 _modes = 0  # in all threads
-_modes_lock = threading.Lock()
+_modes_lock = lock()
 
 
 def push_mode(mode):

@@ -2,6 +2,8 @@
 
 import threading
 
+from ..forks import lock
+
 NUMBERS = frozenset((int, float, bool, complex))
 NUMBERS_OR_NONE = NUMBERS | {type(None)}
 
@@ -36,7 +38,7 @@ class _State:
 
 
 STATE = _State()
-_lock = threading.Lock()
+_lock = lock()
 
 
 def activate(n, interceptors=0, duals=0):
