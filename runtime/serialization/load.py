@@ -168,7 +168,7 @@ def _load(archive, map_location, pickle_module, to_map, args):
                 storage._array()[:] = swapped(storage._array(), d, order)
             storage = restore(storage, location).untyped()
         typed = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
-        if typed.data_ptr():
+        if typed._data_ptr():
             loaded[key] = typed
         return typed
 
