@@ -11,7 +11,7 @@ from ..call.out import refuse_partial_overlap, write
 from ..call.state import LAZY, STATE, dispatching, subclass_kept
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
-from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, preserve_format, strided, usable
+from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, contiguous_format, preserve_format, strided, usable
 from ..device import device as Device
 from ..device import memory_format as memory_format_class
 from ..registry import provide
@@ -187,7 +187,7 @@ def _to(self, *args, **kwargs):
         not copy
         and (dtype is None or dtype is self.dtype)
         and (device is None or device is self.device)
-        and (fmt is None or fmt is preserve_format or self.is_contiguous(fmt))
+        and (fmt is None or fmt is preserve_format or fmt is (_suggested_format(self) or contiguous_format))  # not whether the strides are the format's
     ):
         return self
     return T._to_copy(self, dtype, device, fmt)

@@ -74,7 +74,6 @@ class BackwardHook:
                     r = h(self.module, res, self.grad_outputs)
                     if r is None:
                         continue
-                    r = (r,) if isinstance(r, torch.Tensor) else tuple(r)
                     if len(r) != len(res):
                         raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(r)}, but expected {len(res)}")
                     res = r
@@ -99,7 +98,9 @@ class BackwardHook:
                     r = h(self.module, self.grad_outputs)
                     if r is None:
                         continue
-                    self.grad_outputs = (r,) if isinstance(r, torch.Tensor) else tuple(r)
+                    if len(r) != len(self.grad_outputs):
+                        raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(r)}, but expected {len(self.grad_outputs)}")
+                    self.grad_outputs = r
                 local = self.grad_outputs
                 if not self.input_hooked:
                     res = tuple(None for _ in range(max(self.n_inputs, 1)))
