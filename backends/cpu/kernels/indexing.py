@@ -4,7 +4,7 @@ import numpy as np
 
 from ....runtime.tensor import from_array, strided_view
 from ..arrays import add_rows, flat_positions, flat_rows
-from ..table import inplace, legacy, numpy, without
+from ..table import inplace, numpy, without
 
 
 def check_bounds(index, size, dim):
@@ -43,22 +43,13 @@ def check_rows(index, size):
         raise IndexError("index out of range in self")
 
 
-def _index_select(prim, x, dim, index):
-    if not x.shape or not index.shape:
-        return take_rows(x.asnumpy(), dim, index.asnumpy())
-    check_rows(index.asnumpy(), x.shape[dim])
-    return prim(x, index, dim)
-
-
 def take_rows(x, dim, index):
     check_rows(index, x.shape[dim] if x.ndim else 1)
     return np.take(x, index.reshape(-1), dim, mode="clip") if x.ndim else x
 
 
-SLOW_GATHER = "Gather is 9 times slower at 64k elements"
-legacy("index_select", "Gather", "IndexSelect has no CPU kernel", fn=_index_select, dtypes="fdeilasBbFD")
-numpy("index_select", "Gather lacks the dtype", take_rows)
-numpy("index_select", SLOW_GATHER, take_rows, above=8192)
+SLOW_GATHER = "the legacy Gather is 9 times slower at 64k elements"
+numpy("index_select", f"IndexSelect has no CPU kernel; {SLOW_GATHER}", take_rows)
 
 
 @numpy("gather", "GatherD is 3.6 times slower at 1M elements (7.5 ms against 2.1) and does not refuse indices out of range")

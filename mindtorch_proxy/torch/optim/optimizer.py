@@ -419,12 +419,8 @@ class _ParameterwiseOptimizer(Optimizer):
             grad = -grad
         step = None
         if "step" in state:
-            if group.get("differentiable") or group.get("capturable") or not isinstance(state["step"], torch.Tensor):
-                state["step"] += 1
-                step = _get_value(state["step"])
-            else:
-                step = state["step"].item() + 1
-                state["step"].fill_(step)
+            state["step"] += 1
+            step = _get_value(state["step"])
         grad, param = self._decay(p, grad, group, lr), p
         if self._as_real and p.is_complex():
             real = torch.view_as_real
