@@ -1,8 +1,9 @@
 """torch.ao.nn.quantized: operations as modules, for observers to stand behind. Modules over quantized tensors are absent: there are no such tensors."""
 
 import torch
+from torch.nn import MaxPool2d
 
-__all__ = ["FloatFunctional"]
+__all__ = ["FloatFunctional", "MaxPool2d"]
 
 
 class FloatFunctional(torch.nn.Module):
