@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from ._errors import DistError, DistStoreError
+from ._errors import DistBackendError, DistNetworkError
 
 __all__ = ["Engine", "EngineError", "EngineTimeout", "library", "memcpy"]
 _COMMAND = 1 << 16
@@ -151,11 +151,11 @@ class Engine:
             try:
                 self.store.wait([key], timedelta(seconds=min(left, 5.0)))
                 return bytes(self.store.get(key))
-            except DistStoreError:  # nobody has set it yet
+            except (DistNetworkError, DistBackendError) as error:
+                raise EngineError(f"the store does not answer: {error}") from None
+            except RuntimeError:  # nobody has set it yet: each kind of store has an error of its own
                 if waiting is not None:
                     waiting()
-            except DistError as error:
-                raise EngineError(f"the store does not answer: {error}") from None
 
     def end(self):
         """End the process; the other ranks' collectives fail at once."""

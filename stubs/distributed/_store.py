@@ -23,6 +23,13 @@ def as_bytes(value):
     raise TypeError(f"set(): incompatible function arguments: a value is a str or bytes, not {type(value).__name__}")
 
 
+def as_key(key):
+    """A key; anything but a str is a TypeError."""
+    if not isinstance(key, str):
+        raise TypeError(f"incompatible function arguments: a key is a str, not {type(key).__name__}")
+    return key
+
+
 def check_keys(keys):
     """A list of keys; anything else is a TypeError."""
     if isinstance(keys, (str, bytes)) or not all(isinstance(k, str) for k in keys):
@@ -55,15 +62,22 @@ class Store:
         self._timeout = timeout
 
     def _lacks(self, name):
-        raise NotImplementedError(f"{type(self).__name__}.{name} is not implemented")
+        raise RuntimeError(f'Tried to call pure virtual function "::c10d::Store::{name}": {type(self).__name__} has none')
+
+    def _unwritten(self, name):
+        raise RuntimeError(f"{type(self).__name__}.{name}: Not implemented.")
+
+    def _unsupported(self, what):
+        raise NotImplementedError(f"{what} support is not implemented.")
 
     def set(self, key, value):
         """Set a key."""
-        self._lacks("set")
+        as_key(key)
+        self._unwritten("set")
 
     def get(self, key):
         """The value of a key, as soon as there is one."""
-        self._lacks("get")
+        self._unwritten("get")
 
     def add(self, key, value):
         """Add to the number that a key holds (0 if it holds none); the sum."""
@@ -79,44 +93,48 @@ class Store:
 
     def compare_set(self, key, expected_value, desired_value):
         """Set a key if it holds what is expected (or nothing is and it holds nothing); what it holds then."""
-        self._lacks("compare_set")
+        self._unwritten("compare_set")
 
     def delete_key(self, key):
         """Delete a key; whether it was there."""
-        self._lacks("delete_key")
+        self._lacks("deleteKey")
 
     def num_keys(self):
         """The number of keys."""
-        self._lacks("num_keys")
+        self._lacks("getNumKeys")
 
     def list_keys(self):
         """All keys."""
-        self._lacks("list_keys")
+        self._unsupported("listKeys")
 
     def append(self, key, value):
-        """Append to what a key holds."""
-        self.set(key, (self.get(key) if self.check([key]) else b"") + as_bytes(value))
+        """Append to what a key holds, by ``compare_set``."""
+        value = wanted = as_bytes(value)
+        held = as_bytes(self.compare_set(key, b"", wanted))
+        while held != wanted:
+            wanted = held + value
+            held = as_bytes(self.compare_set(key, held, wanted))
 
     def multi_get(self, keys):
         """The values of several keys."""
         return [self.get(k) for k in check_keys(keys)]
 
     def multi_set(self, keys, values):
-        """Set several keys."""
-        for k, v in same_length(keys, values):
+        """Set several keys; more values than there are keys are let be."""
+        for k, v in same_length(keys, values[: len(keys)]):
             self.set(k, v)
 
     def queue_push(self, key, value):
         """Put a value at the end of a queue."""
-        self._lacks("queue_push")
+        self._unsupported("queue")
 
     def queue_pop(self, key, block=True):
         """Take the value at the head of a queue; with ``block``, wait for one."""
-        self._lacks("queue_pop")
+        self._unsupported("queue")
 
     def queue_len(self, key):
         """The number of values in a queue."""
-        self._lacks("queue_len")
+        self._unsupported("queue")
 
     def has_extended_api(self):
         """Whether append, multi_get, multi_set work."""
@@ -124,7 +142,7 @@ class Store:
 
     def clone(self):
         """A store over the same keys, for another thread."""
-        return self
+        self._lacks("clone")
 
     def barrier(self, key, world_size, timeout=None):
         """Wait until so many have come to the barrier of that name."""
@@ -135,6 +153,10 @@ class Store:
 
 class _Local(Store):
     """Operations on a dict of this process, under a lock; `_changed` tells waiters."""
+
+    def clone(self):
+        """The store itself, which any thread may use."""
+        return self
 
     def __init__(self):
         super().__init__()
@@ -154,17 +176,20 @@ class HashStore(_Local):
             raise DistStoreError("Wait timeout")
 
     def set(self, key, value):
+        as_key(key)
         value = as_bytes(value)
         with self._condition:
             self._data[key] = value
             self._condition.notify_all()
 
     def get(self, key):
+        as_key(key)
         with self._condition:
             self._wait(lambda: key in self._data, None)
             return self._data[key]
 
     def add(self, key, value):
+        as_key(key)
         with self._condition:
             total = number(self._data.get(key, b"0")) + value
             self._data[key] = str(total).encode()
@@ -181,6 +206,7 @@ class HashStore(_Local):
             self._wait(lambda: all(k in self._data for k in keys), timeout)
 
     def compare_set(self, key, expected_value, desired_value):
+        as_key(key)
         with self._condition:
             found = compare_and_set(self._data, key, as_bytes(expected_value), as_bytes(desired_value))
             self._condition.notify_all()
@@ -255,6 +281,10 @@ class FileStore(Store):
     The last of ``world_size`` users removes the file. With 0 or less nobody does.
     """
 
+    def clone(self):
+        """The store itself, which any thread may use."""
+        return self
+
     def __init__(self, file_name, world_size=-1):
         super().__init__()
         self.path, self._world_size, self._thread_lock = os.fspath(file_name), world_size, threading.RLock()
@@ -325,6 +355,7 @@ class FileStore(Store):
         return self._locked("rb", fcntl.LOCK_SH, lambda file: look(self._cache))
 
     def set(self, key, value):
+        as_key(key)
         value = as_bytes(value)
         self._update(lambda data: (None, [(_SET, key, value)]))
 
@@ -333,6 +364,8 @@ class FileStore(Store):
         self._update(lambda data: (None, [(_APPEND, key, value)]))
 
     def add(self, key, value):
+        as_key(key)
+
         def change(data):
             total = number(data.get(key, b"0")) + value
             return total, [(_SET, key, str(total).encode())]
@@ -340,6 +373,7 @@ class FileStore(Store):
         return self._update(change)
 
     def compare_set(self, key, expected_value, desired_value):
+        as_key(key)
         expected, desired = as_bytes(expected_value), as_bytes(desired_value)
 
         def change(data):
@@ -362,11 +396,12 @@ class FileStore(Store):
         deadline, pause = time.monotonic() + seconds, 0.001
         while not self.check(keys):
             if time.monotonic() > deadline:
-                raise DistStoreError(f"Wait timeout after {int(seconds * 1000)}ms, keys: {', '.join(keys)}")
+                raise RuntimeError(f"Wait timeout after {int(seconds * 1000)}ms, keys: {', '.join(keys)}")
             time.sleep(pause)
             pause = min(pause * 2, 0.05)
 
     def get(self, key):
+        as_key(key)
         self.wait([key])
         return self._view(lambda data: data[key])
 
@@ -375,9 +410,6 @@ class FileStore(Store):
 
     def list_keys(self):
         return self._view(lambda data: [k for k in data if k != "/users"])
-
-    def has_extended_api(self):
-        return True
 
 
 class PrefixStore(Store):
@@ -408,13 +440,13 @@ class PrefixStore(Store):
         self._store.set_timeout(timeout)
 
     def _key(self, key):
-        return f"{self._prefix}/{key}"
+        return f"{self._prefix}/{as_key(key)}"
 
     def _keys(self, keys):
         return [self._key(k) for k in check_keys(keys)]
 
     def set(self, key, value):
-        self._store.set(self._key(key), value)
+        self._store.set(self._key(key), as_bytes(value))
 
     def get(self, key):
         return self._store.get(self._key(key))
@@ -429,7 +461,7 @@ class PrefixStore(Store):
         self._store.wait(self._keys(keys), *([] if timeout is None else [timeout]))
 
     def compare_set(self, key, expected_value, desired_value):
-        return self._store.compare_set(self._key(key), expected_value, desired_value)
+        return self._store.compare_set(self._key(key), as_bytes(expected_value), as_bytes(desired_value))
 
     def delete_key(self, key):
         return self._store.delete_key(self._key(key))
@@ -441,13 +473,13 @@ class PrefixStore(Store):
         return [k.removeprefix(f"{self._prefix}/") for k in self._store.list_keys() if k.startswith(f"{self._prefix}/")]
 
     def append(self, key, value):
-        self._store.append(self._key(key), value)
+        self._store.append(self._key(key), as_bytes(value))
 
     def multi_get(self, keys):
         return self._store.multi_get(self._keys(keys))
 
     def multi_set(self, keys, values):
-        self._store.multi_set(self._keys(keys), values)
+        self._store.multi_set(self._keys(keys), [*map(as_bytes, values)])
 
     def queue_push(self, key, value):
         self._store.queue_push(self._key(key), value)

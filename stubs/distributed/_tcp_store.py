@@ -9,7 +9,7 @@ import time
 from datetime import timedelta
 
 from ._errors import DistNetworkError, DistStoreError, QueueEmptyError
-from ._store import DEFAULT_TIMEOUT, Store, as_bytes, check_keys, compare_and_set, number, same_length
+from ._store import DEFAULT_TIMEOUT, Store, as_bytes, as_key, check_keys, compare_and_set, number, same_length
 
 __all__ = ["TCPStore"]
 _SIZE = struct.Struct("<I")
@@ -399,13 +399,13 @@ class TCPStore(Store):
             raise DistStoreError(f"wait timeout after {int(seconds * 1000)}ms, keys: {', '.join('/' + k for k in keys)}") from None
 
     def set(self, key, value):
-        self._call("set", key.encode(), as_bytes(value))
+        self._call("set", as_key(key).encode(), as_bytes(value))
 
     def get(self, key):
-        return self._wait("get", [key], None)[0]
+        return self._wait("get", [as_key(key)], None)[0]
 
     def add(self, key, value):
-        return int(self._call("add", key.encode(), str(value).encode())[0])
+        return int(self._call("add", as_key(key).encode(), str(value).encode())[0])
 
     def check(self, keys):
         return bool(self._call("check", *(k.encode() for k in check_keys(keys)))[0])
@@ -414,10 +414,10 @@ class TCPStore(Store):
         self._wait("wait", check_keys(keys), timeout)
 
     def compare_set(self, key, expected_value, desired_value):
-        return self._call("cas", key.encode(), as_bytes(expected_value), as_bytes(desired_value))[0]
+        return self._call("cas", as_key(key).encode(), as_bytes(expected_value), as_bytes(desired_value))[0]
 
     def delete_key(self, key):
-        return bool(self._call("delete", key.encode())[0])
+        return bool(self._call("delete", as_key(key).encode())[0])
 
     def num_keys(self):
         return int(self._call("count")[0])
@@ -426,7 +426,7 @@ class TCPStore(Store):
         return [k.decode() for k in self._call("keys")]
 
     def append(self, key, value):
-        self._call("append", key.encode(), as_bytes(value))
+        self._call("append", as_key(key).encode(), as_bytes(value))
 
     def multi_get(self, keys):
         return self._wait("get", check_keys(keys), None)
@@ -435,18 +435,18 @@ class TCPStore(Store):
         self._call("multi_set", *(x for k, v in same_length(keys, values) for x in (k.encode(), v)))
 
     def queue_push(self, key, value):
-        self._call("push", key.encode(), as_bytes(value))
+        self._call("push", as_key(key).encode(), as_bytes(value))
 
     def queue_pop(self, key, block=True):
         if block:
             return self._wait("pop", [key], None)[0]
-        value, *empty = self._call("pop_now", key.encode())
+        value, *empty = self._call("pop_now", as_key(key).encode())
         if empty:
             raise QueueEmptyError("queue is empty")
         return value
 
     def queue_len(self, key):
-        return int(self._call("queue_len", key.encode())[0])
+        return int(self._call("queue_len", as_key(key).encode())[0])
 
     def has_extended_api(self):
         return True
