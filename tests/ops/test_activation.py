@@ -52,3 +52,14 @@ def test_grad_fn_names_are_pytorchs():
         (lambda t: torch.where(t > 0, t, 0), "WhereBackward0"),
     ):
         assert f(x).grad_fn.name() == name
+
+
+@pytest.mark.parametrize(
+    "name, args", [("relu_", ()), ("hardtanh_", (-0.5, 0.5)), ("leaky_relu_", (0.2,)), ("elu_", ()), ("threshold_", (0.1, 7.0)), ("celu_", ())]
+)
+def test_functions_in_place(name, args):
+    """Their plain forms have an argument called inplace."""
+    x = torch.linspace(-1, 1, 5)
+    expected = getattr(F, name[:-1])(x, *args)
+    assert getattr(F, name)(x, *args) is x
+    torch.testing.assert_close(x, expected)
