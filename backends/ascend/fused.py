@@ -92,15 +92,9 @@ def _flash_backward(prim, g, query, key, value, hidden, out, top, total, scale, 
 @fused("nn.functional.cross_entropy")
 def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothing):
     shapes = len(input._shape) == 2 and 0 not in input._shape and target._shape == input._shape[:1]
-    if (
-        STATE.interceptors
-        or STATE.duals
-        or not shapes
-        or label_smoothing
-        or input.dtype not in HALVES
-        or target.dtype is not dt.int64
-        or target.device != input.device
-    ):
+    if not shapes or label_smoothing or followed((input,)) or target.device != input.device:
+        return None
+    if input.dtype not in HALVES or target.dtype is not dt.int64:
         return None
     if weight is not None and (weight.dtype is not dt.float32 or weight.device != input.device or weight._requires_grad):
         return None

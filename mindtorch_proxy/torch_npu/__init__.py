@@ -1,7 +1,10 @@
 """torch_npu: the names of Ascend's own extension of PyTorch, on the operators that torch has here. Importable exactly where an NPU is usable."""
 
+import sys
+
 import torch
 from torch import npu
+from torch.npu import amp, memory, random, streams
 
 from . import optim
 from .functions import (
@@ -18,6 +21,11 @@ from .functions import (
     npu_silu,
     npu_swiglu,
 )
+
+# torch.npu is torch_npu.npu, with its modules
+sys.modules[f"{__name__}.npu"] = npu
+for _module in (amp, memory, random, streams):
+    sys.modules[_module.__name__.replace("torch.", f"{__name__}.", 1)] = _module
 
 __version__ = torch.__version__
 __all__ = [

@@ -4,6 +4,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from torch.npu import _kernels
 
 ND = 2  # the only format of memory here: what shape and strides say
 
@@ -32,8 +33,7 @@ def npu_rms_norm(self, gamma, epsilon=1e-6):
 
 def npu_swiglu(self, dim=-1):
     """silu(a) * b of the halves of a tensor along a dimension."""
-    a, b = self.chunk(2, dim)
-    return F.silu(a) * b
+    return _kernels.swiglu(self, dim)
 
 
 def npu_silu(self):
@@ -58,12 +58,7 @@ def npu_confusion_transpose(self, perm, shape, transpose_first):
 
 def npu_rotary_mul(input, r1, r2, rotary_mode="half"):
     """input * r1 + turned(input) * r2; "half" turns the halves of the last dimension, "interleave" its pairs."""
-    if rotary_mode == "interleave":
-        turned = torch.stack((-input[..., 1::2], input[..., ::2]), -1).flatten(-2)
-    else:
-        a, b = input.chunk(2, -1)
-        turned = torch.cat((-b, a), -1)
-    return input * r1 + turned * r2
+    return _kernels.rotary_embedding(input, r1, r2, rotary_mode == "interleave")
 
 
 def _heads(t, layout, heads):
@@ -85,6 +80,12 @@ def _joined(t, layout):
     return t.flatten(2).transpose(0, 1) if layout == "SBH" else t.flatten(2)
 
 
+def _is_plain(pse, keep_prob, before, after, sparse_mode, mask, key):
+    """Whether it is the attention of the kernel: nothing added or dropped, no band, a mask of four dimensions at most."""
+    whole = min(before, after) >= max(key.shape)
+    return pse is None and keep_prob == 1 and whole and sparse_mode in (0, 1, 2) and (mask is None or mask.dim() == 4 or sparse_mode)
+
+
 def npu_fusion_attention(
     query, key, value, head_num, input_layout, pse=None, padding_mask=None, atten_mask=None, scale=1.0, keep_prob=1.0, pre_tockens=2147483647,
     next_tockens=2147483647, inner_precise=0, prefix=None, sparse_mode=0, gen_mask_parallel=True, sync=False,
@@ -95,6 +96,9 @@ def npu_fusion_attention(
         raise NotImplementedError(
             f"npu_fusion_attention: layout {input_layout}, sparse_mode {sparse_mode} of {query.dtype} tensors on device {query.device} is not supported"
         )
+    if _is_plain(pse, keep_prob, pre_tockens, next_tockens, sparse_mode, atten_mask, key) and input_layout in ("BSND", "BNSD"):
+        hidden = atten_mask.bool() if sparse_mode == 0 and atten_mask is not None else None
+        return *_kernels.flash_attention(query, key, value, hidden, scale, input_layout, sparse_mode == 2), None, 0, 0, 0
     q = _heads(query, input_layout, head_num)
     width = q.shape[-1]
     k, v = (_heads(t, input_layout, t.shape[-1] // width if input_layout in ("BSH", "SBH") else 0) for t in (key, value))

@@ -108,7 +108,7 @@ _NAMES = {
     "direct_or_none": direct.with_none,
     "direct_or_number": direct.with_numbers,
     "fail": fail,
-    "inplace": inplace,
+    "write_into": inplace,
     "numbers": direct.numbers,
     "out_dtype": out_dtype,
     "overridden": run_overridden,
@@ -255,7 +255,7 @@ def _write(op, name, kind):
     if signature.out and "layout" in names:
         source.add("if out is not None:", "    dtype, device = out_dtype(dtype, out), getattr(out, 'device', None) if device is None else device", depth=2)
     if is_inplace:
-        source.add(f"return inplace(op, {names[0]}, {given})", depth=2)
+        source.add(f"return write_into(op, {names[0]}, {given})", depth=2)
     else:
         source.add(f"r = run({', '.join(names)})", depth=2)
         if result is not None:

@@ -17,9 +17,10 @@ RUNNER = Path(__file__).resolve().parent / "run_samples.py"
 UNSUPPORTED = set((Path(__file__).resolve().parents[1] / "contract" / "ascend_unsupported.txt").read_text().split())
 # operators of which some sample differs, and why; one that differs no longer fails the test
 DIFFERS = {
-    "digamma": "in float32 beside poles, where one rounding of the argument is a hundredth of the result",
+    "digamma": "gradients of a bfloat16 argument beside a pole",
     "special.digamma": "as digamma",
     "special.psi": "as digamma",
+    "special.airy_ai": "below -10 PyTorch rounds the phase to float32",
     "linalg.matrix_exp": "gradients of up to 4,000 beside ones of 1, in float32",
     "matrix_exp": "as linalg.matrix_exp",
     "logcumsumexp": "gradients are quotients of exponentials, in float32",

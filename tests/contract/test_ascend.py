@@ -1,6 +1,10 @@
 """The Ascend column of the table, proved from the installed wheel without hardware."""
 
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +15,7 @@ from mindtorch_proxy.runtime import pyboost
 from mindtorch_proxy.runtime.registry import DECOMPOSITIONS, operators
 
 # operators whose primitive has no Ascend kernel and for which nothing stands in yet: a list that may only shrink
-UNSUPPORTED = set((__import__("pathlib").Path(__file__).parent / "ascend_unsupported.txt").read_text().split())
+UNSUPPORTED = set((Path(__file__).parent / "ascend_unsupported.txt").read_text().split())
 
 
 def test_every_binding_exists_on_ascend_with_the_arity_used():
@@ -164,3 +168,9 @@ def test_gradients_of_ctc_loss_by_operators_that_ascend_has():
     op = next(o for o in operators() if o.full == "_C._ctc_loss_backward")
     args = torch.tensor([1.0, 2.0]), x, *rest, loss, alpha
     torch.testing.assert_close(DECOMPOSITIONS[op.full](*args), op.call(*args))
+
+
+def test_the_hardware_report_is_skipped_without_an_npu():
+    tool = Path(__file__).resolve().parents[2] / "tools" / "npu_report.py"
+    done = subprocess.run([sys.executable, "-m", "mindtorch_proxy", tool], capture_output=True, text=True, timeout=120, env=os.environ | {"MINDTORCH_NPU": ""})
+    assert done.returncode == 77 and done.stdout.startswith("skipped: no NPU")

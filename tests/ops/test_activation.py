@@ -52,3 +52,15 @@ def test_grad_fn_names_are_pytorchs():
         (lambda t: torch.where(t > 0, t, 0), "WhereBackward0"),
     ):
         assert f(x).grad_fn.name() == name
+
+
+IN_PLACE = {"relu_": (), "hardtanh_": (-0.5, 0.5), "leaky_relu_": (0.2,), "elu_": (), "threshold_": (0.1, 7.0), "celu_": ()}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_functions_in_place(name):
+    """Their plain forms have an argument called inplace."""
+    x, args = torch.linspace(-1, 1, 5), IN_PLACE[name]
+    expected = getattr(F, name[:-1])(x, *args)
+    assert getattr(F, name)(x, *args) is x
+    torch.testing.assert_close(x, expected)

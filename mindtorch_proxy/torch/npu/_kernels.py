@@ -1,0 +1,5 @@
+"""Operators that an NPU has as one kernel, for torch_npu's functions; on other devices their decompositions compute them."""
+
+from mindtorch_proxy.runtime.registry import function
+
+flash_attention, swiglu, rotary_embedding = (function("_C", name) for name in ("flash_attention", "swiglu", "rotary_embedding"))
