@@ -44,7 +44,7 @@ __path__ = [f"{folder}/_C" for folder in _modules["torch"].__path__]
 
 
 _ELSEWHERE = {
-    "FileCheck": ("torch.testing._file_check", "FileCheck"),
+    "FileCheck": ("torch._C._file_check", "FileCheck"),
     "Future": ("torch.futures", "_BareFuture"),
     "_AutoDispatchBelowAutograd": ("torch._higher_order", "AutoDispatchBelowAutograd"),
     "_ExcludeDispatchKeyGuard": ("torch._higher_order", "ExcludeDispatchKeyGuard"),

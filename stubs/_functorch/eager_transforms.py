@@ -174,7 +174,7 @@ def _pick(args, argnums):
             raise RuntimeError(f"Got argnum={a}, but only {len(args)} positional inputs")
     positions = [a % len(args) for a in (argnums if many else (argnums,))]
     if len(set(positions)) < len(positions):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        raise RuntimeError(f"argnums elements must be unique, got {tuple(positions)}")
 
     def put(values):
         full = list(args)
