@@ -7,6 +7,7 @@ COPY mindtorch_proxy mindtorch_proxy
 COPY runtime runtime
 COPY backends backends
 COPY stubs stubs
+COPY examples examples
 RUN pip install --no-cache-dir '.[cpu]' && mindtorch-activate --install --with-metadata && python -m mindtorch_proxy doctor
 WORKDIR /work
 ENTRYPOINT ["python", "-m", "mindtorch_proxy"]

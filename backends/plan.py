@@ -18,13 +18,14 @@ class Kernel:
     kind: of KINDS. fn: for pyboost and legacy a function (prim, *args) that maps the operator's arguments, or None; else the function itself.
     dtypes: those it takes, or None for all. why: the reason a later kind stands in. above: elements from which it is preferred, or 0.
     tensors: fn takes the runtime's tensors, because it looks at strides, or at values on the host, before it calls the primitive.
+    when: a function of the operator's arguments (the runtime's tensors): calls for which it is true are preferred here, all others go elsewhere.
     """
 
-    __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors")
+    __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors", "when")
 
-    def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False):
+    def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False, when=None):
         self.kind, self.fn, self.primitive, self.dtypes, self.why, self.above, self.broadcasts = kind, fn, primitive, dtypes, why, above, broadcasts
-        self.init, self.attrs, self.tensors = init, attrs or {}, tensors
+        self.init, self.attrs, self.tensors, self.when = init, attrs or {}, tensors, when
 
     def takes(self, dtype):
         return self.dtypes is None or dtype in self.dtypes
@@ -42,20 +43,21 @@ class Plan:
     """A kernel bound to an operator, a device and a dtype.
 
     work: the dtype that the kernel computes in, where it is another than `dtype`: arguments of `dtype` are converted before, results after.
-    limit: elements from which `larger` takes over. direct: whether later calls may come here without asking again (call/pipeline.py).
+    limit: elements from which `larger` takes over, or 0 where `when` of the arguments says so.
+    direct: whether later calls may come here without asking again (call/pipeline.py).
     fn, raw, prim: the kernel; raw(prim, [args]) is the C function below fn, where fn only hands its arguments on. out: the dtype of its
     result, known after its first. numbers: Python numbers as 0-d tensors of the dtype.
     """
 
     __slots__ = """backend op device dtype work kind primitive why role fn raw prim out numbers limit larger direct calls enter single keep broadcasts half
-    empty_ok""".split()
+    empty_ok when""".split()
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         self.backend, self.op, self.device, self.dtype, self.work, self.half = backend, op, device, dtype, work, half
         self.kind, self.primitive, self.why, self.role = kernel.kind, kernel.primitive, kernel.why, op.options.role
         self.fn = kernel.bind(op, backend.target)
         self.raw, self.prim = getattr(self.fn, "raw", None), getattr(self.fn, "prim", None)
-        self.out = self.limit = self.larger = None
+        self.out = self.limit = self.larger = self.when = None
         self.keep, self.broadcasts, self.empty_ok = op.options.keep, kernel.broadcasts, op.options.empty_ok
         self.numbers, self.calls = backend.numbers_of(dtype), 0
         self.direct = work is None
@@ -70,7 +72,7 @@ class Plan:
     # ------------------------------------------------------------ operators that are not elementwise
     def run(self, result, args):
         """The operator on its arguments; see runtime/backend.py."""
-        if self.limit is not None and largest(result, args) >= self.limit:
+        if self.limit is not None and self.passes_on(result, args):
             return self.larger().run(result, args)
         several = result.__class__ is list
         if not self.empty_ok and _is_empty(result[0] if several and result else result) and (not several or all(map(_is_empty, result))):
@@ -78,6 +80,12 @@ class Plan:
         self.calls += 1
         r = self.compute(args if self.work is None else self.converted(args))
         return tuple(map(self.leave, r, result)) if several else self.leave(r, result)
+
+    def passes_on(self, result, args):
+        """Whether this call is for `larger`."""
+        if self.when is not None:
+            return self.when(*args)
+        return (numel(args[0]._shape) if self.single else largest(result, args)) >= self.limit
 
     def compute(self, args):
         """The kernel on arguments of its dtype."""
@@ -169,7 +177,7 @@ class PrimitivePlan(Plan):
         shape = result[0]
         if self.work is not None or result.__class__ is list or shape is None or 0 in shape or len(result) > 2:
             return Plan.run(self, result, args)
-        if self.limit is not None and (numel(args[0]._shape) if self.single else largest(result, args)) >= self.limit:
+        if self.limit is not None and self.passes_on(result, args):
             return self.larger().run(result, args)
         self.calls += 1
         out = wrap(None, shape, result[1], self.device)  # before the kernel, which empties the processor's caches

@@ -27,36 +27,39 @@ def measure(pairs, rounds, calls=30):
     return best
 
 
+def bare(device, name, *args):
+    """A call of the public class of a primitive, on the MindSpore tensors behind ours."""
+    prim = pyboost.primitive_class(name)()
+    prim.set_device({"cpu": "CPU", "npu": "Ascend"}[device])
+    args = [x._mstensor() if isinstance(x, torch.Tensor) else x for x in args]
+    return lambda: prim(*args)
+
+
+def operators(device):
+    """{name: (a call, the same recorded for gradients, the bare primitive)} of common operators on tiny tensors."""
+    a, b, m = ((torch.rand(shape) + 0.5).to(device) for shape in ((3, 4), (3, 4), (4, 4)))
+    ag, bg, mg = (t.clone().requires_grad_() for t in (a, b, m))
+    return {
+        "add": (lambda: a + b, lambda: ag + bg, bare(device, "Add", a, b)),
+        "sub": (lambda: a - b, lambda: ag - bg, bare(device, "Sub", a, b)),
+        "mul": (lambda: a * b, lambda: ag * bg, bare(device, "Mul", a, b)),
+        "div": (lambda: a / b, lambda: ag / bg, bare(device, "Div", a, b)),
+        "mul scalar": (lambda: a * 2.0, lambda: ag * 2.0, bare(device, "Mul", a, torch.tensor(2.0, device=device))),
+        "exp": (lambda: a.exp(), lambda: ag.exp(), bare(device, "Exp", a)),
+        "sqrt": (lambda: a.sqrt(), lambda: ag.sqrt(), bare(device, "Sqrt", a)),
+        "relu": (lambda: torch.relu(a), lambda: torch.relu(ag), bare(device, "ReLU", a)),
+        "eq": (lambda: a == b, lambda: ag == bg, bare(device, "Equal", a, b)),
+        "sum": (lambda: a.sum(), lambda: ag.sum(), bare(device, "SumExt", a)),
+        "matmul": (lambda: m @ m, lambda: mg @ mg, bare(device, "MatMulExt", m, m)),
+        "softmax": (lambda: a.softmax(-1), lambda: ag.softmax(-1), bare(device, "Softmax", a)),
+    }
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--rounds", type=int, default=90)
     opt = ap.parse_args()
-    a, b = torch.rand(3, 4) + 0.5, torch.rand(3, 4) + 0.5
-    ag, bg = a.clone().requires_grad_(), b.clone().requires_grad_()
-    m = torch.rand(4, 4)
-    mg = m.clone().requires_grad_()
-    ms = pyboost.mindspore()
-
-    def bare(name, *args):
-        prim = pyboost.primitive_class(name)()
-        prim.set_device("CPU")
-        args = [ms.Tensor(x.numpy()) if isinstance(x, torch.Tensor) else x for x in args]
-        return lambda: prim(*args)
-
-    cases = {
-        "add": (lambda: a + b, lambda: ag + bg, bare("Add", a, b)),
-        "sub": (lambda: a - b, lambda: ag - bg, bare("Sub", a, b)),
-        "mul": (lambda: a * b, lambda: ag * bg, bare("Mul", a, b)),
-        "div": (lambda: a / b, lambda: ag / bg, bare("Div", a, b)),
-        "mul scalar": (lambda: a * 2.0, lambda: ag * 2.0, bare("Mul", a, torch.tensor(2.0))),
-        "exp": (lambda: a.exp(), lambda: ag.exp(), bare("Exp", a)),
-        "sqrt": (lambda: a.sqrt(), lambda: ag.sqrt(), bare("Sqrt", a)),
-        "relu": (lambda: torch.relu(a), lambda: torch.relu(ag), bare("ReLU", a)),
-        "eq": (lambda: a == b, lambda: ag == bg, bare("Equal", a, b)),
-        "sum": (lambda: a.sum(), lambda: ag.sum(), bare("SumExt", a)),
-        "matmul": (lambda: m @ m, lambda: mg @ mg, bare("MatMulExt", m, m)),
-        "softmax": (lambda: a.softmax(-1), lambda: ag.softmax(-1), bare("Softmax", a)),
-    }
+    ms, a, cases = pyboost.mindspore(), torch.rand(3, 4) + 0.5, operators("cpu")
     names, rows = list(cases), measure(list(cases.values()), opt.rounds)
     print(f"{'operator':12s} {'bare us':>8s} {'plain':>8s} {'grad':>8s} {'ratio':>6s} {'with grad':>9s}")
     for n, (plain, grad, prim) in zip(names, rows):

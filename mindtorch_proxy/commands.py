@@ -1,4 +1,4 @@
-"""The command `mindtorch-activate`. Standard library only."""
+"""The commands `mindtorch-activate` and `mindtorch-demo`. Standard library only."""
 
 import os
 import sys
@@ -106,6 +106,17 @@ def main(argv=None):
         case _:
             return wrong()
     return 0
+
+
+def demo():
+    """The command `mindtorch-demo`: examples/train_bert.py, from the installed package."""
+    from .__main__ import main as run_program
+
+    try:
+        return run_program(["-m", "mindtorch_proxy.examples.train_bert"])
+    except ModuleNotFoundError as error:
+        print(f"mindtorch-demo: {error.name} is not installed: pip install 'mindtorch-proxy[demo]'", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -119,7 +119,10 @@ def in_group(ours, theirs, rtol):
         same = [other for other in theirs if shapes(other)[:1] == shapes(record)[:1]]
         if any(differs(record, other, rtol) is None for other in same):
             continue
-        mine, other = like(record, ours), like(record, theirs) or [other for other in theirs if other["op"] == record["op"]]
+        turned = [other for other in theirs if base(other) == base(record) and transposed(record, other)]
+        if any(differs(in_order(record), in_order(other), rtol) is None for other in turned):
+            continue
+        mine, other = like(record, ours), like(record, theirs) or [other for other in theirs if other["op"] == record["op"] and not transposed(record, other)]
         if len(mine) == len(other):
             counterpart = other[next(i for i, r in enumerate(mine) if r is record)]
             yield record, counterpart, differs(record, counterpart, rtol)
@@ -129,6 +132,20 @@ def in_group(ours, theirs, rtol):
 
 def shapes(record):
     return [result["shape"] for result in record["results"]]
+
+
+def transposed(record, other):
+    """Whether the results have the same sizes in another order: one of the two may compute a product the other way round."""
+    return shapes(record) != shapes(other) and [*map(sorted, shapes(record))] == [*map(sorted, shapes(other))]
+
+
+def in_order(record):
+    """A record for comparing with a transposed one: sorted values, where all were kept."""
+    results = [
+        result | {"shape": sorted(result["shape"]), "values": sorted(flat(result["values"])) if result["step"] == 1 else flat(result["values"])}
+        for result in record["results"]
+    ]
+    return record | {"results": results}
 
 
 def first_parting(ours, theirs, rtol):

@@ -61,6 +61,9 @@ class Backend(Protocol):
     def inplace(self, op: Any) -> Callable | None:
         """A callable that runs the operator on its arguments and leaves the result in the first one's memory; None: compute, then write."""
 
+    def fused(self, name: str) -> Callable | None:
+        """What computes a function over several operators as one kernel; called with its arguments, it answers None where they do not fit."""
+
     def update(self, op: Any, dst: Any, args: tuple) -> bool:
         """Run an elementwise operator within dst's memory and answer True; False: compute, then write."""
 

@@ -208,6 +208,7 @@ class Size(tuple):
         return tuple.__new__(cls, out)
 
     def numel(self):
+        """The product of the sizes: the number of elements."""
         n = 1
         for i in self:
             n *= i

@@ -46,9 +46,11 @@ class dtype:
         return self
 
     def to_real(self):
+        """The real dtype of a complex one; a real one itself."""
         return TO_REAL.get(self, self)
 
     def to_complex(self):
+        """The complex dtype of a real one; a complex one itself."""
         return TO_COMPLEX[self]
 
 
@@ -291,6 +293,9 @@ class _info:
         return type(other) is type(self) and self.dtype == other.dtype
 
     __hash__ = object.__hash__
+
+    def __reduce__(self):
+        raise TypeError(f"cannot pickle 'torch.{type(self).__name__}' object")
 
     def _set(self, **kw):
         for k, v in kw.items():

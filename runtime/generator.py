@@ -7,7 +7,6 @@ import functools
 import math
 import secrets
 import sys
-import threading
 import warnings
 from typing import Any
 
@@ -17,6 +16,7 @@ from . import dtypes as dt
 from .backend import exists
 from .device import HOST, META
 from .device import device as _device
+from .forks import lock
 from .mt19937 import MT19937
 
 CHUNK = 1 << 16
@@ -34,6 +34,7 @@ def _refused(error, message):
     def method(self, *args):
         raise error(message)
 
+    method.__doc__ = f"{error.__name__}: {message}."
     return method
 
 
@@ -49,7 +50,7 @@ class Generator:
         self.device = where
         if where is META or not exists(where.type):
             raise RuntimeError(f"Device type {where.type.upper()} is not supported for torch.Generator() api.")
-        self._engine, self._lock = MT19937(self.DEFAULT_SEED), threading.RLock()
+        self._engine, self._lock = MT19937(self.DEFAULT_SEED), lock()
 
     def manual_seed(self, seed):
         """Start over from `seed`; returns the generator."""
@@ -116,6 +117,9 @@ class Generator:
 
 default_generator = Generator()
 default_generator.seed()
+
+
+_IMPROVE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"  # where PyTorch says no more
 
 
 def _check(ok, message):
@@ -292,7 +296,7 @@ def random_from_to(gen, n, dtype, lo, hi):
         work = F32 if name in ("float32", "bfloat16") else dtype
         return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(work))
     _check(hi is None or lo < hi, f"random_ expects 'from' to be less than 'to', but got from={lo} >= to={hi}")
-    _check(name in C_NAMES, "check_random_bounds handles only integral, floating-point and boolean types")
+    _check(name in C_NAMES and dtype.kind != "c", "check_random_bounds handles only integral, floating-point and boolean types")
     if floating:
         (least, most), digits = _limits(dtype), DIGITS[name]
         lo = _inward(lo, dtype, 1)
@@ -378,7 +382,7 @@ def bernoulli_tensor(gen, p, dtype):
     _require(dtype, NUMERIC | {"bool"}, "bernoulli_tensor_cpu_self_")
     _require(p.dtype, FLOATING, "bernoulli_tensor_cpu_p_")
     p = p.reshape(-1)
-    _check(bool(((p >= 0) & (p <= 1)).all()), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    _check(bool(((p >= 0) & (p <= 1)).all()), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  " + _IMPROVE)
     rest = iter(range(0, p.size, CHUNK))
 
     def draw(engine, k):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from . import forks
+
 N = 624
 # at::CPUGeneratorImplState. The words are stored as 64 bits each; x, y, rho belong to the cached normal sample.
 STATE = np.dtype(
@@ -28,6 +30,7 @@ class MT19937:
 
     def __init__(self, seed):
         self._bits = np.random.MT19937(0)
+        forks.free_in_children(self._bits.lock)
         self._draw = np.random.Generator(self._bits).integers
         self.reseed(seed)
 

@@ -7,7 +7,9 @@ convolution path that falls back to a reference loop, and every primitive carrie
 
 import _thread
 import ast
+import concurrent.futures.thread  # noqa: F401  (before our handlers of forks, see there)
 import ctypes
+import logging  # noqa: F401  (likewise)
 import os
 import signal
 import sys
@@ -22,6 +24,7 @@ from textwrap import dedent
 import numpy as np
 
 from ..installation import does_not_load
+from .forks import finish_imports
 
 LOCK = threading.RLock()
 _cache = {}
@@ -81,7 +84,8 @@ def _told():
 
 
 def _before_fork():
-    """No other thread is inside a kernel, or loads MindSpore, while the process is copied."""
+    """No other thread is inside a kernel, loads MindSpore or imports a module of ours while the process is copied."""
+    finish_imports()
     LOCK.acquire()
     if _fork is not None:
         _fork.prepare_before_fork()
@@ -99,6 +103,8 @@ def _after_fork_in_child():
     LOCK._at_fork_reinit()  # type: ignore[attr-defined]
 
 
+# Registered after those of logging and thread pools, so that it runs first: a thread that loads MindSpore under our lock writes to a log and makes
+# pools, and would wait for ever for a fork that has their locks and waits for ours.
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 

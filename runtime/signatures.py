@@ -184,9 +184,35 @@ def mismatch(name, method, args, kwargs, otherwise=None):
     if not known or sum(_takes(s, n) for s in known) == 1:
         return None
     spoken = [f"({', '.join(s)})" for s in known]
-    listed = f"expected {spoken[0]}" if len(spoken) == 1 else "expected one of:" + "".join(f"\n * {s}" for s in spoken) + "\n"
+    listed = f"expected {spoken[0]}"
+    if len(spoken) > 1:
+        listed = "expected one of:" + "".join(f"\n * {s}{_reason(k, args, kwargs)}" for s, k in zip(spoken, known)) + "\n"
     given = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()]) + ", " * (not args and bool(kwargs))
     return TypeError(f"{name}() received an invalid combination of arguments - got ({given}), but {listed}")
+
+
+def _reason(parameters, args, kwargs):
+    """The line that PyTorch adds to a signature of as many parameters (a star and a default count as it reads them) as there are arguments."""
+    if len(parameters) != len(args) + len(kwargs):
+        return ""
+    types, names = [p.rpartition(" ")[0] for p in parameters], [p.rpartition(" ")[2] for p in parameters]
+    if unknown := [k for k in kwargs if k not in names[len(args) :]]:
+        return f"\n      didn't match because some of the keywords were incorrect: {', '.join(unknown)}"
+    given = [*args, *(kwargs[n] for n in names[len(args) :])]
+    told = [f"{n}={_type_names(v)}" if i >= len(args) else _type_names(v) for i, (n, v) in enumerate(zip(names, given))]
+    marked = [t if type_name(v) in _FITTING.get(wanted, (wanted,)) else f"!{t}!" for t, v, wanted in zip(told, given, types)]
+    return f"\n      didn't match because some of the arguments have invalid types: ({', '.join(marked)})"
+
+
+_FITTING = {"float": ("float", "int")}
+
+
+def _type_names(v):
+    """A value's class, with those of its elements."""
+    if not isinstance(v, (tuple, list)):
+        return type_name(v)
+    inner = ", ".join(map(type_name, v))
+    return f"{type_name(v)} of [{inner}]" if isinstance(v, list) else f"{type_name(v)} of ({inner}{',' * (len(v) == 1)})"
 
 
 def _takes(parameters, n):

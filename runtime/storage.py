@@ -41,16 +41,30 @@ class UntypedStorage:
     _resizable = True  # False where the memory is somebody else's: an array's, a buffer's, a file's
     _shared = None  # the SharedMemory that holds the bytes
     _pinned = False  # an accelerator may read the memory at any time
-    is_cuda = False
-    is_sparse = False
+    is_cuda = is_hpu = False
+    is_sparse = is_sparse_csr = False
 
     def __new__(cls, *args, device=None, dtype=None, **kw):
         if kw:
             raise TypeError(f"UntypedStorage got unexpected arguments {sorted(kw)}")
         self = object.__new__(cls)
         d = HOST if device is None else usable(device)
+        if len(args) > 1:
+            got = ", ".join(type(a).__name__ for a in args)
+            raise TypeError(
+                f"torch.UntypedStorage() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                " * (*, torch.device device = None)\n * (int size, *, torch.device device = None)\n * (Sequence data, *, torch.device device = None)\n"
+            )
         if args and not isinstance(args[0], int):
+            for b in args[0]:
+                if not hasattr(b, "__index__"):
+                    raise RuntimeError(
+                        f"torch.UntypedStorage(): tried to construct a storage from a sequence ({type(args[0]).__name__}), but one of the items was of "
+                        f"type {type(b).__name__} instead of int"
+                    )
             data = np.array([int(b) & 255 for b in args[0]], dtype=np.uint8)
+            if d is META:
+                return cls._meta(data.size)
         else:
             data = None if d is META else np.zeros(args[0] if args else 0, dtype=np.uint8)
         if d is not HOST and d is not META:
@@ -130,10 +144,11 @@ class UntypedStorage:
 
     def _array(self):
         if self._bytes is None:
-            raise NotImplementedError(f"Cannot access data of a storage on {self.device}")
+            raise NotImplementedError(f"Not available for '{self.device.type}' device type")
         return self._bytes
 
     def nbytes(self):
+        """The size in bytes."""
         return self._nbytes
 
     size = __len__ = nbytes
@@ -143,12 +158,15 @@ class UntypedStorage:
         return 32 + self._nbytes
 
     def element_size(self):
+        """1: the elements are bytes."""
         return 1
 
     def data_ptr(self):
+        """The address of the first byte."""
         return 0 if self._bytes is None else self._bytes.ctypes.data
 
     def resizable(self):
+        """Whether the size may be changed."""
         return self._resizable
 
     def resize_(self, nbytes):
@@ -164,23 +182,35 @@ class UntypedStorage:
         return self
 
     def copy_(self, source, non_blocking=None):
-        self._array()[:] = source._array()
+        """Take over the bytes of another storage of the same size."""
+        if self._nbytes != source.nbytes():
+            raise RuntimeError(f"size does not match, self was {self._nbytes} bytes but src was {source.nbytes()} bytes")
+        if self.device is not META:
+            self._array()[:] = source.cpu()._array()
         return self
 
     def fill_(self, value):
-        self._array()[:] = int(value) & 255
+        """Set every byte."""
+        if self.device is not META:
+            self._array()[:] = int(value) & 255
         return self
 
     def clone(self):
+        """A copy in memory of its own."""
         return UntypedStorage._from_array(self._array().copy()) if self._bytes is not None else UntypedStorage._meta(self._nbytes)
 
     def cpu(self):
+        """The bytes in the host's memory."""
+        if self.device is META:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         return self
 
     def tolist(self):
+        """The bytes as ints."""
         return self._array().tolist()
 
     def is_pinned(self, device=None):
+        """Whether the memory is page-locked for the accelerator."""
         return self._pinned
 
     def is_shared(self):
@@ -189,6 +219,8 @@ class UntypedStorage:
 
     def share_memory_(self):
         """Move the bytes to memory that other processes may map: forked children see them, multiprocessing hands over the file behind them."""
+        if self.device is META:
+            raise RuntimeError("_share_fd_: only available on CPU")
         if self._shared is None and self._bytes is not None:
             shared = SharedMemory(os.memfd_create("torch"), self._nbytes)
             shared.array[:] = self._bytes
@@ -218,6 +250,7 @@ class UntypedStorage:
         return self
 
     def get_device(self):
+        """The index of the device, -1 for the CPU."""
         return -1 if self.device.index is None else self.device.index
 
     @property
@@ -226,19 +259,28 @@ class UntypedStorage:
 
     @property
     def filename(self):
+        """The file that is mapped, or None."""
         return None
 
     def untyped(self):
+        """The storage itself."""
         return self
 
     def byteswap(self, dtype):
+        """Turn the bytes around within each element of a dtype."""
         a, size = self._array(), dtype.itemsize // (2 if dtype.is_complex else 1)
         a[:] = a.view(f"u{size}").byteswap().view(np.uint8)
 
     def __getitem__(self, i):
-        if isinstance(i, slice):
-            return UntypedStorage._from_array(self._array()[i], resizable=False)
         n = self._nbytes
+        if isinstance(i, slice):
+            step = i.indices(n)[2]
+            if step != 1:
+                raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+            return UntypedStorage._from_array(self._array()[i], resizable=False)
+        if not hasattr(i, "__index__"):
+            raise TypeError(f"can't index a torch.UntypedStorage with {type(i).__name__}")
+        i = i.__index__()
         if not -n <= i < n:
             raise IndexError(f"index {i} out of range for storage of size {n}")
         return int(self._array()[i])
@@ -265,135 +307,23 @@ class UntypedStorage:
     __repr__ = __str__
 
     def type(self, dtype=None, non_blocking=False):
-        return "torch.storage.UntypedStorage" if dtype is None else NotImplemented
+        """The name of the class, or the bytes in a storage of another class."""
+        if dtype is None:
+            return "torch.storage.UntypedStorage"
+        if isinstance(dtype, str):
+            module, _, name = dtype.rpartition(".")
+            dtype = getattr(sys.modules[module], name)
+        return self if dtype is UntypedStorage else dtype(self._nbytes).copy_(self, non_blocking)
+
+    def new(self):
+        """An empty storage on the same device."""
+        return UntypedStorage(0, device=self.device)
 
     def to(self, *, device, non_blocking=False):
+        """The storage on a device: itself if it is there, else a copy."""
         d = usable(_device(device))
         if d is self.device:
             return self
         if d is META or self.device is META:
             return UntypedStorage._meta(self._nbytes)
         return backend(d).new_storage(self._array(), d)
-
-
-class TypedStorage:
-    """An untyped storage seen as elements of a dtype (deprecated in PyTorch, still part of its file format)."""
-
-    __module__ = "torch.storage"
-    is_sparse = False
-    _class_dtype = None
-
-    def __init__(self, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
-        self.dtype = dtype or self._class_dtype or dt.get_default_dtype()
-        if wrap_storage is None:
-            n = args[0] if args else 0
-            if isinstance(n, int):
-                wrap_storage = UntypedStorage(n * self.dtype.itemsize, device=device)
-            else:
-                wrap_storage = UntypedStorage._from_array(np.array(n, dtype=self.dtype.np).view(np.uint8).reshape(-1))
-        self._untyped_storage = wrap_storage
-
-    @classmethod
-    def from_buffer(cls, *args, **kwargs):
-        """A storage of this class's dtype with a copy of a buffer's elements."""
-        d = kwargs.pop("dtype", None) or cls._class_dtype or dt.get_default_dtype()
-        return TypedStorage(wrap_storage=UntypedStorage.from_buffer(*args, dtype=d, **kwargs), dtype=d)
-
-    _from_buffer = from_buffer
-
-    def untyped(self):
-        return self._untyped_storage
-
-    @property
-    def device(self):
-        return self._untyped_storage.device
-
-    @property
-    def is_cuda(self):
-        return False
-
-    @property
-    def _cdata(self):
-        return self._untyped_storage._cdata
-
-    def nbytes(self):
-        return self._untyped_storage.nbytes()
-
-    def element_size(self):
-        return self.dtype.itemsize
-
-    def size(self):
-        return self.nbytes() // self.dtype.itemsize
-
-    __len__ = _size = size
-
-    def data_ptr(self):
-        return self._untyped_storage.data_ptr()
-
-    def _view(self):
-        return self._untyped_storage._array().view(self.dtype.np)
-
-    def __getitem__(self, i):
-        v = self._view()[i]
-        return TypedStorage(wrap_storage=UntypedStorage._from_array(v.view(np.uint8)), dtype=self.dtype) if isinstance(i, slice) else v.item()
-
-    def __setitem__(self, i, value):
-        self._view()[i] = value
-
-    def fill_(self, value):
-        self._view()[:] = value
-        return self
-
-    def copy_(self, source, non_blocking=None):
-        self._view()[:] = source._view().astype(self.dtype.np)
-        return self
-
-    def tolist(self):
-        return self._view().tolist()
-
-    def __iter__(self):
-        return iter(self.tolist())
-
-    def clone(self):
-        return type(self)(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
-
-    def __deepcopy__(self, memo):
-        return type(self)(wrap_storage=self._untyped_storage.__deepcopy__(memo), dtype=self.dtype)
-
-    def resizable(self):
-        return self._untyped_storage.resizable()
-
-    def resize_(self, n):
-        self._untyped_storage.resize_(n * self.dtype.itemsize)
-        return self
-
-    def is_shared(self):
-        return self._untyped_storage.is_shared()
-
-    def share_memory_(self):
-        self._untyped_storage.share_memory_()
-        return self
-
-    def is_pinned(self, device=None):
-        return self._untyped_storage.is_pinned()
-
-    def cpu(self):
-        return self
-
-    def pickle_storage_type(self):
-        return dt.LEGACY[self.dtype] + "Storage"
-
-    def __eq__(self, other):
-        return isinstance(other, TypedStorage) and self._cdata == other._cdata
-
-    __hash__ = object.__hash__
-
-    def __str__(self):
-        return "".join(f" {v}\n" for v in self.tolist()) + f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
-
-    __repr__ = __str__
-
-
-LEGACY_STORAGES = {}
-for _d, _n in dt.LEGACY.items():
-    LEGACY_STORAGES[_n + "Storage"] = type(_n + "Storage", (TypedStorage,), {"_class_dtype": _d, "dtype": _d, "__module__": "torch"})

@@ -14,7 +14,7 @@ from .device import HOST, META, Size, channels_last, channels_last_3d, contiguou
 from .device import device as Device
 from .device import memory_format as MemoryFormat
 from .signatures import type_name
-from .storage import TypedStorage, UntypedStorage
+from .storage import UntypedStorage
 
 
 def contiguous_strides(shape):
@@ -47,10 +47,13 @@ def _checked_dim(function, dim, n):
 
 
 def is_contiguous(shape, stride):
+    """Whether elements of a shape lie one after the other; where there is none they do."""
+    return 0 in shape or _in_order(shape, stride)
+
+
+def _in_order(shape, stride):
     expected = 1
     for s, st in zip(reversed(shape), reversed(stride)):
-        if s == 0:
-            return True
         if s != 1:
             if st != expected:
                 return False
@@ -133,6 +136,8 @@ class NoMemory(UntypedStorage):
 
 
 class Tensor(metaclass=TensorMeta):
+    """Numbers of one dtype in as many dimensions as there are, on one device, possibly sharing their memory with other tensors."""
+
     __slots__ = (
         "_ms",
         "_np",
@@ -209,6 +214,7 @@ class Tensor(metaclass=TensorMeta):
     # ------------------------------------------------------------ metadata
     @property
     def shape(self):
+        """The sizes of the dimensions, a torch.Size."""
         s = self._shape
         if s.__class__ is not Size:
             s = self._shape = Size(s)
@@ -252,6 +258,7 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def nbytes(self):
+        """The bytes of all elements, without those that a view leaves out."""
         return numel(self._shape) * self.dtype.itemsize
 
     def is_contiguous(self, memory_format=contiguous_format):
@@ -264,8 +271,22 @@ class Tensor(metaclass=TensorMeta):
                 return False
             order = (0, *range(2, n), 1)
             st = self.stride()
-            return is_contiguous([self._shape[i] for i in order], [st[i] for i in order])
+            return _in_order([self._shape[i] for i in order], [st[i] for i in order])
         return self._stride is None or is_contiguous(self._shape, self._stride)
+
+    def dim_order(self, *, ambiguity_check=False):
+        """The dimensions from the outermost in memory to the innermost; RuntimeError where the check finds more than one such order."""
+        if self.layout is not strided:
+            raise AttributeError(f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() to convert to a dense tensor first.")
+        formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+        if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(f, MemoryFormat) for f in formats):
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        st = self.stride()
+        unique = not any(s == 1 for s in self._shape) and 0 not in st and len(set(st)) == len(st)
+        if ambiguity_check and not unique and sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+            ambiguous = any(0 == a for s, a in zip(self._shape, st) if s > 1)
+            raise RuntimeError(f"The tensor does not have unique dim order{'.' if ambiguous else ', or cannot map to exact one of the given memory formats.'}")
+        return tuple(sorted(range(len(st)), key=lambda i: -st[i]))
 
     def is_floating_point(self):
         """Whether the dtype is a floating-point one."""
@@ -299,9 +320,9 @@ class Tensor(metaclass=TensorMeta):
         """Whether other processes may map the memory."""
         return self._storage is not None and self._storage.is_shared()
 
-    is_meta = property(lambda self: self.device is META)
-    is_cpu = property(lambda self: self.device is HOST)
-    is_npu = property(lambda self: self.device.type == "npu")
+    is_meta = property(lambda self: self.device is META, doc="Whether the tensor has a shape and a dtype alone, no memory.")
+    is_cpu = property(lambda self: self.device is HOST, doc="Whether the tensor is in the CPU's memory.")
+    is_npu = property(lambda self: self.device.type == "npu", doc="Whether the tensor is in an NPU's memory.")
 
     def is_distributed(self):
         """Whether it lies on several machines: False."""
@@ -324,16 +345,6 @@ class Tensor(metaclass=TensorMeta):
         """The bytes behind the tensor."""
         return self._get_storage()
 
-    def _typed_storage(self):
-        """The typed storage behind the tensor."""
-        return TypedStorage(wrap_storage=self._get_storage(), dtype=self.dtype, _internal=True)
-
-    storage = _typed_storage
-
-    def storage_type(self):
-        """The class of the typed storage."""
-        return type(self.storage())
-
     def data_ptr(self):
         """The address of the first element."""
         if self.device is META or 0 in self._shape:
@@ -347,6 +358,7 @@ class Tensor(metaclass=TensorMeta):
     # ------------------------------------------------------------ autograd metadata
     @property
     def requires_grad(self):
+        """Whether operators on the tensor are recorded for backward(); settable for leaves of floating-point or complex dtype."""
         v = self._view
         return self._requires_grad or v is not None and v.base._requires_grad and self.dtype.category >= dt.FLOAT
 
@@ -375,10 +387,12 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def is_leaf(self):
+        """Whether no recorded operator made the tensor: all that need no gradient, and those that a user made."""
         return self._get_grad_fn() is None
 
     @property
     def grad_fn(self):
+        """The node of the graph that made the tensor, or None for a leaf."""
         return self._get_grad_fn()
 
     def _get_grad_fn(self):
@@ -389,10 +403,12 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def output_nr(self):
+        """Which of its node's results the tensor is."""
         return self._output_nr
 
     @property
     def grad(self):
+        """The gradient that backward() has accumulated, or None. What is assigned must have this dtype, device and shape."""
         if self._grad is None and self._grad_fn is not None and not self._retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
@@ -420,19 +436,49 @@ class Tensor(metaclass=TensorMeta):
                     f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device type '{self.device.type}'. "
                     "Please ensure that the gradient and the tensor are on the same device"
                 )
-            if g.dtype is not self.dtype:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{dt.c_name(g.dtype)}' to a tensor with grad_dtype '{dt.scalar_name(self.dtype)}'. "
-                    "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
-                )
+            if g.dtype is not self.dtype or "_grad_dtype" in self.__dict__:
+                self._check_grad_dtype(g)
         self._grad = g
 
     @grad.deleter
     def grad(self):
         self._grad = None
 
+    def _check_grad_dtype(self, g):
+        allowed = self.__dict__.get("_grad_dtype", self.dtype)
+        if g.dtype is not allowed is not None:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{dt.c_name(g.dtype)}' to a tensor with grad_dtype '{dt.scalar_name(allowed)}'. "
+                "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute "
+                "with a specific dtype, or None to allow any dtype."
+            )
+
+    @property
+    def grad_dtype(self):
+        """The dtype that backward() gives the gradient of this leaf: its own unless another was set; None takes gradients as they come."""
+        if self._grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.__dict__.get("_grad_dtype", self.dtype)
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype):
+        if dtype is not None and not isinstance(dtype, dt.dtype):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
+        if self._grad_fn is not None:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if self._grad is not None and self._grad.dtype is not dtype is not None:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{dt.scalar_name(dtype)}' because there is already a gradient with dtype '{dt.c_name(self._grad.dtype)}'. "
+                "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+            )
+        self._grad_dtype = dtype
+        node = self._acc and self._acc()
+        if node is not None:
+            node.dtype = dtype
+
     @property
     def retains_grad(self):
+        """Whether backward() keeps the gradient of this tensor, which is no leaf."""
         return bool(self._retains)
 
     @property
@@ -444,6 +490,7 @@ class Tensor(metaclass=TensorMeta):
 
     @property
     def data(self):
+        """A tensor over the same memory that autograd knows nothing of; assigning takes over another one's memory, dtype and shape."""
         if self.__class__ in dispatching or LOCAL.interceptors:
             t = self.detach()
             t._vc = None
@@ -464,6 +511,14 @@ class Tensor(metaclass=TensorMeta):
     @property
     def _backward_hooks(self):
         return self._hooks
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks):
+        fn = self._get_grad_fn()
+        if fn is not None:
+            kept = tuple(h for h in fn._tensor_hooks if h[1] is not self._hooks)
+            fn._tensor_hooks = kept if hooks is None else (*kept, (self._output_nr, hooks))
+        self._hooks = hooks
 
     # ------------------------------------------------------------ host values
     def _as_numpy(self):
@@ -640,16 +695,6 @@ class Tensor(metaclass=TensorMeta):
         raise AttributeError("Can't get __cuda_array_interface__ on non-CUDA tensor type")
 
     __cuda_array_interface__ = property(__cuda_array_interface__)
-
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if self._requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        if self.is_conj():
-            raise BufferError("Can't export tensors with the conjugate bit set")
-        return self.numpy().__dlpack__()
-
-    def __dlpack_device__(self):
-        return (1, 0)
 
 
 _new = object.__new__

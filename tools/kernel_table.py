@@ -50,7 +50,7 @@ def cpu(op, kernels):
     """The kernels of an operator, one line each; a size limit with the kernel that it prefers."""
     lines = {}
     for k in kernels:
-        what = (k.kind, k.primitive if k.primitive != op.prim else None, letters(k.dtypes), k.why)
+        what = (k.kind, k.primitive if k.primitive != op.prim else None, letters(k.dtypes) + ", where its reason holds" * (k.when is not None), k.why)
         lines.setdefault(what, []).append(k.above)
     cells = []
     for (kind, primitive, dtypes, why), sizes in lines.items():
@@ -68,7 +68,7 @@ def rows():
         kernels = table.kernels(op)
         bar = table._without.get(op.full) if op.prim else None
         refused = f"**not {op.prim}** ({letters(bar[1])}): {bar[0]}<br>" if bar and bar[0] not in [k.why for k in kernels] else ""
-        first[next((k.kind for k in kernels if not k.above), "none")] += 1
+        first[next((k.kind for k in kernels if not k.above and not k.when), "none")] += 1
         kind, note = npu[op.full]
         other = "" if kind == "pyboost" and not note else f"**{kind}** {note}".strip()
         lines.append(f"| `{op.full}` | {op.prim or ''} | {refused}{cpu(op, kernels)} | {other} |")

@@ -58,7 +58,7 @@ def environment(folder):
     source.mkdir()
     for name in "setup.py setup.cfg pyproject.toml README.md LICENSE".split():
         shutil.copy(ROOT / name, source)
-    for room in ("mindtorch_proxy", "runtime", "backends", "stubs"):
+    for room in ("mindtorch_proxy", "runtime", "backends", "stubs", "examples"):
         shutil.copytree(ROOT / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run([f"{folder}/bin/pip", "install", "-q", f"{source}[cpu]"], check=True)
 

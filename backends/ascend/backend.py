@@ -15,7 +15,7 @@ from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, PrimitivePlan
-from . import devices, table
+from . import devices, fused, table
 from .bindings import exists
 
 TARGET = "Ascend"
@@ -135,8 +135,11 @@ class Ascend:
             return a if not isinstance(a, Tensor) else lifted(self.handed(a)) if lifts and not a._shape else self.handed(a)
 
         def kernel(*args):
-            table.choose(op, args[0].dtype)  # refuses what it does not take
-            if 0 not in args[0]._shape and not any(
+            dst, dtype = args[0], args[0].dtype
+            chosen, work = table.choose(op, dtype)  # refuses what no kernel takes
+            if chosen.kind != "pyboost" or work is not dtype:
+                self.write(dst, self.plan(op, dtype, dst.device, args).run((dst._shape, dtype), args))
+            elif 0 not in args[0]._shape and not any(
                 isinstance(t, Tensor) and 0 in t._shape for a in args[1:] for t in (a if a.__class__ in (list, tuple) else (a,))
             ):
                 self._moves["in place"] += 1
@@ -146,6 +149,8 @@ class Ascend:
 
     def update(self, op, dst, args):
         """The primitives that write into their first argument, where nothing is to be converted."""
+        if op.full in fused.UPDATES:
+            return self._changed(*fused.UPDATES[op.full], dst, args)
         found = table.INPLACE.get(op.full)
         if len(args) > 2 and args[2].__class__ is not int and not dst.dtype.is_floating_point:
             return False
@@ -162,6 +167,22 @@ class Ascend:
         mapping(primitive(name), dst._mstensor(), other, *args[2:])
         self._moves["in place"] += 1
         return True
+
+    def _changed(self, name, mapping, dst, args):
+        """A primitive that changes several tensors of one dtype and shape."""
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        if (
+            dst.dtype not in fused.HALVES
+            or 0 in dst._shape
+            or any(t.dtype is not dst.dtype or t.device != dst.device or t._shape != dst._shape for t in tensors)
+        ):
+            return False
+        mapping(primitive(name), self.number, *[a._mstensor() if isinstance(a, Tensor) else a for a in args])
+        self._moves["in place"] += 1
+        return True
+
+    def fused(self, name):
+        return fused.FUSED.get(name)
 
     # ---------------------------------------------------------------- arguments and results
     def numbers_of(self, dtype):

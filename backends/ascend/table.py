@@ -136,6 +136,12 @@ def choose(op, dtype, instead=None):
     raise NotImplementedError(f"{op.full}: no kernel for dtype {dtype} on device npu: {why}")
 
 
+def bound():
+    """The primitives that operators are bound to, in place too."""
+    kernels = [kernel(o) for o in operators() if o.fn is None and o.geometry is None and not o.options.memory]
+    return {k.primitive for k in kernels if k.kind == "pyboost"} | {p for p, _ in (*INPLACE.values(), *_inplace.values())}
+
+
 def rows():
     """Rows (operator, primitive, kind, note) of every operator that has a kernel of its own."""
     found = []

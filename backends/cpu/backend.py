@@ -48,27 +48,6 @@ class NumpyPlan(Plan):
         return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
 
 
-class ThroughFloat64(PrimitivePlan):
-    """A float32 operator of one argument that is exact enough in float64 only."""
-
-    __slots__ = ("wide",)
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.wide, self.fn, self.raw, self.out, self.direct = self.fn, self._rounded, None, dt.float32, True
-
-    def _rounded(self, m):
-        shape = m._shape
-        r = self.wide(pyboost.tensor_from_array(pyboost.array_of(m, shape, dt.float32.np).astype(np.float64)))
-        with quiet():
-            return pyboost.tensor_from_array(pyboost.array_of(r, shape, dt.float64.np).astype(np.float32))
-
-    def broadcast(self, operands, attributes, shape, dtype):
-        if operands[0][0].dtype is dt.float32:
-            return wrap(self._rounded(operands[0][0]._mstensor()), shape, dt.float32, self.device)
-        return self.backend.result(self.wide(self.backend.operand(*operands[0], None, False)), (shape, dtype), self.device)
-
-
 PLANS = {"pyboost": PrimitivePlan, "legacy": PrimitivePlan, "composite": CompositePlan, "numpy": NumpyPlan}
 
 
@@ -108,16 +87,16 @@ class Cpu:
         compute = dt.OPMATH[dtype] if half else dtype
         ladder = self.ladder(op, compute)
         _, kernel, work = ladder[step]
-        cls = PLANS[kernel.kind]
-        if op.promote is not None and work is dt.float64 and dtype is dt.float32 and cls is PrimitivePlan and op.operands == [0] and not op.attributes:
-            cls = ThroughFloat64
-        plan = cls(self, op, dtype, CPU, kernel, work if work is not dtype else None, half and op.promote is not None)
+        plan = PLANS[kernel.kind](self, op, dtype, CPU, kernel, work if work is not dtype else None, half and op.promote is not None)
         if depends_on_shape(op):
             plan.direct = False
         if step + 1 < len(ladder):
             switch = ladder[step + 1][0]
             plan.limit = switch if switch is not table.SPREAD else None
             plan.larger = lambda: self._larger(op, dtype, step + 1)
+        elif len(ladder) == 1 and (other := table.preferred(op, compute)) is not None and work is dtype:
+            plan.limit, plan.when = 0, other.when
+            plan.larger = lambda: self._preferred(op, dtype, other)
         if step or not kernel.broadcasts:
             plan.direct = plan.direct and op.promote is None
         return plan
@@ -127,6 +106,13 @@ class Cpu:
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._made(op, dtype, step)
+        return plan
+
+    def _preferred(self, op, dtype, kernel):
+        key = op, dtype, kernel
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = PLANS[kernel.kind](self, op, dtype, CPU, kernel)
         return plan
 
     # ---------------------------------------------------------------- arguments and results
@@ -200,7 +186,7 @@ class Cpu:
     # ---------------------------------------------------------------- in place
     def update(self, op, dst, args):
         k = table.updates.get(op.full)
-        if k is None or dst.dtype not in k.dtypes or numel(dst._shape) < k.above or dst._stride is not None and 0 in dst._stride:
+        if k is None or dst.dtype not in k.dtypes or dst._stride is not None and 0 in dst._stride:
             return False
         operands = [dst._array()]
         for a in args[1:]:
@@ -218,6 +204,9 @@ class Cpu:
         with quiet():
             plan.fn(*operands)
         return True
+
+    def fused(self, name):
+        return None
 
     def inplace(self, op):
         fn = table.inplace_kernel(op)

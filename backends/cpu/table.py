@@ -56,10 +56,10 @@ def decomposed(names, why, dtypes=ALL, above=0):
         _add(n, _kernel("composite", DECOMPOSITIONS[n], None, dtypes, why=why, above=above))
 
 
-def numpy(names, why, fn=None, dtypes=ALL, above=0):
+def numpy(names, why, fn=None, dtypes=ALL, above=0, when=None):
     """numpy("erfinv", why="...", fn=f) or as a decorator: arrays in, array out."""
     if fn is not None:
-        _add(names, _kernel("numpy", fn, None, dtypes, why=why, above=above))
+        _add(names, _kernel("numpy", fn, None, dtypes, why=why, above=above, when=when))
         return fn
 
     def deco(f):
@@ -102,7 +102,7 @@ def kernels(op):
         if op.prim and codes and not (bar and bar[1] is None):
             ks.append(_kernel("pyboost", None, op.prim, "".join(c for c in codes if not bar or CODES[c] not in bar[1])))
         ks += _entries.get(op.full, ())
-        if all(k.above for k in ks) and op.full in DECOMPOSITIONS:
+        if all(k.above or k.when for k in ks) and op.full in DECOMPOSITIONS:
             ks.append(_kernel("composite", DECOMPOSITIONS[op.full], why="no primitive"))
         ks.sort(key=lambda k: KINDS.index(k.kind))
         _resolved[op] = ks
@@ -111,7 +111,7 @@ def kernels(op):
 
 def choose(op, dtype, large=False):
     """(kernel, dtype that it computes in): the first kernel that takes the dtype, or a wider one. large: those for large tensors go first."""
-    found = [k for k in kernels(op) if large or k.above == 0]
+    found = [k for k in kernels(op) if k.when is None and (large or k.above == 0)]
     if large:
         found.sort(key=lambda k: k.above == 0)
     for wide in (dtype, *WIDER.get(dtype, ())):
@@ -119,6 +119,11 @@ def choose(op, dtype, large=False):
             if wide.np is not None and k.takes(wide):
                 return k, wide
     raise NotImplementedError(f"\"{op.full}\" not implemented for '{dt.scalar_name(dtype)}' on device cpu: no kernel for dtype {dtype}")
+
+
+def preferred(op, dtype):
+    """The kernel that some calls of the operator are preferred on, by their arguments, or None."""
+    return next((k for k in kernels(op) if k.when is not None and k.takes(dtype)), None)
 
 
 _switch = {}
@@ -171,12 +176,12 @@ def _merged(steps, best, kernel, dtype):
 updates = {}
 
 
-def update(names, why, above, dtypes=FLOATS):
-    """@update("mul", why=..., above=2048): fn(out, *args) computes an in-place elementwise operator within the tensor's NumPy alias."""
+def update(names, why, dtypes=FLOATS):
+    """@update("mul", why=...): fn(out, *args) computes an in-place elementwise operator within the tensor's NumPy alias."""
 
     def deco(fn):
         for n in names.split():
-            updates[n] = _kernel("numpy", fn, None, dtypes, why=why, above=above)
+            updates[n] = _kernel("numpy", fn, None, dtypes, why=why)
         return fn
 
     return deco

@@ -39,6 +39,9 @@ class Meta:
     def plan(self, op, dtype, device, args):
         return self._plan
 
+    def fused(self, name):
+        return None
+
     def inplace(self, op):
         return None
 

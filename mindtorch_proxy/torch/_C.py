@@ -46,6 +46,8 @@ __path__ = [f"{folder}/_C" for folder in _modules["torch"].__path__]
 _ELSEWHERE = {
     "FileCheck": ("torch._C._file_check", "FileCheck"),
     "Future": ("torch.futures", "_BareFuture"),
+    "ScriptFunction": ("torch.jit._script", "ScriptFunction"),
+    "ScriptModule": ("torch.jit._script", "ScriptModule"),
     "_AutoDispatchBelowAutograd": ("torch._higher_order", "AutoDispatchBelowAutograd"),
     "_ExcludeDispatchKeyGuard": ("torch._higher_order", "ExcludeDispatchKeyGuard"),
 }
@@ -64,12 +66,26 @@ def __getattr__(name):
     if name in _ELSEWHERE:
         module, theirs = _ELSEWHERE[name]
         return getattr(_import_module(module), theirs)
+    if name in _OF_GRAPHS:
+        return getattr(_import_module("torch.jit._ir"), name)
     raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 
+_OF_GRAPHS = frozenset(
+    """Graph Node Value Block Use JitType TensorType ListType OptionalType TupleType DictType ClassType IntType FloatType BoolType StringType NoneType
+    ComplexType NumberType AnyType DeviceObjType""".split()
+)
+
+
 def _get_tracing_state():
-    """No TorchScript tracing exists here, so none is under way."""
-    return None
+    """The tracer that makes a graph in this thread (it takes scopes by push_scope), or None."""
+    tracer = _modules.get("torch.jit._tracer")
+    return tracer and tracer.current()
+
+
+def _is_tracing():
+    """Whether a trace is being made in this thread."""
+    return _get_tracing_state() is not None
 
 
 def _is_torch_function_enabled():
@@ -309,28 +325,8 @@ class _TorchScriptOnly:
         raise NotImplementedError(f"torch._C.{type(self).__name__}: TorchScript's intermediate representation does not exist here")
 
 
-class Graph(_TorchScriptOnly):
-    """A TorchScript graph: a name for annotations, never made."""
-
-
-class Value(_TorchScriptOnly):
-    """A TorchScript value: a name for annotations, never made."""
-
-
-class Block(_TorchScriptOnly):
-    """A TorchScript block: a name for annotations, never made."""
-
-
 class ScriptObject(_TorchScriptOnly):
     """An object of a compiled class: a name for isinstance, never made."""
-
-
-class ScriptModule(_TorchScriptOnly):
-    """A compiled module: a name for isinstance, never made."""
-
-
-class ScriptFunction(_TorchScriptOnly):
-    """A compiled function: a name for isinstance, never made."""
 
 
 def _check_sparse_tensor_invariants():

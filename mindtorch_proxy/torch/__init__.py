@@ -3,7 +3,6 @@
 import importlib as _importlib
 import math as _math
 import os as _os
-import threading as _threading
 
 from mindtorch_proxy import installation as _installation
 
@@ -23,9 +22,11 @@ from mindtorch_proxy.runtime.call.dispatch import CLASSES as _CLASSES
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
 from mindtorch_proxy.runtime.device import get_default_device, set_default_device  # noqa: F401
 from mindtorch_proxy.runtime.dtypes import dtype, finfo, get_default_dtype, iinfo, promote_types, can_cast  # noqa: F401
+from mindtorch_proxy.runtime.forks import lock as _new_lock
 from mindtorch_proxy.runtime.ops.creation import FUNCTIONS as _creation, legacy_new as _legacy_new
-from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage  # noqa: F401
+from mindtorch_proxy.runtime.storage import UntypedStorage  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor  # noqa: F401
+from mindtorch_proxy.runtime.typed_storage import TypedStorage, LEGACY_STORAGES as _legacy_storages  # noqa: F401
 
 from .version import __version__  # noqa: F401
 
@@ -39,7 +40,7 @@ globals().update(_device.LAYOUTS)
 globals().update(_device.FORMATS)
 legacy_contiguous_format = _device.contiguous_format
 globals().update(_device.QSCHEMES)
-globals().update(_storage.LEGACY_STORAGES)
+globals().update(_legacy_storages)
 globals().update(_creation)
 torch = __import__("sys").modules[__name__]  # PyTorch's module has itself as an attribute
 inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
@@ -49,18 +50,20 @@ _SUBMODULES = frozenset(
     """_C _dynamo _inductor _jit_internal _lazy _library _logging _lowrank _meta_registrations _namedtensor_internals _numpy _ops _prims
  _prims_common _refs _sources _storage_docs _subclasses _tensor _tensor_str _utils _utils_internal _vmap_internals _weights_only_unpickler
  __config__ _guards accelerator
- amp ao autograd backends compiler cpu cuda distributed distributions export fft fft func functional futures fx hub jit library linalg masked mps mtia
+ amp ao autograd backends compiler cpu cuda distributed distributions export fft fft func functional futures fx hub jit library linalg masked monitor mps mtia
  multiprocessing nested nn npu onnx optim overrides package profiler quantization quasirandom random return_types serialization signal sparse special
  storage testing torch_version types utils version xpu""".split()
 )
 
 
-_lock = _threading.RLock()
+_lock = _new_lock()
 
 
 def __getattr__(name):
     if name == "__all__":  # what `from torch import *` gives
         return sorted(n for n in __dir__() if n[0] != "_" and hasattr(torch, n))
+    if name == "Storage":  # the class of the default dtype's
+        return _legacy_storages[_dt.LEGACY[_dt.get_default_dtype()] + "Storage"]
     if name[:2] != "__" or name == "__config__":
         f = _registry.function("torch", name)
         if f is not None:
@@ -97,10 +100,14 @@ _LAZY = {
     for module, names in {
         "serialization": "save load PyTorchFileReader",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
-        "_C": "Generator set_flush_denormal is_anomaly_enabled is_anomaly_check_nan_enabled Tag Future ScriptModule ScriptFunction ScriptObject StorageBase",
+        "_C": """
+        DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptModule ScriptObject StorageBase Tag
+        is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
         "_tensor_str": "set_printoptions",
         "_ops": "ops",
         "functional": "align_tensors",
+        "jit": "fork wait",
+        "utils.dlpack": "to_dlpack",
         "amp": "autocast GradScaler",
         "_streams": "Stream Event",
         "_higher_order_ops": "cond while_loop",
@@ -114,7 +121,8 @@ _LAZY = {
         clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled
         set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
         broadcast_shapes get_device_module
-        get_device OutOfMemoryError set_anomaly_enabled compiled_with_cxx11_abi _assert _is_functional_tensor
+        get_device AcceleratorError OutOfMemoryError set_anomaly_enabled is_distributed is_vulkan_available as_strided_ classproperty
+        has_lapack has_mkl has_openmp has_spectral compiled_with_cxx11_abi _assert _is_functional_tensor
         _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with""",
     }.items()
     for n in names.split()
@@ -138,7 +146,9 @@ def _legacy_tensor(name):
     def new(cls, *args, device=None):  # noqa: F811
         return _legacy_new(args, cls.dtype, device=device)
 
-    return _LegacyMeta(name, (), {"__new__": new, "dtype": _LEGACY_TENSORS[name], "is_cuda": False, "__module__": "torch", "layout": _device.strided})
+    of = _LEGACY_TENSORS[name]
+    doc = f"Makes tensors of {of}, of sizes or of data; isinstance() tests for dense tensors of that dtype on the CPU."
+    return _LegacyMeta(name, (), {"__new__": new, "dtype": of, "is_cuda": False, "__module__": "torch", "layout": _device.strided, "__doc__": doc})
 
 
 def _ask_classes(name, args, call):

@@ -33,8 +33,20 @@ def _each(fn, lists, kwargs):
     return [fn(*row, **kwargs) for row in zip(*rows)]
 
 
+_OF_NUMBERS = {"maximum": "clamp_min", "minimum": "clamp_max"}
+
+
 def _method(name, inplace):
     """The method behind an operator; in place by a copy where there is no such method."""
+    if name in _OF_NUMBERS:
+        of_tensors, of_numbers = (method(n + "_" * (inplace and n != name)) for n in (name, _OF_NUMBERS[name]))
+
+        def extremum(self, other):
+            if not isinstance(other, Tensor):
+                return of_numbers(self, other)
+            return self.copy_(of_tensors(self, other)) if inplace else of_tensors(self, other)
+
+        return extremum
     f = method(name + "_" * inplace) or getattr(Tensor, name + "_" * inplace, None)
     if f is None:
         plain = method(name)
@@ -85,6 +97,8 @@ def _make(name):
         def run(input, tensors1, weight=None, weights=None, scalars=None):
             w = next(x for x in (weight, weights, scalars) if x is not None)
             return _each(lambda a, b, c: getattr(a, "lerp" + "_" * inplace)(b, c), (input, tensors1, w), {})
+    elif name in ("zero", "copy"):  # in place only
+        return None
     elif base in _UNARY or base in _BINARY:
         f = _method(_BINARY.get(base, base), inplace)
 

@@ -260,6 +260,14 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     return ops.aten.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
+def _cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+    """aten::cross_entropy_loss, whose reduction is a number."""
+    words = ("none", "mean", "sum")
+    return function("nn.functional", "cross_entropy")(
+        self, target, weight, ignore_index=ignore_index, reduction=words[reduction], label_smoothing=label_smoothing
+    )
+
+
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last=False, padding_idx=-1):
     """aten::_embedding_bag: no padding is -1."""
     padding = None if padding_idx == -1 else padding_idx
@@ -298,6 +306,7 @@ def _backward_of(name):
 
 
 _UNDER_OTHER_NAMES = {
+    "cross_entropy_loss": _cross_entropy_loss,
     "_adaptive_avg_pool2d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool2d")(self, output_size),
     "_adaptive_avg_pool3d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool3d")(self, output_size),
     "_embedding_bag": _embedding_bag,
@@ -324,9 +333,33 @@ def _callable(name):
         if name in OPERATORS.get(ns, {}) and _agrees(OPERATORS[ns][name][0], name) and (fn := function(ns, name) or method(name)) is not None:
             return _completed(name, fn) if ns[:2] == "_C" else fn
     fn = method(name) or torch.Tensor.__dict__.get(name) or getattr(torch, name, None)
-    if fn is None and name.endswith("_backward"):
-        return _backward_of(name)
-    return fn if callable(fn) and not isinstance(fn, type) else None
+    if not callable(fn) or isinstance(fn, type):
+        fn = _declared_as(name)
+    return _backward_of(name) if fn is None and name.endswith("_backward") else fn
+
+
+@functools.cache
+def _declarations():
+    """{PyTorch's name: operator} of operators that are declared under another."""
+    found = (op for names in OPERATORS.values() for ops in names.values() for op in ops if op.options.aten)
+    return {op.options.aten.partition(".")[0]: op for op in found if op.fn is None}
+
+
+def _declared_as(name):
+    """What calls an operator of ours that PyTorch's dispatcher calls so, or None."""
+    op = _declarations().get(name)
+    if op is None and name[-1:] == "_" and (fn := _callable(name[:-1])) is not None:
+        return lambda self, *args, **kwargs: self.copy_(fn(self, *args, **kwargs))
+    if op is None:
+        return None
+
+    def run(*args, **kwargs):
+        for schema in aten.schemas(name):
+            if not schema.outs and schema.accepts(args, kwargs):
+                return op.call(*values_of(op, schema, args, kwargs))
+        raise _missing(f"aten::{name}", args, kwargs)
+
+    return run
 
 
 def _completed(name, fn):

@@ -11,7 +11,8 @@ from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
 from mindtorch_proxy.runtime.determinism import DETERMINISM as _DETERMINISM
-from mindtorch_proxy.runtime.storage import TypedStorage, UntypedStorage
+from mindtorch_proxy.runtime.storage import UntypedStorage
+from mindtorch_proxy.runtime.typed_storage import TypedStorage
 from mindtorch_proxy.runtime.tensor import Tensor
 from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device
 
@@ -67,6 +68,8 @@ def result_type(tensor1, tensor2):
 
 def set_default_tensor_type(t):
     """Default dtype and device by a legacy tensor type. Deprecated."""
+    if not isinstance(t, str) and not isinstance(getattr(t, "dtype", None), _dt.dtype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
     name = t if isinstance(t, str) else t.__name__
     by_name = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
     d = by_name.get(name.rpartition(".")[2])
@@ -78,13 +81,20 @@ def set_default_tensor_type(t):
 def broadcast_shapes(*shapes):
     """The common shape of shapes (tuples or ints)."""
     shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    for s in shapes:
-        if any(x < 0 for x in s):
-            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(s)}): ({list(s)})")
-    try:
-        return Size(_broadcast(*shapes)) if shapes else Size(())
-    except RuntimeError:
-        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {shapes}") from None
+    common = [1] * max(map(len, shapes), default=0)
+    for k, s in enumerate(shapes):
+        for d in range(-1, -len(s) - 1, -1):
+            if s[d] in (1, common[d]):
+                continue
+            if common[d] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {s[d]} at {d}! Mismatching argument at index {k} had {s}; "
+                    f"but expected shape should be broadcastable to {common}"
+                )
+            if s[d] < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({min(s)}): ({list(s)})")
+            common[d] = s[d]
+    return Size(common)
 
 
 # ---------------------------------------------------------------- settings
@@ -98,7 +108,9 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     """Whether operators must be deterministic: those that are not raise, or warn."""
     if not isinstance(mode, bool):
         raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
-    _DETERMINISM.enabled, _DETERMINISM.warn_only = mode, bool(warn_only)
+    if not isinstance(warn_only, bool):
+        raise TypeError(f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}")
+    _DETERMINISM.enabled, _DETERMINISM.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled():
@@ -412,3 +424,44 @@ for _f in list(globals().values()):
     if callable(_f) and getattr(_f, "__module__", None) == __name__:
         _f.__module__ = "torch"
 __all__ = ["REGISTRY_FN", "_set_default_device"]
+
+
+class AcceleratorError(RuntimeError):
+    """An accelerator's call failed; ``error_code`` is its number."""
+
+    def __init__(self, *args, error_code=None):
+        super().__init__(*args)
+        self.error_code = error_code
+
+
+AcceleratorError.__module__ = "torch"
+
+
+def is_distributed(src):
+    """Whether a tensor is spread over devices: never, as in PyTorch, whose DTensors say so by their class."""
+    _ = src.shape
+    return False
+
+
+def is_vulkan_available():
+    """Whether Vulkan can be used: there is none here."""
+    return False
+
+
+def as_strided_(input, size, stride, storage_offset=None):
+    """``Tensor.as_strided_``: the tensor itself, over its storage with these sizes and steps."""
+    return input.as_strided_(size, stride, storage_offset)
+
+
+def classproperty(func):
+    """A property of a class: what ``func(cls)`` gives, at the class and at its objects."""
+
+    class _Descriptor:
+        def __get__(self, instance, owner=None):
+            return func(owner if instance is None else type(instance))
+
+    return _Descriptor()
+
+
+has_lapack = has_spectral = True  # as far as programs ask: linear algebra and FFTs work
+has_mkl = has_openmp = False  # the libraries themselves are not here

@@ -22,6 +22,7 @@ class Stream:
         self.device = _device(device)
 
     def query(self):
+        """Whether all work of the stream is done."""
         return True
 
     def synchronize(self):
@@ -31,12 +32,15 @@ class Stream:
         """Let work wait for an event: it is past."""
 
     def wait_stream(self, stream):
+        """Let later work of this stream wait for what another stream has now."""
         raise RuntimeError(_NO_EVENTS)
 
     def record_event(self, event=None):
+        """Mark the stream's present place; returns the event."""
         raise RuntimeError(_NO_EVENTS)
 
     def is_capturing(self):
+        """Whether the stream records a graph: never."""
         return False
 
     def __enter__(self):
@@ -65,9 +69,11 @@ class Event:
         self.device, self._timing = _device(device), enable_timing
 
     def record(self, stream=None):
+        """Mark the present place of a stream, the current one unless given."""
         raise RuntimeError(_NO_EVENTS)
 
     def query(self):
+        """Whether everything before the mark is done."""
         return True
 
     def synchronize(self):
@@ -77,6 +83,7 @@ class Event:
         """Let a stream wait for this event: nothing was recorded."""
 
     def elapsed_time(self, end_event):
+        """The milliseconds between this mark and a later one."""
         raise ValueError(
             "Both events must be recorded before calculating elapsed time."
             if self._timing and end_event._timing

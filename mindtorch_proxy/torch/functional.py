@@ -1,6 +1,8 @@
 """torch.functional: composite operators under their second name."""
 
+import torch as _torch
 from mindtorch_proxy.runtime.registry import function as _function
+
 
 __all__ = [
     "atleast_1d",
@@ -30,7 +32,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    f = _function("torch", name)
+    f = _function("torch", name) or (getattr(_torch, name, None) if name in __all__ else None)
     if f is None:
         raise AttributeError(f"module 'torch.functional' has no attribute '{name}'")
     return f

@@ -2,10 +2,11 @@
 
 import functools
 import inspect
+import threading
 import types
 
 from mindtorch_proxy.runtime import registry as _registry
-from mindtorch_proxy.runtime.call.overrides import TorchFunctionMode, _disabled_torch_function_impl, handle_torch_function as _handle  # noqa: F401
+from mindtorch_proxy.runtime.call.overrides import DisableTorchFunction, TorchFunctionMode, _disabled_torch_function_impl, handle_torch_function as _handle  # noqa: F401
 from mindtorch_proxy.runtime.call.overrides import has_torch_function as _has, pop_mode, push_mode
 from mindtorch_proxy.runtime.autograd import MODE
 from mindtorch_proxy.runtime.call.state import LOCAL
@@ -17,6 +18,7 @@ __all__ = [
     "get_testing_overrides",
     "handle_torch_function",
     "has_torch_function",
+    "redispatch_function",
     "resolve_name",
     "is_tensor_like",
     "is_tensor_method_or_property",
@@ -29,8 +31,14 @@ __all__ = [
 ]
 
 
+_skip = threading.local()  # .once: the next question whether something overrides is answered with no
+
+
 def has_torch_function(relevant_args):
     """Whether a mode or an argument overrides __torch_function__."""
+    if getattr(_skip, "once", False):
+        _skip.once = False
+        return False
     return _has(relevant_args)
 
 
@@ -41,12 +49,12 @@ def get_default_nowrap_functions():
 
 def has_torch_function_unary(a):
     """Whether one argument has a ``__torch_function__`` of its own."""
-    return _has((a,))
+    return has_torch_function((a,))
 
 
 def has_torch_function_variadic(*args):
     """Whether any argument has a ``__torch_function__`` of its own."""
-    return _has(args)
+    return has_torch_function(args)
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
@@ -66,13 +74,29 @@ def wrap_torch_function(dispatcher):
         @functools.wraps(func)
         def wrapped(*args, **kwargs):
             relevant = dispatcher(*args, **kwargs)
-            if _has(relevant):
+            if has_torch_function(relevant):
                 return _handle(wrapped, relevant, *args, **kwargs)
             return func(*args, **kwargs)
 
         return wrapped
 
     return inner
+
+
+def redispatch_function(func, types, args, kwargs):
+    """What a function computes when its own ``__torch_function__`` step is left out; torch functions that it calls still ask.
+
+    An operator of torch computes plain tensors.
+    """
+    kwargs = kwargs or {}
+    if (getattr(func, "__module__", None) or "torch").partition(".")[0] == "torch":
+        with DisableTorchFunction():
+            return func(*args, **kwargs)
+    _skip.once = True
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _skip.once = False
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
@@ -83,24 +107,14 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 def get_ignored_functions():
-    """Functions that never ask __torch_function__."""
+    """Functions that never ask the ``__torch_function__`` of an argument: those without tensors among them, settings, Tensor's constructors."""
     import torch
 
-    return {
-        torch.is_tensor,
-        torch.is_storage,
-        torch.set_default_device,
-        torch.set_default_dtype,
-        torch.get_default_dtype,
-        torch.promote_types,
-        torch.can_cast,
-        torch.finfo,
-        torch.iinfo,
-        torch.tensor,
-        torch.from_numpy,
-        torch.no_grad,
-        torch.enable_grad,
-    }
+    asking = set(get_overridable_functions()[torch])
+    classes = {torch.device, torch.dtype, torch.finfo, torch.iinfo, torch.layout, torch.no_grad, torch.enable_grad, torch.set_grad_enabled}
+    functions = {f for n, f in vars(torch).items() if isinstance(f, types.FunctionType) and not n.startswith("_") and f not in asking}
+    methods = ("__init__", "__new__", "__hash__", "__init_subclass__", "__torch_function__", "_make_subclass", "_make_wrapper_subclass", "as_subclass")
+    return functions | classes | {getattr(Tensor, n) for n in (*methods, *(n for n in dir(Tensor) if n.startswith("new_")))}
 
 
 def get_overridable_functions():
@@ -108,7 +122,7 @@ def get_overridable_functions():
     import torch
 
     return {
-        torch: [getattr(torch, n) for n in sorted(_registry.names("torch"))],
+        torch: [f for f in (getattr(torch, n) for n in sorted(_registry.names("torch"))) if _takes_tensors(f)],
         torch.nn.functional: [getattr(torch.nn.functional, n) for n in sorted(_registry.names("nn.functional"))],
         Tensor: [getattr(Tensor, n) for n in sorted(_registry.names("Tensor"))],
     }
@@ -116,7 +130,20 @@ def get_overridable_functions():
 
 def get_testing_overrides():
     """Overridable function -> a lambda that takes anything and returns -1, as PyTorch's own tests use it."""
-    return {f: (lambda *args, **kwargs: -1) for fs in get_overridable_functions().values() for f in fs}
+    return {f: _override(f) for fs in get_overridable_functions().values() for f in fs}
+
+
+def _override(f):
+    def override(*args, **kwargs):
+        return -1
+
+    override.__name__, override.__signature__ = "<lambda>", inspect.signature(f)
+    return override
+
+
+def _takes_tensors(f):
+    """Whether a function of torch has an overload with a tensor, or tensors, among its arguments."""
+    return any("Tensor" in a.type for o in _registry.operators() if o.name.lstrip("_") == f.__name__.lstrip("_") for a in o.schema.args)
 
 
 def resolve_name(f):

@@ -1,16 +1,16 @@
 """torch.return_types: the named tuples that operators return."""
 
-from mindtorch_proxy.runtime.call.return_types import return_type
-from mindtorch_proxy.runtime.registry import operators
+from mindtorch_proxy.runtime.call.return_types import return_types
 
 
 def __getattr__(name):
-    cls = return_type(name)
-    if cls is None:
+    found = return_types()
+    found["all_return_types"] = [found[n] for n in sorted(found)]
+    if name not in found:
         raise AttributeError(f"module 'torch.return_types' has no attribute '{name}'")
-    globals()[name] = cls
-    return cls
+    globals()[name] = found[name]
+    return found[name]
 
 
 def __dir__():
-    return sorted({o.name for o in operators() if o.schema.result_names})
+    return sorted({*return_types(), "all_return_types"})

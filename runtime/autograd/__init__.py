@@ -8,6 +8,7 @@ from .graph import FREED, AccumulateGrad, FunctionNode, Node, OpNode, Saved, acc
 from .hooks import RemovableHandle, run_hooks
 from .modes import (
     MODE,
+    check_captured,
     context_decorator,
     detect_anomaly,
     disable_saved_tensors_hooks,

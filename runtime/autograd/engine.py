@@ -152,7 +152,7 @@ def _run_node(n, gs, run):
     for h in list(n._post_hooks.values()) if inputs_for_hooks is not None else ():
         r = h(res, inputs_for_hooks)
         if r is not None:
-            res = r if isinstance(r, tuple) else (r,)
+            res = _checked(r, len(res), h)
     if not run.keep_graph:
         n.release()
     _send(n, res, run.buffers)
@@ -175,8 +175,18 @@ def _after_pre_hooks(n, gs):
     for h in list(n._pre_hooks.values()):
         r = h(tuple(gs))
         if r is not None:
-            gs = list(r) if isinstance(r, (tuple, list)) else [r]
+            gs = list(_checked(r, len(gs), h))
     return gs
+
+
+def _checked(result, n, hook):
+    """What a hook of a node returned instead of its n gradients."""
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != n:
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {n})")
+    return result
 
 
 def will_execute(node):

@@ -30,12 +30,15 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args):
+        """Name the inputs that forward() has changed in place."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args):
+        """Name the results that have no gradient."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value):
+        """Whether backward() gets zeros (the default) or None for results without a gradient."""
         self.materialize_grads = value
 
 
@@ -122,26 +125,32 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args, **kwargs):
+        """The results; with ``ctx`` first, unless ``setup_context`` is written. NotImplementedError unless a subclass writes it."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx, inputs, output):
+        """Save in ``ctx`` what backward() and jvp() need of inputs and results."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx, *grad_outputs):
+        """The gradients of the inputs from those of the results. NotImplementedError unless a subclass writes it."""
         raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD.")
 
     @staticmethod
     def vjp(ctx, *grad_outputs):
+        """``backward``, under its other name."""
         raise NotImplementedError("You must implement the vjp function")
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
+        """The tangents of the results from those of the inputs. NotImplementedError unless a subclass writes it."""
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
 
     @staticmethod
     def vmap(info, in_dims, *args):
+        """How vmap runs the function: (info, in_dims, *arguments) to (results, out_dims). NotImplementedError unless a subclass writes it."""
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
 
     @classmethod

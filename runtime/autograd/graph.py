@@ -6,6 +6,7 @@ import weakref
 
 from .. import dtypes as dt
 from ..call.state import LOCAL, STATE, dispatching
+from ..forks import FORKS, lock
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
 from .hooks import RemovableHandle, run_hooks
@@ -27,21 +28,25 @@ class Node:
         self._edges = self._in_meta = self._out_meta = ()
 
     def name(self):
+        """The name of the operator's backward, as PyTorch prints it."""
         return type(self).__name__
 
     @property
     def next_functions(self):
+        """The nodes that get this one's gradients, with the number of the result each time."""
         return tuple((None, 0) if e is None else e for e in self._edges)
 
     def _sequence_nr(self):
         return self._seq
 
     def register_hook(self, fn):
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first. Returns a handle."""
         if self._post_hooks is None:
             self._post_hooks = {}
         return RemovableHandle(self._post_hooks, fn)
 
     def register_prehook(self, fn):
+        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them. Returns a handle."""
         if self._pre_hooks is None:
             self._pre_hooks = {}
         return RemovableHandle(self._pre_hooks, fn)
@@ -59,6 +64,7 @@ class Node:
         self._retains = {**self._retains, t._output_nr: weakref.ref(t)}
 
     def release(self):
+        """Forget what was saved for backward()."""
         pass
 
 
@@ -179,12 +185,13 @@ def add(a, b):
 
 
 class AccumulateGrad(Node):
-    __slots__ = ("variable", "lock")
+    __slots__ = ("variable", "lock", "fork", "dtype")
     __module__ = "torch.autograd.graph"
 
     def __init__(self, variable):
         super().__init__()
-        self.variable, self.lock = variable, threading.RLock()
+        self.variable, self.lock, self.fork = variable, threading.RLock(), FORKS.number
+        self.dtype = variable.__dict__.get("_grad_dtype")  # what a program has set
         self._seq = 1 << 62
         self._out_meta = ((variable._shape, variable.dtype, variable.device),)
 
@@ -196,9 +203,13 @@ class AccumulateGrad(Node):
         grads.clear()
         if g is None:
             return ()
+        if g.dtype is not self.dtype is not None:
+            g = g.to(self.dtype)
         hooks = v._hooks
         if hooks:
             g = run_hooks(hooks, g)
+        if self.fork != FORKS.number:  # a thread that is gone with the parent may have had it
+            self.lock, self.fork = threading.RLock(), FORKS.number
         with self.lock:  # other threads' gradients of this leaf wait
             old = v._grad
             if old is None:
@@ -208,7 +219,8 @@ class AccumulateGrad(Node):
                 elif not MODE.grad and not (
                     sys.getrefcount(g) <= 2 and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
-                    g = _laid_out(g.detach(), v)
+                    stealable = sys.getrefcount(g) <= 2 and g.__class__ is Tensor
+                    g = _laid_out(g.detach(), v) if MODE.grad_layout or not stealable else g.detach()
                 v._grad = g
             elif MODE.grad:
                 v._grad = add(old, g)
@@ -228,7 +240,7 @@ def _laid_out(g, v):
     return T.empty_strided(v._shape, v._stride, dtype=g.dtype, device=g.device).copy_(g)
 
 
-_accumulators = threading.Lock()
+_accumulators = lock()
 
 
 def accumulator(t):

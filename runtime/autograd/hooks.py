@@ -23,6 +23,7 @@ class RemovableHandle:
             hooks_dict[self.id] = hook
 
     def remove(self):
+        """Take the hook away; once is enough."""
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
             d = ref()
             if d is not None:

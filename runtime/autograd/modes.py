@@ -7,6 +7,8 @@ import itertools
 import threading
 import warnings
 
+from .. import forks
+from ..call.state import LOCAL
 from ..tensor import INFERENCE, versions
 
 
@@ -18,6 +20,7 @@ class _Mode(threading.local):
     anomaly = False
     anomaly_nan = True
     multithreading = True
+    grad_layout = True  # gradients get the strides of their leaf
 
 
 class _Task(threading.local):
@@ -135,6 +138,7 @@ class set_grad_enabled(_SetGrad):
         return context_decorator(self, func)
 
     def clone(self):
+        """A new context manager with the same mode."""
         return set_grad_enabled(self.mode)
 
     def __enter__(self):
@@ -162,30 +166,73 @@ class inference_mode(_SetGrad):
         self.mode = mode
 
     def clone(self):
+        """A new context manager with the same mode."""
         return inference_mode(self.mode)
 
     def __enter__(self):
         self.prev = MODE.grad, MODE.inference
         MODE.inference = self.mode
         MODE.grad = not self.mode
-        _count_inference(self.mode)
+        _count_versions(self.mode)
 
     def __exit__(self, *exc):
-        _count_inference(-self.mode)
+        _count_versions(-self.mode)
         MODE.grad, MODE.inference = self.prev
 
 
-_inference = [0, threading.Lock()]  # contexts of all threads
+_contexts = [0, forks.lock()]  # of all threads, in which new tensors get version counters of another kind
 
 
-def _count_inference(n):
-    with _inference[1]:
-        _inference[0] += n
-        versions.new = _new_version if _inference[0] else None
+def _count_versions(n):
+    with _contexts[1]:
+        _contexts[0] += n
+        versions.new = _new_version if _contexts[0] else None
+
+
+class _Made(list):
+    """The version counter of what is made inside a transform of torch.func that differentiates."""
+
+    __slots__ = ("inside",)
 
 
 def _new_version():
-    return INFERENCE if MODE.inference else None
+    if MODE.inference:
+        return INFERENCE
+    return None if LOCAL.differentiated is None else _made(0)
+
+
+def _made(version):
+    found = _Made((version,))
+    found.inside = LOCAL.differentiated
+    return found
+
+
+@contextlib.contextmanager
+def differentiating(inputs):
+    """Inside, in-place operations on what was made outside are refused, as torch.func does; the inputs count as made inside."""
+    before, LOCAL.differentiated = LOCAL.differentiated, object()
+    _count_versions(1)
+    given = [(t, t._vc) for t in inputs if t._vc is not INFERENCE]
+    try:
+        for t, counter in given:
+            t._vc = _made(0 if counter is None else counter[0])
+        yield
+    finally:
+        _count_versions(-1)
+        LOCAL.differentiated = before
+        for t, counter in reversed(given):
+            if counter is not None:  # which views share
+                counter[0], t._vc = t._vc[0], counter
+
+
+def check_captured(t, name):
+    """PyTorch's error for an in-place operation on a tensor that the transformed function did not make; to be asked where versions.new is set."""
+    if LOCAL.differentiated is not None and getattr(t._vc, "inside", None) is not LOCAL.differentiated:
+        raise RuntimeError(
+            f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation ({name()}) that would "
+            "mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated "
+            "Tensor(s) as inputs."
+        )
 
 
 def is_grad_enabled():

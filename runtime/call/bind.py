@@ -11,6 +11,7 @@ from ..schema import NUMPY_NAMES, Arg, accepts, ints_error, spoken_signature, ty
 from ..signatures import mismatch, signatures, type_name
 from ..tensor import Tensor, numel
 from .state import NUMBERS_OR_NONE, direct
+from .tracing import NUMBERS as TRACED
 
 
 class _Required:
@@ -58,8 +59,8 @@ def spelled(o, name):
     return f"{o.namespace}_{name}" if o.namespace in ("linalg", "fft", "special") else name
 
 
-def unfit(o, values, name, is_method_):
-    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None."""
+def unfit(o, values, name, is_method_, **more):
+    """PyTorch's error where the arguments of a call fit none of a function's several signatures, or None. more: arguments beside the schema's."""
     args, kwargs = [], {}
     for a, v in list(zip(o.schema.args, values))[is_method_:]:
         if v is REQUIRED or not a.required and v is a.default:
@@ -68,7 +69,7 @@ def unfit(o, values, name, is_method_):
             kwargs[a.keyword] = v
         else:
             args.append(v)
-    return mismatch(spelled(o, name), is_method_, args, kwargs)
+    return mismatch(spelled(o, name), is_method_, args, {**kwargs, **more})
 
 
 def expect(o, i, value):
@@ -143,6 +144,7 @@ def with_numpy_names(public, o, names, values, given, out=None):
             if alt in given:
                 kw[name] = given.pop(alt)
     if given:
+        missing(o, [kw.get(name, v) for name, v in zip(names, values)], o.name, names[:1] == ("self",))
         raise TypeError(f"{o.name}() got an unexpected keyword argument '{next(iter(given))}'")
     pos = []
     for i, (name, a, v) in enumerate(zip(names, o.schema.args, values)):
@@ -246,6 +248,8 @@ def as_ints(v, length=None):
 
 
 def as_scalar(v):
+    if v.__class__ in TRACED:
+        return v
     if isinstance(v, Tensor) and v._shape == () and not v._requires_grad:
         return v.item()
     if isinstance(v, (int, float, complex, np.generic)):
@@ -255,7 +259,7 @@ def as_scalar(v):
 
 def python_number(v):
     """A number of Python's own class, where NumPy's or a subclass stands for it."""
-    if v is None or isinstance(v, Tensor) or v.__class__ in NUMBERS_OR_NONE:
+    if v is None or isinstance(v, Tensor) or v.__class__ in NUMBERS_OR_NONE or v.__class__ in TRACED:
         return v
     for c in (int, float, complex):
         if isinstance(v, c):
@@ -264,6 +268,8 @@ def python_number(v):
 
 
 def as_float(v):
+    if v.__class__ in TRACED:
+        return v
     if isinstance(v, Tensor):
         return float(v.item())
     if isinstance(v, (str, bytes)):

@@ -50,6 +50,8 @@ def common_device(op, args):
         elif not t._shape and d is HOST:
             number = d
         else:
+            if META in (device, d):
+                raise RuntimeError(f"Tensor on device {d} is not on the expected device {device}!")
             raise RuntimeError(
                 f"Expected all tensors to be on the same device, but found at least two devices, {device} and {d}! (when checking argument in method {op.full})"
             )

@@ -1,22 +1,24 @@
 """Operators that write into their first argument."""
 
 from .. import dtypes as dt
-from ..autograd import MODE, Saved, check_inplace, forward, rebase
+from ..autograd import MODE, Saved, check_captured, check_inplace, forward, rebase
 from ..autograd.tangents import carry, innermost
 from ..backend import backend
 from ..registry import T
-from ..tensor import INFERENCE, Tensor, alias, check_writable
-from .dispatch import handle, intercepted, requires_grad
+from ..tensor import INFERENCE, Tensor, alias, check_writable, versions
+from .dispatch import dispatch_name, handle, intercepted, requires_grad
 from .out import check_overlap, write
 from .overload import resolve
 from .promotion import COMPLEX_TO_FLOAT
-from .state import STATE, dispatching
+from .state import LOCAL, STATE, dispatching
+from .tracing import traced
 
 
 def inplace(op, self, args):
     """Compute, then write into self; returns self."""
-    if self._vc is INFERENCE:
+    if versions.new is not None or self._vc is INFERENCE:
         check_writable(self)
+        check_captured(self, lambda: dispatch_name(op, args, "_").replace(".", "::", 1).removesuffix(".default"))
     if self._storage is not None and self.__class__ not in dispatching:
         check_overlap(op, self, args[1:])
     if MODE.grad and (self._requires_grad or self._view is not None):
@@ -27,14 +29,11 @@ def inplace(op, self, args):
     if STATE.duals and op.fn is None and (level := innermost(args)) is not None:
         return forward.inplace(op, args, level, inplace)
     recording = MODE.grad and requires_grad(op, args)
-    given_over = STATE.interceptors and intercepted(args)
-    if given_over and not recording and _named(op, args):
-        return _in_kernel(op, self, args, False, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"))
+    if STATE.interceptors and (taken := _taken_over(op, self, args, recording)) is not None:
+        return taken
     if op.fn is not None:
         return _composite(op, self, args, recording)
     recording = recording and op.derivative is not None
-    if given_over:
-        return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _computed(op, args), "_"), keep=True)
     if op.promote is not None and not recording and backend(self.device).update(op, self, args):
         self._bump()
         return self
@@ -47,6 +46,20 @@ def inplace(op, self, args):
         self._bump()
         return self
     return _computed(op, args, recording)
+
+
+def _taken_over(op, self, args, recording):
+    """The result where the tracer or an interceptor takes the call, else None."""
+    if LOCAL.tracer is not None:
+        return traced(op, args, lambda *args: inplace(op, args[0], args), "_")
+    if not intercepted(args):
+        return None
+    if not recording and _named(op, args):
+        return _in_kernel(op, self, args, False, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"))
+    if op.fn is not None:
+        return None
+    recording = recording and op.derivative is not None
+    return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _computed(op, args), "_"), keep=True)
 
 
 def _named(op, args):

@@ -8,8 +8,11 @@ from .. import dtypes as dt
 from ..autograd import MODE, forward
 from ..backend import backend
 from ..device import META
+from ..registry import T
 from ..tensor import INFERENCE, Tensor, check_writable, empty, is_dense, meta_tensor, numel, strided_view
+from .bind import unfit
 from .geometry import preserved_strides
+from .return_types import out_class
 from .state import LAZY
 
 
@@ -20,12 +23,18 @@ class Out:
     dtype: the error where out's dtype is not the result's own; None: the result is cast where the category allows.
     contiguous: a resized out= is, instead of keeping the result's order; or a function of the arguments that tells.
     apart: out= may not even be an argument as a whole.
+    also: dtypes that out= may be of as well as the result's.
+    any_dtype: the result is cast to whatever out is of.
+    fills: an out= of as many elements keeps its shape.
     """
 
     dtype: str | None = None
     contiguous: bool | Callable = False
     apart: bool = False
     refusal: type = RuntimeError
+    also: tuple = ()
+    any_dtype: bool = False
+    fills: bool = False
 
 
 EXPECTED = "Expected out tensor to have dtype {want}, but got {got} instead"
@@ -34,7 +43,8 @@ SCALAR_TYPE = "{name}: expected out tensor of scalar type {Want} but found {Got}
 SELF_AND_RESULT = "{name}(): self and result must have the same scalar type"
 MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's dtype."
 SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
-CONTIGUOUS, JOINED = Out(contiguous=True), Out(apart=True, refusal=TypeError)
+CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(apart=True, refusal=TypeError), Out(any_dtype=True)
+FILLED = Out(fills=True)
 _ANY = Out()
 
 
@@ -42,12 +52,16 @@ def with_out(op, result, out, args=()):
     """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing."""
     name, rules = (op, _ANY) if op.__class__ is str else (op.name.lstrip("_"), op.options.out)
     if isinstance(result, tuple):
-        if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
+        if not isinstance(out, (tuple, list)):
+            raise _refusal(op, name, out, args, "tuple of Tensors")
+        if len(out) != len(result):
+            raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
         written = [with_out(op, r, x) for r, x in zip(result, out)]
-        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
-    if isinstance(out, (tuple, list)) and len(out) == 1:
-        out = out[0]
+        return tuple(written) if result.__class__ is tuple else out_class(result.__class__)(written)
+    if out.__class__ in (int, float, bool, complex) and op.__class__ is not str and op.options.numbers:
+        out = T.full((), out, dtype=dt.of(type(out)))
+    if not isinstance(out, Tensor):
+        raise _refusal(op, name, out, args, "Tensor")
     _check(name, result, out)
     if forward.has_tangent(result, out):
         raise forward.refuse(f"{name}_out", "because it is an out= function")
@@ -57,6 +71,9 @@ def with_out(op, result, out, args=()):
     if args:
         check_overlap(op, out, args)
     if out._shape != result._shape:
+        if rules.fills and numel(out._shape) == numel(result._shape):
+            write(out, result.reshape(out._shape))
+            return out
         if numel(out._shape):
             warnings.warn(
                 f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
@@ -71,12 +88,18 @@ def with_out(op, result, out, args=()):
     return out
 
 
+def _refusal(op, name, out, args, wanted):
+    """PyTorch's TypeError for an out= of the wrong class."""
+    error = None if op.__class__ is str else unfit(op, args, name, False, out=out)
+    return error or TypeError(f"{name}(): argument 'out' must be {wanted}, not {type(out).__name__}")
+
+
 def _check(name, result, out):
-    if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if MODE.grad and (out._requires_grad or result._requires_grad):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
     if out.device is not result.device:
+        if out.device is META:
+            raise RuntimeError(f"Attempting to copy from device {result.device} to device meta, but cross-device copies are not allowed!")
         raise RuntimeError(f"Expected out tensor to be on {result.device}, but got {out.device} instead")
 
 
@@ -112,10 +135,10 @@ def out_dtype(dtype, out):
 
 def check_dtype(name, rules, want, got):
     """PyTorch's error where a result of dtype `want` may not be written to an out= of dtype `got`."""
-    if rules.dtype is not None:
+    if rules.dtype is not None and got not in rules.also:
         spoken = {"want": dt.c_name(want), "got": dt.c_name(got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got)}
         raise RuntimeError(rules.dtype.format(name=name, **spoken))
-    if not dt.can_cast(want, got):
+    if not rules.any_dtype and not dt.can_cast(want, got):
         result = "torch.cat(): input types" if rules.refusal is TypeError else f"result type {dt.scalar_name(want)}"
         raise rules.refusal(f"{result} can't be cast to the desired output type {dt.scalar_name(got)}")
 

@@ -21,18 +21,20 @@ def name_of(op):
 def resolve(op, args, suffix=""):
     """(schema, args, kwargs) that PyTorch's dispatcher would be given for a call, or None where it has no such call."""
     name, wanted = name_of(op)
-    values = dict(op.options.aten_constants)
+    values, defaults = dict(op.options.aten_constants), {}
     for a, v in zip(op.schema.args, args):
         if a.name in _ABOVE:
-            if v:
-                return None
-        elif not strip_default(a, v):
+            continue
+        if strip_default(a, v):
+            defaults[a.name] = v
+        else:
             values[a.name] = v
     found = None
     for schema in schemas(name + suffix):
         if schema.outs:
             continue
-        given = schema.given(_with_options(op, schema, values))
+        needed = {a.name: defaults[a.name] for a in schema.arguments if a.name in defaults and not a.has_default_value()}
+        given = schema.given(_with_options(op, schema, needed | values))
         if given is None:
             given = schema.given(_renamed(op, schema, values))
         if given is not None and (found is None or schema.overload_name == wanted):

@@ -1,9 +1,11 @@
 """__torch_function__: classes and modes that take calls over, and the way of a call that may be taken over."""
 
+import dis
 import functools
-import threading
+import sys
 import types
 
+from ..forks import lock
 from ..tensor import Tensor, tensor_method
 from .state import (
     LOCAL,
@@ -31,7 +33,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 
 _modes = 0  # in all threads
-_modes_lock = threading.Lock()
+_modes_lock = lock()
 
 
 def push_mode(mode):
@@ -58,28 +60,12 @@ def _count_modes(n):
                 setattr(Tensor, name, asking if _modes else plain)
 
 
-@functools.cache
 def _asking_modes():
-    """(name, attribute that asks modes first, attribute as written) of Tensor's methods and properties that are no operators."""
-    found = []
-    for name in (*_BY_HAND, *_FOR_MODES):
-        plain = Tensor.__dict__.get(name)
-        if isinstance(plain, types.FunctionType):
-            found.append((name, _asking_mode(plain), plain))
-    for name in _PROPERTIES:
-        plain = Tensor.__dict__.get(name)
-        if isinstance(plain, property):  # not dtype and device, which our own code reads everywhere
-            setter = _asking_mode(plain.__set__) if plain.fset else None
-            found.append((name, property(_asking_mode(plain.__get__), setter, doc=plain.__doc__), plain))
-    return found
-
-
-def _asking_mode(method):
-    @functools.wraps(method, ("__name__", "__doc__") if isinstance(method, _METHOD_WRAPPER) else functools.WRAPPER_ASSIGNMENTS)
-    def ask(self, *args, **kwargs):
-        return handle_torch_function(method, (self,), self, *args, **kwargs) if LOCAL.modes else method(self, *args, **kwargs)
-
-    return ask
+    """(name, attribute that asks first, attribute as written) of what is written by hand in Tensor; not of slots, which our own code reads everywhere."""
+    for name in (*_BY_HAND, *_FOR_MODES, *_PROPERTIES):
+        found = _asked(name)
+        if found is not None and not isinstance(found[0], types.MemberDescriptorType):
+            yield name, found[1], found[0]
 
 
 def _flat(args):
@@ -177,7 +163,10 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
     `out` is STATE where there is none; `star` is what f(*sizes) was given; kwargs are given where args are the caller's own.
     """
     named = kwargs is None and kind == "function" and op.python
-    pos, kw = _as_given(op, args, named) if kwargs is None else (args, dict(kwargs))
+    if kwargs is not None:
+        pos, kw = args, dict(kwargs)
+    else:
+        pos, kw = _as_given(op, args, named, () if named else keywords_of_call(sys._getframe(2)))
     if out is not STATE and (named or out is not None):
         kw["out"] = out
     relevant = list(_flat((*pos, *kw.values())))
@@ -196,18 +185,47 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
         LOCAL.autocast = prev
 
 
-def _as_given(op, args, named):
-    """(positional, keywords) of a call whose arguments stand in the schema's order.
+def _as_given(op, args, named, keywords):
+    """(positional, keywords) of a call whose arguments stand in the schema's order; keywords: the names that stood in the call.
 
     What PyTorch writes in Python (named) hands on what is optional by its name, what it writes in C++ as it was given.
     """
-    schema_args = op.schema.args
-    pos = [v for a, v in zip(schema_args, args) if not a.kwonly and (a.required or not named)]
-    kw = {a.keyword: v for a, v in zip(schema_args, args) if (a.kwonly or named and not a.required) and (named or v is not a.default)}
+    schema_args, pos, kw = op.schema.args, [], {}
+    for i, (a, v) in enumerate(zip(schema_args, args)):
+        name = a.keyword if i or a.name != "self" or a.keyword in keywords else "input"
+        if name in keywords or a.kwonly and (named or v is not a.default) or named and not a.required:
+            kw[name] = v
+        elif not (a.kwonly or kw):
+            pos.append(v)
     if op.options.varargs is None:
         while len(pos) > 1 and not schema_args[len(pos) - 1].required and pos[-1] is schema_args[len(pos) - 1].default:
             pos.pop()
     return pos, kw
+
+
+def keywords_of_call(frame):
+    """The names of the arguments that the call at which a frame stands gives by name; none where its instruction does not say (f(*args, **kwargs), C).
+
+    A function that binds by Python's own rules cannot tell f(x, dim=0) from f(x); PyTorch's can, and hands both on as they were written.
+    """
+    code, at = frame.f_code, frame.f_lasti
+    text = code.co_code
+    while text[at] == 0 and at > 1:  # the caches of the call
+        at -= 2
+    back = at - _BEFORE_CALL
+    if text[at] != _CALL or back < 0 or text[back] != _NAMES:
+        return ()
+    index, shift = text[back + 1], 8
+    while back >= 2 and text[back - 2] == dis.EXTENDED_ARG:
+        back -= 2
+        index, shift = index | text[back + 1] << shift, shift + 8
+    names = code.co_consts[index]
+    return names if isinstance(names, tuple) else ()
+
+
+_NAMES = dis.opmap.get("KW_NAMES", dis.opmap["LOAD_CONST"])  # KW_NAMES: Python 3.11 and 3.12; else the names lie on the stack
+_CALL = dis.opmap["CALL_FUNCTION_KW" if "CALL_FUNCTION_KW" in dis.opmap else "CALL"]
+_BEFORE_CALL = 2 + 4 * ("PRECALL" in dis.opmap)  # bytes between the two
 
 
 # methods written by hand: no wrapper of an operator asks for overrides before they run
@@ -221,27 +239,32 @@ _METHOD_WRAPPER = type(object().__str__)
 
 
 def override_methods(cls):
-    """Let the hand-written methods of a subclass with a __torch_function__ of its own ask it first, as operators do."""
+    """Let what is written by hand in a subclass with a __torch_function__ of its own ask it first, as operators do.
+
+    Of attributes the class is asked for Tensor.shape.__get__ and Tensor.grad.__set__.
+    """
     f = cls.__dict__["__torch_function__"]
     if getattr(f, "__func__", f) is _disabled_torch_function_impl:
         return
-    for name in _BY_HAND:
-        if getattr(cls, name) is Tensor.__dict__.get(name):
-            setattr(cls, name, _asking(Tensor.__dict__[name]))
-    if not cls._below_autograd:
-        _override_properties(cls)
+    for name in (*_BY_HAND, *(() if cls._below_autograd else _PROPERTIES)):
+        found = _asked(name)
+        if found is not None and getattr(cls, name) in found:
+            setattr(cls, name, found[1])
 
 
-_SLOTS = ("dtype", "device")
+_known: dict = {}  # name -> (attribute of Tensor as written, attribute that asks first)
 
 
-def _override_properties(cls):
-    """The same for attributes: Tensor.shape.__get__ and Tensor.grad.__set__ are what the class is asked for."""
-    for name in _PROPERTIES:
-        found = Tensor.__dict__.get(name)
-        if isinstance(found, (property, types.MemberDescriptorType)) and getattr(cls, name) is found:
-            setter = found.__set__ if name in _SLOTS else _asking(found.__set__) if getattr(found, "fset", None) else None
-            setattr(cls, name, property(_asking(found.__get__), setter, doc=found.__doc__))
+def _asked(name):
+    """What is known of a name; None where Tensor has no method or property of it."""
+    if name not in _known:
+        plain = Tensor.__dict__.get(name)
+        if isinstance(plain, types.FunctionType):
+            _known[name] = plain, _asking(plain)
+        elif isinstance(plain, (property, types.MemberDescriptorType)):
+            setter = plain.__set__ if isinstance(plain, types.MemberDescriptorType) else _asking(plain.__set__) if plain.fset else None
+            _known[name] = plain, property(_asking(plain.__get__), setter, doc=plain.__doc__)
+    return _known.get(name)
 
 
 _PROPERTIES = """shape dtype device requires_grad grad data is_leaf grad_fn T mT H mH real imag ndim layout is_sparse is_meta is_cuda is_cpu
@@ -251,11 +274,18 @@ Tensor._below_autograd = False  # True: __torch_function__ stands for a level be
 
 
 def _asking(method):
-    @functools.wraps(method, ("__name__", "__doc__") if isinstance(method, _METHOD_WRAPPER) else functools.WRAPPER_ASSIGNMENTS)
+    """The method, which asks a mode or the class of self before it runs."""
+
+    of_property = isinstance(method, _METHOD_WRAPPER)
+
+    @functools.wraps(method, ("__name__", "__doc__") if of_property else functools.WRAPPER_ASSIGNMENTS)
     def ask(self, *args, **kwargs):
-        if LOCAL.subclass_off or LOCAL.formulas or disabled(type(self)):
+        plain = LOCAL.subclass_off or LOCAL.formulas or disabled(type(self))
+        if plain and not LOCAL.modes:
             return method(self, *args, **kwargs)
-        return handle_torch_function(method, (self,), self, *args, **kwargs)
+        # a mode that calls on has the class asked next
+        public = method if plain or of_property or not LOCAL.modes else ask
+        return handle_torch_function(public, (self,), self, *args, **kwargs)
 
     return ask
 

@@ -14,12 +14,14 @@ from .. import dtypes as dt
 from ..autograd import MODE, forward, note_view
 from ..autograd.tangents import innermost
 from ..backend import backend
+from ..device import HOST
 from ..registry import IMPLICIT
 from ..tensor import Tensor, numel, strided_view, versions
 from .codegen import Source
 from .dispatch import elementwise, general, handle, intercepted, requires_grad
 from .overload import resolve
-from .state import NUMBERS_OR_NONE, STATE, direct
+from .state import LOCAL, NUMBERS_OR_NONE, STATE, direct
+from .tracing import traced
 
 _NAMES = {
     "CATEGORY": dt.SCALAR_CATEGORY,
@@ -210,6 +212,7 @@ def _with_number(op, source, tensors):
 
 def make_intercepted(op):
     """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a __torch_dispatch__ exist."""
+    backend(HOST)  # with the backends come the decompositions, IMPLICIT's among them
     direct, schema = op.make_call(), op.schema
     defaults = tuple(a.default for a in schema.args)
     implicit = IMPLICIT.get(op.full)
@@ -218,6 +221,8 @@ def make_intercepted(op):
     flag = next((i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None)  # what makes new tensors: no gradient flows through it
 
     def call(*args):
+        if LOCAL.tracer is not None:
+            return traced(op, args + defaults[len(args) :], call)
         if STATE.duals and (level := innermost(args)) is not None:
             return forward.call(op, args + defaults[len(args) :], level)
         if not intercepted(args):

@@ -17,6 +17,15 @@ def result_class(op):
     return cls
 
 
+def out_class(cls):
+    """The class of the same results written to out=."""
+    name = cls.__name__ + "_out"
+    found = _return_types.get(name)
+    if found is None:
+        found = _return_types[name] = _return_type(name, cls.__match_args__)
+    return found
+
+
 _return_types = {}
 
 
@@ -55,10 +64,13 @@ def _return_type(name, fields):
     return cls
 
 
-def return_type(name):
-    """torch.return_types.NAME, or None."""
+def return_types():
+    """Name -> class, of all functions of torch and torch.linalg with named results, and with ``_out`` where they have out=."""
+    found = {}
     for op in operators():
-        prefix = "" if op.namespace == "torch" else op.namespace.replace(".", "_") + "_"
-        if op.schema.result_names and name == prefix + op.name:
-            return result_class(op)
-    return None
+        if op.schema.result_names and op.namespace in ("torch", "linalg") and op.name[0] != "_":
+            cls = result_class(op)
+            found[cls.__name__] = cls
+            if op.options.out:
+                found[cls.__name__ + "_out"] = out_class(cls)
+    return found

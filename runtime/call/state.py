@@ -2,6 +2,8 @@
 
 import threading
 
+from ..forks import lock
+
 NUMBERS = frozenset((int, float, bool, complex))
 NUMBERS_OR_NONE = NUMBERS | {type(None)}
 
@@ -36,7 +38,7 @@ class _State:
 
 
 STATE = _State()
-_lock = threading.Lock()
+_lock = lock()
 
 
 def activate(n, interceptors=0, duals=0):
@@ -70,7 +72,9 @@ class _Local(threading.local):
     subclass_off = 0
     autocast = None
     interceptors = ()
+    tracer = None  # what notes every operator for a graph (tracing.py)
     levels = None  # of forward-mode differentiation, those that calls look at; None: STATE.levels
+    differentiated = None  # stands for the innermost transform of torch.func that differentiates
     transforms = ()  # torch.func's that run, and for each what custom functions ask, or None
     forward, disabled = True, None  # whether forward mode is enabled; if not, the levels before
 

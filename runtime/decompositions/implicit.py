@@ -1,6 +1,7 @@
 """What PyTorch decomposes above its dispatcher and runs here as one kernel: how it is seen by those to whom calls below autograd are handed over."""
 
 from ..call.geometry import broadcast_shapes
+from ..call.tracing import TracedInt
 from ..device import HOST
 from ..registry import F, M, T, implicit
 
@@ -49,6 +50,8 @@ def basic_index(self, index):
         elif isinstance(i, slice):
             if i != slice(None):
                 start, stop, step = i.indices(out._shape[dim])
+                if TracedInt in (type(i.start), type(i.stop)):  # a graph clips them where it runs
+                    start, stop = 0 if i.start is None else i.start, i.stop
                 out = T._slice(out, dim, start, 2**63 - 1 if i.stop is None else stop, step)
             dim += 1
         else:

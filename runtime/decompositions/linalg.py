@@ -264,3 +264,45 @@ def matrix_exp(A):
     for _ in range(halvings):
         out = product(out, out)
     return out
+
+
+# ---------------------------------------------------------------- least squares
+@decomposition("geqrf")
+def geqrf(A):
+    """LAPACK's Householder form: reflections 1 - tau v v^H, each v below R's diagonal, whose own first element is 1."""
+    m, n = A._shape[-2:]
+    R, taus = A.clone(), []
+    for j in range(min(m, n)):
+        column = R[..., j:, j]
+        head, length = column[..., 0], (column.abs() ** 2).sum(-1).sqrt()
+        real = head.real if A.dtype.is_complex else head
+        beta = T.where(real < 0, length, -length)
+        still = (column[..., 1:] == 0).all(-1) & (head == real)
+        tau = T.where(still, 0, (beta - head) / T.where(length == 0, 1, beta))
+        v = column / T.where(still, 1, head - beta).unsqueeze(-1)
+        v = T.cat([T.ones_like(v[..., :1]), T.where(still.unsqueeze(-1), 0, v[..., 1:])], -1)
+        rest = R[..., j:, j + 1 :]
+        R[..., j:, j + 1 :] = rest - (T.conj_physical(tau)[..., None] * v).unsqueeze(-1) * product(T.conj_physical(v).unsqueeze(-2), rest)
+        R[..., j:, j] = T.cat([T.where(still, head, beta.to(A.dtype)).unsqueeze(-1), v[..., 1:]], -1)
+        taus.append(tau)
+    return R, T.stack(taus, -1).to(A.dtype) if taus else A.new_zeros((*A._shape[:-2], 0))
+
+
+@decomposition("_linalg_lstsq")
+def lstsq(A, B, rcond, driver, vector):
+    """(solution, residuals, rank, singular values) by the pseudo-inverse; what a driver does not tell is empty."""
+    *batch, m, n = A._shape
+    nothing = lambda dtype: T.zeros(0, dtype=dtype, device=A.device)
+    real = A.dtype.to_real()
+    U, S, Vh = svd(A)
+    kept = S > (0 if driver == "gels" else rcond) * S.amax(-1, keepdim=True) if S._shape[-1] else S > 0
+    inverse = T.where(kept, 1 / T.where(kept, S, 1), 0).to(A.dtype)
+    X = product(Vh.mH, inverse.unsqueeze(-1) * product(U.mH, B))
+    rank = kept.sum(-1)
+    residuals = nothing(real)
+    if m > n and driver != "gelsy":
+        left = ((product(A, X) - B).abs() ** 2).sum(-2)
+        residuals = T.where((rank == n).unsqueeze(-1), left, 0).to(real)
+    gels = driver == "gels"
+    X = X.squeeze(-1) if vector else X
+    return X, residuals, nothing(dt.int64) if gels else rank, S if driver in ("gelsd", "gelss") else nothing(real)

@@ -1,11 +1,15 @@
 """Activations, losses, norms, convolution and pooling."""
 
+import math
+
+from .. import dtypes as dt
 from ..ops.conv import weight_by_convolution
+from ..ops.creation import tensor
 from ..ops.loss import POINTWISE, reduced
 from ..ops.norm import formula
-from ..ops.pooling import MAX_POOL, spread
+from ..ops.pooling import MAX_POOL, pooled, spread
 from ..ops.resample import _sample
-from ..registry import decomposition
+from ..registry import T, decomposition
 
 decomposition("_C.convolution_weight")(weight_by_convolution)
 decomposition("_C.norm_backward")(formula)
@@ -33,3 +37,97 @@ def _reduced(between, fn):
 
 for _name, (_between, _, _, _fn, *_) in POINTWISE.items():
     decomposition("_C._nn." + _name)(_reduced(_between, _fn))
+
+
+# ---------------------------------------------------------------- pooling by gathered windows
+def _largest(x, places):
+    """(the largest value, its flat position) of each window over the last dimensions; places: of each of them, the positions of each window."""
+    dims, index = len(places), 0
+    for d, (rows, size) in enumerate(zip(places, x._shape[-dims:])):
+        at = tensor(rows, device=x.device).reshape([len(rows) if i == d else len(rows[0]) if i == dims + d else 1 for i in range(2 * dims)])
+        index = index * size + at
+    index = index.reshape((*index._shape[:dims], -1))
+    shape = (*x._shape[:-dims], *index._shape)
+    values = x.reshape((*x._shape[:-dims], -1)).index_select(-1, index.reshape(-1)).reshape(shape)
+    last = T.where(values != values, T.arange(1, shape[-1] + 1, device=x.device), 0).amax(-1, keepdim=True)  # of several NaN
+    at = T.where(last > 0, last - 1, values.argmax(-1, keepdim=True))
+    return tuple(t.gather(-1, at).squeeze(-1) for t in (values, index.expand(shape).contiguous()))
+
+
+@decomposition("_C._nn.max_pool2d_with_indices", "_C._nn.max_pool3d_with_indices")
+def max_pool(x, kernel, stride, padding, dilation, ceil):
+    """Positions outside stand for the first or last one inside, which changes no maximum."""
+    places, sizes = [], x._shape[-len(kernel) :]
+    for n, k, s, p, d, o in zip(sizes, kernel, stride, padding, dilation, pooled(sizes, kernel, stride, padding, dilation, ceil)):
+        starts = [i * s - p for i in range(o)]
+        inside = [[a for a in range(f, f + k * d, d) if 0 <= a < n] for f in starts]
+        places.append([[min(max(a, row[0]), row[-1]) for a in range(f, f + k * d, d)] for f, row in zip(starts, inside)])
+    return _largest(x, places)
+
+
+@decomposition(*(f"_C._nn.adaptive_max_pool{d}d" for d in (1, 2, 3)))
+def adaptive_max_pool(x, size):
+    """Windows of different lengths are filled up with their first position."""
+    places = []
+    for n, o in zip(x._shape[-len(size) :], size):
+        rows = [list(range(i * n // o, -(-(i + 1) * n // o))) for i in range(o)]
+        longest = max(map(len, rows))
+        places.append([row + row[:1] * (longest - len(row)) for row in rows])
+    return _largest(x, places)
+
+
+# ---------------------------------------------------------------- connectionist temporal classification
+def _labels(log_probs, targets, blank):
+    """(labels with blanks between, their log-probabilities by step, which labels may be reached by skipping a blank)."""
+    n, s = targets._shape
+    ext = T.full((n, 2 * s + 1), blank, dtype=dt.int64, device=log_probs.device)
+    ext[:, 1::2] = targets
+    skip = T.constant_pad_nd((ext[:, 2:] != blank) & (ext[:, 2:] != ext[:, :-2]), [2, 0]) if s else T.zeros_like(ext, dtype=dt.bool_)
+    return ext, log_probs.gather(2, ext.expand((log_probs._shape[0], *ext._shape)).contiguous()), skip
+
+
+def _alphas(p, skip):
+    """Log-probability of every prefix ending in every label, by step."""
+    if not p._shape[0]:
+        return p.clone()
+    a = T.where(T.arange(p._shape[2], device=p.device) < 2, p[0], -math.inf)
+    found = [a]
+    for row in p[1:]:
+        one, two = (T.constant_pad_nd(a, [k, 0], -math.inf).narrow(1, 0, a._shape[1]) for k in (1, 2))
+        a = T.logaddexp(T.logaddexp(a, one), T.where(skip, two, -math.inf)) + row
+        found.append(a)
+    return T.stack(found)
+
+
+@decomposition("_C.ctc_loss")
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank):
+    _, p, skip = _labels(log_probs, targets, blank)
+    alpha, losses = _alphas(p, skip), []
+    for i, (t, s) in enumerate(zip(input_lengths, target_lengths)):
+        if t:
+            ends = alpha[t - 1, i]
+            losses.append(-(T.logaddexp(ends[2 * s], ends[2 * s - 1]) if s else ends[0]))
+        else:
+            losses.append(T.full((), math.inf if s else 0.0, dtype=log_probs.dtype, device=log_probs.device))
+    loss = T.stack(losses) if losses else log_probs.new_empty(0)
+    return loss, alpha.transpose(0, 1).contiguous()
+
+
+@decomposition("_C._ctc_loss_backward")
+def ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, blank, loss, log_alpha):
+    """PyTorch's gradient: that of the logits before log_softmax, whose own derivative leaves it as it is."""
+    ext, p, _ = _labels(log_probs, targets, blank)
+    grad = T.zeros_like(log_probs)
+    for i, (steps, s) in enumerate(zip(input_lengths, target_lengths)):
+        if not steps or loss[i].item() == math.inf and not g[i].item():
+            continue
+        n = 2 * s + 1
+        label, q = ext[i, :n], p[:steps, i, :n]
+        back = label.flip(0)
+        skip = T.constant_pad_nd((back[2:] != blank) & (back[2:] != back[:-2]), [2, 0]) if s else T.zeros_like(back, dtype=dt.bool_)
+        # the suffixes are the prefixes of everything reversed
+        beta = _alphas(q.flip(0, 1).unsqueeze(1), skip.unsqueeze(0)).squeeze(1).flip(0, 1)
+        both = T.exp(log_alpha[i, :steps, :n] + beta - q + loss[i])
+        total = T.zeros((steps, log_probs._shape[2]), dtype=log_probs.dtype, device=g.device).index_add(1, label, both)
+        grad[:steps, i] = (T.exp(log_probs[:steps, i]) - total) * g[i]
+    return grad

@@ -2,6 +2,7 @@
 
 import math
 
+from .. import dtypes as dt
 from ..registry import T, decomposition
 from ..tensor import Tensor
 
@@ -63,3 +64,33 @@ for _name, _fn in {
     "special.xlog1py": lambda x, y: T.where(x == 0, 0, x * T.log1p(y)),
 }.items():
     decomposition(_name)(_fn)
+
+
+# ---------------------------------------------------------------- the bits of floating-point numbers
+_BITS = {dt.float16: dt.int16, dt.bfloat16: dt.int16, dt.float32: dt.int32, dt.float64: dt.int64}
+
+
+@decomposition("frexp")
+def frexp(x):
+    """By the logarithm, which may be one off, and by powers of two, halved so that none overflows."""
+    y = x.to(dt.float64)
+    plain = (y != 0) & (y.abs() < math.inf)
+    safe = T.where(plain, y, 0.5)
+    exponent = T.floor(T.log2(safe.abs())) + 1
+    half = T.floor(exponent / 2)
+    mantissa = safe * T.exp2(-half) * T.exp2(half - exponent)
+    for low, high, factor in ((1.0, math.inf, 0.5), (0.0, 0.5, 2.0)):
+        off = (mantissa.abs() >= low) & (mantissa.abs() < high)
+        mantissa, exponent = T.where(off, mantissa * factor, mantissa), T.where(off, exponent - math.copysign(1, factor - 1), exponent)
+    return T.where(plain, mantissa, y).to(x.dtype), T.where(plain, exponent, 0.0).to(dt.int32)
+
+
+@decomposition("nextafter")
+def nextafter(x, y):
+    """The neighbour's bits are those of the number plus or minus one; zero's neighbours are the smallest numbers of either sign."""
+    x, y = T.broadcast_tensors(x, y)
+    bits = x.contiguous().view(_BITS[x.dtype])
+    away = (y > x) == (x > 0)
+    least = T.ones_like(bits).view(x.dtype)
+    moved = T.where(x == 0, T.where(y > 0, least, -least), (bits + T.where(away, 1, -1).to(bits.dtype)).view(x.dtype))
+    return T.where((x != x) | (y != y), x + y, T.where(x == y, y, moved))

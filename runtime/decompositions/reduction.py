@@ -1,5 +1,7 @@
 """Scans and order statistics."""
 
+import math
+
 from .. import dtypes as dt
 from ..registry import T, decomposition
 
@@ -30,6 +32,18 @@ def _sorted_nanmedian(x, dim, keepdim):
     return tuple(t.gather(dim, k) if keepdim else t.gather(dim, k).squeeze(dim) for t in (values, at))
 
 
+@decomposition("hash_tensor")
+def _folded(x, dims, keepdim, mode):
+    bits = x.to(dt.float64 if x.is_floating_point() else dt.int64).view(dt.int64)
+    for d in dims:
+        n = bits._shape[d]
+        while n > 1:  # the second half onto the first; the middle one of an odd number waits
+            half = n // 2
+            bits = T.cat([bits.narrow(d, 0, half) ^ bits.narrow(d, n - half, half), bits.narrow(d, half, n - 2 * half)], d)
+            n -= half
+    return (bits if keepdim else bits.squeeze(dims)).view(dt.uint64)
+
+
 @decomposition("_var")
 def _variance(x, dim, correction, keepdim):
     off = x - x.mean(dim, True)
@@ -58,3 +72,37 @@ def _distinct(x, dim, sort):
     values = values.reshape(-1) if dim is None else values.reshape(-1, *x._shape[:dim], *x._shape[dim + 1 :])
     inverse = T.empty_like(number).index_copy_(0, order, number) if n else number
     return values, inverse.reshape(shape), counts
+
+
+@decomposition("mode")
+def mode(x, dim, keepdim):
+    """The first of the longest runs of equal values in ascending order, at its last element."""
+    if not x._shape:
+        return x.clone(), T.zeros((), dtype=dt.int64, device=x.device)
+    values, order = x.sort(dim, stable=True)
+    n = x._shape[dim]
+    at = T.arange(n, device=x.device).reshape([-1 if d == dim else 1 for d in range(len(x._shape))]).expand(x._shape)
+    new = T.cat([T.ones_like(values.narrow(dim, 0, 1), dtype=dt.bool_), values.narrow(dim, 1, n - 1) != values.narrow(dim, 0, n - 1)], dim)
+    end = (at - T.where(new, at, 0).cummax(dim)[0]).argmax(dim, keepdim=True)
+    found = values.gather(dim, end), order.gather(dim, end)
+    return found if keepdim else tuple(t.squeeze(dim) for t in found)
+
+
+_SEGMENTS = {"sum": ("sum", 0), "mean": ("sum", 0), "prod": ("prod", 1), "max": ("amax", -float("inf")), "min": ("amin", float("inf"))}
+
+
+@decomposition("segment_reduce")
+def segment_reduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
+    """Scattered by the number of the segment; what lies past the end goes to a place of its own."""
+    k, n = lengths._shape[axis], data._shape[axis]
+    how, start = _SEGMENTS[reduce]
+    shape = (*lengths._shape[:-1], k + 1, *data._shape[axis + 1 :])
+    out = T.full(shape, start if initial is None else initial, dtype=data.dtype, device=data.device)
+    tail = (1,) * (len(data._shape) - axis - 1)
+    at = T.arange(n, device=data.device).expand((*lengths._shape[:-1], n)).contiguous()
+    index = T.searchsorted(lengths.cumsum(-1), at, right=True)
+    out = out.scatter_reduce(axis, index.reshape((*index._shape, *tail)).expand(data._shape), data, how).narrow(axis, 0, k)
+    if reduce == "mean":
+        count = lengths.reshape((*lengths._shape, *tail))
+        out = T.where(count == 0, math.nan if initial is None else out, out / count.clamp(min=1).to(out.dtype))
+    return out.contiguous()

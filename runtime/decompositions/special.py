@@ -4,6 +4,7 @@ import math
 
 from .. import dtypes as dt
 from ..registry import T, decomposition
+from .bessel import double
 
 # of zeta(2k) / (2k (2k - 1)): Stirling's series, B(2k) / (2k (2k - 1)); and digamma's, B(2k) / 2k
 BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]
@@ -51,7 +52,7 @@ def lgamma(x):
 
 
 @decomposition("digamma")
-@_wide
+@double
 def digamma(x):
     y = T.where(x < 0.5, 1 - x, x)
     low, less = y < SHIFT, T.zeros_like(y)
@@ -60,7 +61,7 @@ def digamma(x):
     y = T.where(low, y + SHIFT, y)
     inverse = 1 / (y * y)
     out = T.log(y) - 0.5 / y - inverse * _horner(inverse, [b / (2 * k) for k, b in enumerate(BERNOULLI[:7], 1)][::-1]) - less
-    fraction = x - T.trunc(x)
+    fraction = x - T.floor(x)
     out = T.where(x < 0.5, out - math.pi / T.tan(math.pi * fraction), out)
     out = T.where((x < 0) & (fraction == 0) | (x == -math.inf), math.nan, T.where(x == math.inf, math.inf, out))
     return T.where(x == 0, T.where(1 / x > 0, -math.inf, math.inf), out)
@@ -107,7 +108,7 @@ def polygamma(x, n):
         return (-1) ** (n + 1) * math.factorial(n) * zeta(order, x)
     y = T.where(x < 0.5, 1 - x, x)
     out = _zeta(T.full_like(x, 2), y)
-    sine = T.sin(math.pi * (x - T.floor(x)))
+    sine = T.sin(math.pi * x)  # not of the fraction: at negative whole numbers it is finite as PyTorch's, not 0
     return T.where(x < 0.5, (math.pi / sine) ** 2 - out, out)
 
 
@@ -180,3 +181,132 @@ for _name, (_first, _step) in POLYNOMIALS.items():
         decomposition(f"special.shifted_{_name}")(_polynomial(_first, _step, True))
 
 decomposition("special.spherical_bessel_j0")(lambda x: T.where(x == 0, 1.0, T.where(x.abs() == math.inf, 0.0, T.sin(x) / x)))
+
+
+# ---------------------------------------------------------------- the error function, scaled and inverted
+ROOT_2, ROOT_PI = math.sqrt(2), math.sqrt(math.pi)
+
+
+def _erfcx(x):
+    """exp(x^2) erfc(x): the product, and from 10 on the expansion by 1 / x^2."""
+    near, far = T.where(x < 10, x, 10.0), T.where(x < 10, 10.0, x)
+    terms, a = [1.0], 1.0
+    for k in range(1, 14):
+        a *= -(2 * k - 1) / 2
+        terms.append(a)
+    return T.where(x < 10, T.exp(near * near) * T.erfc(near), _horner(1 / (far * far), terms[::-1]) / (far * ROOT_PI))
+
+
+def _log_ndtr(x):
+    low = T.where(x < -1, x, -1.0)
+    return T.where(x < -1, T.log(_erfcx(-low / ROOT_2) / 2) - low * low / 2, T.log1p(-T.erfc(T.where(x < -1, 1.0, x) / ROOT_2) / 2))
+
+
+def _ndtri(p):
+    """Newton's method on the logarithm of the distribution function, which is concave: from the left it never passes the root."""
+    inside = (p > 0) & (p < 1)
+    half = T.where(inside, T.minimum(p, 1 - p), 0.5)
+    log = T.log(half)
+    x = -T.sqrt(-2 * log)
+    for _ in range(8):
+        x = x - (_log_ndtr(x) - log) * _erfcx(-x / ROOT_2) * math.sqrt(math.pi / 2)
+    x = T.where(half == 0.5, 0.0, T.where(p > 0.5, -x, x))
+    return T.where(inside, x, T.where(p == 0, -math.inf, T.where(p == 1, math.inf, math.nan)))
+
+
+decomposition("special.erfcx")(double(_erfcx))
+decomposition("special.log_ndtr")(double(_log_ndtr))
+decomposition("special.ndtri")(double(_ndtri))
+
+
+# ---------------------------------------------------------------- incomplete gamma functions
+CHECKS, MOST = 8, 1024  # terms between two looks at whether more are needed; terms at most
+
+
+def _gamma_series(a, x):
+    """The lower one divided by x^a exp(-x) / gamma(a + 1): a sum of positive terms, for x < a + 1."""
+    term = total = T.ones_like(x)
+    for k in range(1, MOST):
+        term = term * x / (a + k)
+        total = total + term
+        if k % CHECKS == 0 and not bool((term > total * 1e-16).any()):
+            break
+    return total
+
+
+def _gamma_fraction(a, x):
+    """The upper one divided by x^a exp(-x) / gamma(a): the continued fraction, from the front."""
+    b = x + 1 - a
+    d = 1 / b
+    c, h = T.full_like(x, 1e300), d
+    for k in range(1, MOST):
+        b = b + 2
+        n = k * (a - k)
+        d, c = 1 / (b + n * d), b + n / c
+        h = h * d * c
+        if k % CHECKS == 0 and not bool(((d * c - 1).abs() > 1e-15).any()):
+            break
+    return h
+
+
+def _incomplete(a, x, upper):
+    plain = (a > 0) & (x > 0) & (a < math.inf) & (x < math.inf)
+    low = plain & (x < a + 1)
+    sa, sx = T.where(low, a, 1.0), T.where(low, x, 1.0)
+    ta, tx = T.where(plain & ~low, a, 1.0), T.where(plain & ~low, x, 2.0)
+    p = _gamma_series(sa, sx) * T.exp(sa * T.log(sx) - sx - T.lgamma(sa + 1))
+    q = _gamma_fraction(ta, tx) * T.exp(ta * T.log(tx) - tx - T.lgamma(ta))
+    out = T.where(low, 1 - p if upper else p, q if upper else 1 - q)
+    # PyTorch's limits: the first condition that holds decides
+    zero, one = (1.0, 0.0) if upper else (0.0, 1.0)
+    first = (x == 0) & (a != 0) | (a == math.inf) & (x != math.inf)
+    last = (a == 0) & (x > 0) | (x == math.inf) & (a != math.inf)
+    edge = T.where(first, zero, T.where(last, one, math.nan))
+    return T.where(plain, out, T.where((x < 0) | (a < 0), math.nan, edge))
+
+
+decomposition("igamma")(double(lambda a, x: _incomplete(a, x, False)))
+decomposition("igammac")(double(lambda a, x: _incomplete(a, x, True)))
+
+
+def _slope(cdf, log_pdf, a):
+    """-(d cdf / d a) / pdf, by a central difference."""
+    h = T.minimum(a, T.ones_like(a)) * 1e-4
+    return -(cdf(a + h) - cdf(a - h)) / (2 * h) / T.exp(log_pdf)
+
+
+@decomposition("_standard_gamma_grad")
+@double
+def _standard_gamma_grad(a, x):
+    return _slope(lambda a: _incomplete(a, x, False), (a - 1) * T.log(x) - x - T.lgamma(a), a)
+
+
+def _beta_fraction(a, b, x):
+    """The incomplete beta function divided by x^a (1 - x)^b / (a B(a, b)), for x below (a + 1) / (a + b + 2): the continued fraction from the front."""
+    c, d = T.ones_like(x), 1 / (1 - (a + b) * x / (a + 1))
+    h = d
+    for k in range(1, MOST):
+        for n in (k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k)), -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))):
+            d, c = 1 / (1 + n * d), 1 + n / c
+            h = h * d * c
+        if k % CHECKS == 0 and not bool(((d * c - 1).abs() > 1e-15).any()):
+            break
+    return h
+
+
+def _log_beta(a, b):
+    return T.lgamma(a) + T.lgamma(b) - T.lgamma(a + b)
+
+
+def _incomplete_beta(a, b, x):
+    turned = x > (a + 1) / (a + b + 2)
+    p, q, y = T.where(turned, b, a), T.where(turned, a, b), T.where(turned, 1 - x, x)
+    out = _beta_fraction(p, q, y) * T.exp(p * T.log(y) + q * T.log1p(-y) - _log_beta(p, q)) / p
+    return T.where(turned, 1 - out, out)
+
+
+@decomposition("_dirichlet_grad")
+@double
+def _dirichlet_grad(x, a, total):
+    b = total - a
+    return _slope(lambda a: _incomplete_beta(a, b, x), (a - 1) * T.log(x) + (b - 1) * T.log1p(-x) - _log_beta(a, b), a) / (1 - x)

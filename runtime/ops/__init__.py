@@ -28,6 +28,7 @@ FAMILIES = (
     "norm",
     "loss",
     "recurrent",
+    "fused",
     "misc",
     "sparse",
     "aten",

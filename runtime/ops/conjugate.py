@@ -76,7 +76,7 @@ def conj(self):
     return _view_or_values("conj", self, _conj_view, T.conj_physical)
 
 
-@composite("_neg_view(Tensor self) -> Tensor", method=False, out=False)
+@composite("_neg_view(Tensor self) -> Tensor", out=False)
 def neg_view(self):
     """The negative as a view that computes nothing, or the values where a gradient is recorded."""
     return _view_or_values("neg", self, _neg_view, T.neg)

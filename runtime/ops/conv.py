@@ -65,11 +65,9 @@ def _check_channels(x, w, bias, transposed, groups):
 
 def _check_types(input, weight, bias):
     if input.dtype is not weight.dtype:
-        raise RuntimeError(
-            f"Input type ({input.type()}) and weight type ({weight.type()}) should be the same or input should be a MKLDNN tensor and weight is a dense tensor"
-        )
+        raise RuntimeError(f"expected scalar type {dt.scalar_name(input.dtype)} but found {dt.scalar_name(weight.dtype)}")
     if bias is not None and bias.dtype is not input.dtype:
-        raise RuntimeError(f"Input type ({input.type()}) and bias type ({bias.type()}) should be the same")
+        raise RuntimeError(f"Input type ({dt.c_name(input.dtype)}) and bias type ({dt.c_name(bias.dtype)}) should be the same")
 
 
 def _check_integers(input, dims, dilation, transposed):

@@ -9,17 +9,19 @@ import numpy as np
 from ..backend import backend
 from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides, strides_in_order
-from ..call.out import Out
+from ..call.out import FILLED, Out
 from ..call.overrides import asking_modes
-from ..call.state import STATE
+from ..call.state import STATE, DisableTorchFunctionSubclass
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
 from ..device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, preserve_format, strided, usable
 from ..device import device as Device
+from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
-from ..storage import TypedStorage, UntypedStorage
-from ..tensor import alias, from_array, meta_tensor, strided_view, tensor_method
+from ..storage import UntypedStorage
 from ..tensor import empty as _empty
+from ..tensor import from_array, meta_tensor, strided_view, tensor_method
+from ..typed_storage import TypedStorage
 from .common import T, Tensor, check_number, dt, numel
 from .memory import _strided_empty, format_strides
 
@@ -133,6 +135,8 @@ def _constant(name, value):
                 raise RuntimeError("full(...) is not implemented for sparse layout")
             return _sparse_zeros(size, dtype, layout, device, requires_grad)
         d, dev = _options(dtype, layout, device)
+        if name == "zeros" and dev is not META and any(s < 0 for s in size):
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
         return _flag(fill_op.call(_size(size), value, d, dev), requires_grad)
 
     @composite(f"{name}_like(Tensor self, *, {LIKE}) -> Tensor", method=False, out=False, role="fill")
@@ -202,7 +206,7 @@ def _infer(data, want=None):
         return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
     if isinstance(data, (bool, int, float, complex)):
         d = _precise(dt.scalar_dtype(data), want)
-        return _from_numbers(data, d), d
+        return _from_numbers(data, d, want)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
@@ -221,11 +225,15 @@ def _infer(data, want=None):
         d = x if d is None else dt.promote_types(d, x)
     flat = [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in flat]
     d = _precise(d or dt.get_default_dtype(), want)
-    return _from_numbers(flat, d).reshape(shape), d
+    a, d = _from_numbers(flat, d, want)
+    return a.reshape(shape), d
 
 
 _ONE = "only one element tensors can be converted to Python scalars"
 _SCALARS = (bool, int, float, complex, np.generic)
+
+
+_MOST_DIMENSIONS = 128
 
 
 def _flatten(data, depth, shape, flat):
@@ -240,10 +248,14 @@ def _flatten(data, depth, shape, flat):
         if len(shape) == depth:
             if flat:
                 raise TypeError(f"'{type(data).__name__}' object cannot be interpreted as an integer")
+            if depth == _MOST_DIMENSIONS:
+                raise ValueError(f"too many dimensions '{type(data).__name__}'")
             shape.append(len(data))
         elif shape[depth] != len(data):
             raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
         for x in data:
+            if x is data and flat:
+                raise TypeError("new(): self-referential lists are incompatible")
             _flatten(x, depth + 1, shape, flat)
         return
     if depth != len(shape):
@@ -266,13 +278,17 @@ def _precise(d, want):
     return want if want is not None and want.category >= d.category >= dt.FLOAT and want.np is not None and want is not dt.complex32 else d
 
 
-def _from_numbers(x, d):
+def _from_numbers(x, d, want):
+    """(array, dtype) of numbers of dtype d; integers that int64 does not hold may be wanted in a wider one."""
     try:
         if d.category == dt.INT and d.itemsize < 8 or d is dt.bool_:
-            return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np)
-        return np.array(x, dtype=d.np)
+            return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
+        return np.array(x, dtype=d.np), d
     except OverflowError:
-        raise ValueError("Overflow when unpacking long long") from None
+        if want is None or want.category < dt.FLOAT and want is not dt.uint64:
+            raise ValueError("Overflow when unpacking long long") from None
+    wide = dt.uint64 if want is dt.uint64 else dt.float64
+    return np.array(x, dtype=wide.np), wide
 
 
 def _cast_array(a, dtype):
@@ -293,7 +309,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             UserWarning,
             stacklevel=2,
         )
-        return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
+        with DisableTorchFunctionSubclass():  # the result is no subclass
+            return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
+    if isinstance(data, (UntypedStorage, TypedStorage)):
+        return _flag(_of_storage(data, dtype, dev), requires_grad)
     a, d = _infer(data, dtype)
     want = dtype or d
     if want is not d and want.category == dt.INT and a.size and not hasattr(data, "__array__") and a.dtype.kind in "if":
@@ -303,6 +322,16 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     if STATE.interceptors and intercepted(()):
         t = handle(_lift_fresh, (t,), lambda t: t)
     return _flag(t if dev is HOST else t.to(dev), requires_grad)
+
+
+def _of_storage(data, dtype, device):
+    """A copy of a storage's bytes as elements: a typed one's have to be of its dtype, an untyped one's are int64 where no dtype is said."""
+    typed = data.__class__ is TypedStorage
+    dtype = dtype or (dt.get_default_dtype() if typed else dt.int64)
+    if typed and data.dtype is not dtype:
+        raise RuntimeError(f"Expected a Storage of type {dt.scalar_name(dtype)} or an UntypedStorage, but got {dt.scalar_name(data.dtype)}")
+    memory = data._untyped_storage if typed else data
+    return T.empty((0,), dtype=dtype, device=memory.device).set_(memory).to(device, copy=True)
 
 
 _lift_fresh = op("_lift_fresh(Tensor self) -> Tensor", function=False, method=False, memory=True, out=False, aten="lift_fresh.default")
@@ -377,7 +406,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         shared = (dtype is None or dtype is t.dtype) and (dev is None or dev is t.device)
     elif isinstance(obj, np.ndarray):
         t, shared = from_numpy(obj), dtype is None or dt.FROM_NP.get(obj.dtype) is dtype
-    elif hasattr(obj, "__dlpack__"):
+    elif hasattr(obj, "__dlpack__") or is_capsule(obj):
         t, shared = from_dlpack(obj), dtype is None
     elif isinstance(obj, UntypedStorage):
         d = dtype or dt.get_default_dtype()
@@ -386,10 +415,13 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         t, shared = frombuffer(obj, dtype=dtype or dt.get_default_dtype()), True
     else:
         if copy is False:
-            raise ValueError("can't alias arbitrary sequence")
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     if copy is False and not shared:
-        raise ValueError("can't alias tensor with a different dtype or device")
+        wanted = dtype or t.dtype
+        if dev is not None and dev is not t.device:
+            raise ValueError(f"can't alias tensor from device '{t.device}' to '{dev}'.")
+        raise ValueError(f"can't alias tensor with dtype '{dt.scalar_name(t.dtype)}' into dtype '{dt.scalar_name(wanted)}'.")
     t = t.to(device=dev or t.device, dtype=dtype or t.dtype, copy=bool(copy))
     if requires_grad != t._requires_grad:
         t = t.detach().requires_grad_(requires_grad)
@@ -440,45 +472,14 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
     return t
 
 
-class _Capsule:
-    """A bare capsule of the CPU as the object that NumPy asks for one."""
-
-    def __init__(self, capsule):
-        self._capsule = capsule
-
-    def __dlpack__(self, **kwargs):
-        return self._capsule
-
-    def __dlpack_device__(self):
-        return 1, 0
-
-
-def from_dlpack(ext):
-    """A tensor over the memory of a DLPack producer (HOST)."""
-    if isinstance(ext, Tensor):
-        return alias(ext)
-    a = np.from_dlpack(ext if hasattr(ext, "__dlpack__") else _Capsule(ext))
-    if not a.flags.writeable:
-        a = _writable(a)
-    return over_array(a, dt.FROM_NP[a.dtype])
-
-
-def _writable(a):
-    """The same memory, writable: NumPy marks DLPack imports read-only, PyTorch does not."""
-    import ctypes
-
-    n = 0 if a.size == 0 else sum((s - 1) * st for s, st in zip(a.shape, a.strides)) + a.itemsize
-    buf = (ctypes.c_uint8 * n).from_address(a.ctypes.data)
-    buf._owner = a
-    return np.ndarray(a.shape, a.dtype, buf, 0, a.strides)
-
-
 FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, asarray, frombuffer, from_file, from_dlpack)}
 for _f in FUNCTIONS.values():
     _f.__module__ = "torch"
+TypedStorage._of_sequence = staticmethod(tensor)
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A zero-dimensional tensor with a number's value."""
     return _flag(fill_op.call((), s, dt.of(dtype) or dt.get_default_dtype(), place(device)), requires_grad)
 
 
@@ -489,6 +490,12 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layo
     if isinstance(data, Tensor):
         return _flag(data.detach().to(dtype=dtype, device=device, copy=True), requires_grad)
     return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def _spoken_options(dtype, device):
+    """What PyTorch's message of the legacy constructors tells of a tensor."""
+    rest = "layout=Strided, requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)"
+    return f"TensorOptions(dtype={dt.c_name(dtype)}, device={device.type}, {rest})"
 
 
 def legacy_new(args, dtype=None, home=HOST, device=None):
@@ -505,7 +512,7 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
                     "Use torch.tensor(...) or torch.as_tensor(...) instead."
                 )
             if dtype not in (None, x.dtype) or x.device.type != home.type:
-                raise TypeError(f"expected a tensor of {options['dtype']} on {home.type} (got {x.dtype} on {x.device.type})")
+                raise TypeError(f"expected {_spoken_options(options['dtype'], home)} (got {_spoken_options(x.dtype, x.device)})")
             return x.view_as(x)
         if isinstance(x, (UntypedStorage, TypedStorage)):
             if isinstance(x, TypedStorage) and x.dtype is not options["dtype"]:
@@ -557,12 +564,12 @@ def arange_size(start, end, step, dtype):
     return max(math.ceil((end - start) / step), 0)
 
 
-@composite(f"arange(Scalar end, *, {OPTS}) -> Tensor")
+@composite(f"arange(Scalar end, *, {OPTS}) -> Tensor", out=FILLED)
 def arange_end(end, dtype, layout, device, requires_grad, pin_memory):
     return _arange(0, end, 1, dtype, device, requires_grad)
 
 
-@composite(f"arange.start(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor")
+@composite(f"arange.start(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor", out=FILLED)
 def arange_start(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     return _arange(start, end, step, dtype, device, requires_grad)
 
@@ -575,7 +582,7 @@ def _arange(start, end, step, dtype, device, requires_grad):
     return _flag(arange_op.call(start, end, step, dtype, place(device)), requires_grad)
 
 
-@composite(f"range(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor")
+@composite(f"range(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor", out=FILLED)
 def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     d = dtype or dt.get_default_dtype()
     if step == 0:
@@ -606,14 +613,14 @@ def _ends(name, start, end, steps):
     return *(x.item() if isinstance(x, Tensor) else x for x in (start, end)), steps
 
 
-@composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, *, {OPTS}) -> Tensor")
+@composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, *, {OPTS}) -> Tensor", out=FILLED)
 def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory):
     start, end, steps = _ends("linspace", start, end, steps)
     d = dtype or (dt.scalar_dtype(1j) if isinstance(start, complex) or isinstance(end, complex) else dt.get_default_dtype())
     return _flag(linspace_op.call(start, end, steps, d, place(device)), requires_grad)
 
 
-@composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, float base=10.0, *, {OPTS}) -> Tensor")
+@composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, float base=10.0, *, {OPTS}) -> Tensor", out=FILLED)
 def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_memory):
     d = dtype or dt.get_default_dtype()
     wide = dt.float64 if d.category < dt.COMPLEX else dt.complex128

@@ -1,6 +1,7 @@
 """Indexing and index assignment in every form, and the operators that take index tensors."""
 
 import operator
+import re
 import warnings
 
 import numpy as np
@@ -12,11 +13,12 @@ from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
 from ..call.out import EXPECTED, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, SELF_AND_RESULT, Out, with_out
 from ..call.overrides import handle_torch_function, overloaded
 from ..call.state import LOCAL, STATE, direct
+from ..call.tracing import TracedInt
 from ..declare import composite, op, view
 from ..device import HOST
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
-from .common import T, Tensor, changed, check_number, contiguous_strides, dt, like_self, numel, wrap_dim
+from .common import T, Tensor, changed, check_number, contiguous_strides, dt, has_values, like_self, numel, wrap_dim
 from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
@@ -109,13 +111,16 @@ index_op = op(
 )
 
 
+_BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+
+
 def _to_index(x, device):
     """An index that is not basic as a tensor."""
     if isinstance(x, Tensor):
         if x.dtype not in _INDICES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if x.dtype is dt.uint8:
-            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=5)
+            warnings.warn(_BYTES, UserWarning, stacklevel=5)
         return _beside(x, device)
     if isinstance(x, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
@@ -152,7 +157,11 @@ def _plain_int(i):
     """Python ints for NumPy ints and 0-d integer tensors inside slices."""
     if i is None or i.__class__ is int:
         return i
-    return operator.index(i) if not isinstance(i, Tensor) else int(i.item())
+    if i.__class__ is TracedInt:
+        return i
+    if not hasattr(type(i), "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return operator.index(i)
 
 
 def _is_basic(index):
@@ -339,7 +348,7 @@ def _set_view(dst, value):
 
 def _is_byte(index):
     index = index[0] if index.__class__ is tuple and len(index) == 1 else index
-    return isinstance(index, Tensor) and index.dtype is dt.uint8
+    return isinstance(index, Tensor) and index.dtype is dt.uint8 and len(index._shape) > 0
 
 
 def _set_elements(x, advanced, index, value):
@@ -369,8 +378,13 @@ for _f, _name in ((getitem, "__getitem__"), (setitem, "__setitem__")):
 def _put_prepare(self, indices, values, accumulate):
     indices = [_beside(i, self.device) for i in indices]
     items, given = [], [i for i in indices if i is not None]
+    if not given:
+        _check_value(self._shape, values)
+        raise RuntimeError("index_put_(): at least one index has to be a tensor")
     for i in indices:
         if i is not None and i.dtype in (dt.bool_, dt.uint8):
+            if i.dtype is dt.uint8:
+                warnings.warn(_BYTES, UserWarning, stacklevel=5)
             items += list(T.nonzero(i).unbind(1))
         else:
             if i is not None and i.dtype.category != dt.INT:
@@ -391,14 +405,18 @@ def _put_prepare(self, indices, values, accumulate):
 
 
 def _put_meta(self, indices, values, accumulate):
-    shape = _index_shape(self, indices)
+    _check_value(_index_shape(self, indices), values)
+    return self._shape, self.dtype, preserved_strides(self)
+
+
+def _check_value(shape, values):
+    """The error of a value that does not fit what is indexed."""
     try:
         ok = broadcast_shapes(values._shape, shape) == tuple(shape)
     except RuntimeError:
         ok = False
     if not ok:
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(values._shape)} cannot be broadcast to indexing result of shape {list(shape)}")
-    return self._shape, self.dtype, preserved_strides(self)
 
 
 def _put_grad_self(g, indices, accumulate):
@@ -428,7 +446,21 @@ def _select_prepare(self, dim, index):
             f"index_select(): Index is supposed to be a vector, but got dim: {len(index._shape)} with type: {dt.scalar_name(index.dtype)} "
             f"and size: {list(index._shape)}"
         )
-    return self, wrap_dim(dim, len(self._shape)), index
+    if not self._shape and numel(index._shape) != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {numel(index._shape)} value(s)")
+    dim = wrap_dim(dim, len(self._shape))
+    if 0 in self._shape and len(self._shape) > 1 and numel(index._shape):
+        _check_select_from_nothing(self._shape[dim], index)
+    return self, dim, index
+
+
+def _check_select_from_nothing(size, index):
+    """The errors of a result without elements, which no kernel sees."""
+    if not size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    for i in index.tolist() if has_values(index) else ():
+        if not 0 <= i < size:
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={i} axis_dim={size}")
 
 
 def _select_meta(self, dim, index):
@@ -475,7 +507,20 @@ def take(self, index):
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
     if numel(self._shape) == 0 and numel(index._shape):
         raise IndexError("take(): tried to take from an empty tensor")
-    return index_op.call(self.reshape((-1,)), [index])
+    return at_places(numel(self._shape), index_op.call, self.reshape((-1,)), [index])
+
+
+def at_places(n, call, *args):
+    """A call that numbers the elements of a tensor through; PyTorch has words of its own for places that are not there."""
+    try:
+        return call(*args)
+    except IndexError as e:
+        if (found := _PLACE.match(str(e))) is None:
+            raise
+        raise IndexError(f"out of range: tried to access index {found[1]} on a tensor of {n} elements.") from None
+
+
+_PLACE = re.compile(r"index (-?\d+) is out of bounds for dimension 0 ")
 
 
 @composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=SAME_DTYPE)

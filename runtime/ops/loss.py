@@ -9,7 +9,7 @@ from ..call.autocast import FLOAT32
 from ..call.geometry import broadcast_shapes, result_strides
 from ..call.promotion import result_dtype
 from ..declare import composite, op
-from .common import F, T, Tensor, dt, has_values, numel, only
+from .common import F, T, Tensor, changed, dt, has_values, numel, only
 from .creation import tensor
 
 NAMES = ("none", "mean", "sum")
@@ -254,7 +254,8 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
-    if backend(input.device).host and has_values(input) and numel(input._shape) and bool(((input < 0) | (input > 1)).any()):
+    known = backend(input.device).host and has_values(input) and numel(input._shape)
+    if known and not (input.amin().item() >= 0 and input.amax().item() <= 1):  # NaN is refused too
         raise RuntimeError("all elements of input should be between 0 and 1")
     return OPS["binary_cross_entropy"].call(input, target, None if weight is None else weight.expand(input._shape), reduction)
 
@@ -310,7 +311,12 @@ _nll_loss_grads = {
     "self": lambda g0, self, target, weight, reduction, ignore_index, out1: _nll_backward.call(g0, self, target, weight, reduction, ignore_index, out1)
 }
 _NLL_LOSS = dict(meta=_nll_meta, prepare=_nll_loss_prepare, call=_nll_loss_call, derivative=_nll_loss_grads, non_differentiable=(1,), out=False, empty_ok=True)
-_nll = op("_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)", "NLLLoss", **_NLL_LOSS)
+_nll = op(
+    "_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)",
+    "NLLLoss",
+    **_NLL_LOSS,
+    aten="nll_loss_forward.default",
+)
 _nll_backward_call = lambda p, g, x, t, w, reduction, ignore, total: p.of(NAMES[reduction], ignore)(x, g, t, w, total)
 _nll_backward_grads = {"grad_output": lambda g, target, weight, reduction, ignore_index: _nll.call(g, target, weight, reduction, ignore_index)[0]}
 _NLL_BACKWARD = dict(meta=lambda g, x, *_: (x._shape, x.dtype), call=_nll_backward_call, derivative=_nll_backward_grads, out=False)
@@ -379,6 +385,9 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
     if input._shape != target._shape or not input._shape:
         if not input._shape:
             raise ValueError("Expected 1 or more dimensions (got 0)")
+        fused = backend(input.device).fused("nn.functional.cross_entropy")
+        if fused is not None and (out := fused(input, target, weight, reduction, ignore_index, label_smoothing)) is not None:
+            return out
         logp = F.log_softmax(input, dim)
         loss = nll_loss_nd(logp, target, weight, reduction, ignore_index)
         if not label_smoothing:
@@ -395,13 +404,13 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
             f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight tensor of shape: {list(weight._shape)}"
         )
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / n
+        target = target * (1 - label_smoothing) + (label_smoothing / n if n else 0)
     terms = F.log_softmax(input, dim) * target
     if weight is not None:
         terms = terms * _along(weight, input, dim)
     if reduction == 0:
         return -terms.sum(dim)
-    return -terms.sum() if reduction == 2 else -terms.sum() / (numel(input._shape) // n)
+    return -terms.sum() if reduction == 2 else -terms.sum() / (numel(changed(input._shape, dim)) if n else 0)
 
 
 @composite(

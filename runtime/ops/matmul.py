@@ -2,6 +2,7 @@
 
 import string
 
+from ..backend import backend
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, LOWER, LOWER_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
 from ..call.geometry import broadcast_shapes, preserved_strides
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
@@ -198,11 +199,11 @@ def _addmm_meta(self, mat1, mat2, beta=1, alpha=1):
 
 
 def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
+    _expands(self, (batch1.size(0), batch1.size(1), batch2.size(2)))
     _need(3, "{who} must be a 3D tensor", (batch1, "batch1"), (batch2, "batch2"))
     if batch1._shape[0] != batch2._shape[0] or batch1._shape[2] != batch2._shape[1]:
         raise _batch_error(batch1._shape[0], batch1._shape[2], batch2)
     shape = (*batch1._shape[:2], batch2._shape[2])
-    _expands(self, shape)
     if not self.dtype is batch1.dtype is batch2.dtype:
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {dt.c_name(self.dtype)}, batch1: {dt.c_name(batch1.dtype)}, batch2: {dt.c_name(batch2.dtype)}"
@@ -237,6 +238,7 @@ _adding("addmv", "mat", "vec", "Addmv", _addmv_meta, _addmv_grads, autocast=LOWE
     numbers_between=True,
 )
 def addbmm(self, batch1, batch2, beta, alpha):
+    _expands(self, (batch1.size(1), batch2.size(2)))
     _need(3, "{who} must be a 3D tensor", (batch1, "batch1"), (batch2, "batch2"))
     (b, n, k), (c, k2, p) = batch1._shape, batch2._shape
     if b != c:
@@ -688,6 +690,9 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     """softmax(query @ key^T * scale + mask) @ value; a row with nothing to attend to gives zeros."""
     q, k, v = query, key, value
     _check_attention(q, k, v, attn_mask, is_causal)
+    fused = backend(q.device).fused("nn.functional.scaled_dot_product_attention")
+    if fused is not None and (out := fused(q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa)) is not None:
+        return out
     if enable_gqa:
         k, v = _repeat_heads(q, k, v)
     d = query.dtype

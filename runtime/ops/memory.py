@@ -2,7 +2,7 @@
 
 import warnings
 
-from ..autograd import MODE, check_inplace, forward, rebase
+from ..autograd import MODE, check_captured, check_inplace, forward, rebase
 from ..autograd.tangents import innermost
 from ..backend import backend, of_type
 from ..call.dispatch import handle, intercepted
@@ -11,13 +11,14 @@ from ..call.out import refuse_partial_overlap, write
 from ..call.state import LAZY, STATE, dispatching, subclass_kept
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
-from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, preserve_format, strided, usable
+from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, contiguous_format, preserve_format, strided, usable
 from ..device import device as Device
 from ..device import memory_format as memory_format_class
 from ..registry import provide
 from ..signatures import mismatch
-from ..storage import TypedStorage, UntypedStorage
-from ..tensor import alias, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method
+from ..storage import UntypedStorage
+from ..tensor import alias, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method, versions
+from ..typed_storage import TypedStorage
 from .common import T, Tensor, contiguous_strides, dt, numel
 
 
@@ -84,10 +85,7 @@ def _copied(self, dtype, device, fmt):
     if device is META:
         return meta_tensor(self._shape, dtype, stride)
     if self.device is META:
-        raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
-            "when moving module from meta to a different device."
-        )
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if stride is None:
         if device is self.device:
             b = backend(device)
@@ -108,11 +106,21 @@ def _grad_to(g, meta):
     return T._to_copy(g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None)
 
 
+_warned_of_discarding = False
+
+
+def _warn_of_discarding(source, dtype, stacklevel):
+    """PyTorch warns of the first copy that drops imaginary parts."""
+    global _warned_of_discarding
+    if source.dtype.is_complex and not dtype.is_complex and dtype is not dt.bool_ and not _warned_of_discarding:
+        _warned_of_discarding = True
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=stacklevel + 1)
+
+
 @_to_copy.calls
 def _to_copy_call(self, dtype=None, device=None, memory_format=None):
     d = self.dtype if dtype is None else dtype
-    if self.dtype.is_complex and not d.is_complex and d is not dt.bool_:
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
+    _warn_of_discarding(self, d, 4)
     out = _copied(self, d, self.device if device is None else device, memory_format)
     if MODE.grad and self._requires_grad and d.category >= 2:
         _to_copy.record(out, (self, d, device, memory_format))
@@ -179,7 +187,7 @@ def _to(self, *args, **kwargs):
         not copy
         and (dtype is None or dtype is self.dtype)
         and (device is None or device is self.device)
-        and (fmt is None or fmt is preserve_format or self.is_contiguous(fmt))
+        and (fmt is None or fmt is preserve_format or fmt is (_suggested_format(self) or contiguous_format))  # not whether the strides are the format's
     ):
         return self
     return T._to_copy(self, dtype, device, fmt)
@@ -213,7 +221,7 @@ def _conversion(name, d):
             return self if self.dtype is d else T._to_copy(self, d)
         return _to(self, d, memory_format=memory_format)
 
-    f.__name__ = name
+    f.__name__, f.__doc__ = name, f"The tensor as {d}: itself if that is its dtype, else a converted copy."
     setattr(Tensor, name, _overridable(f))
 
 
@@ -222,14 +230,17 @@ for _name, _dtype in zip(CONVERSIONS, _TYPES):
 
 
 def _cpu(self, memory_format=preserve_format):
+    """The tensor in the CPU's memory: itself if it is there, else a copy."""
     return _to(self, HOST, memory_format=memory_format)
 
 
 def _npu(self, device=None, non_blocking=False, memory_format=preserve_format):
+    """The tensor on an NPU: itself if it is there, else a copy. RuntimeError where there is none."""
     return _to(self, Device("npu" if device is None else device), memory_format=memory_format)
 
 
 def _cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
+    """AssertionError, as of a PyTorch without CUDA."""
     return _to(self, "cuda")
 
 
@@ -298,6 +309,7 @@ def copy_(self, src, non_blocking=False):
             ) from None
     else:
         src_view = src
+    _warn_of_discarding(src, self.dtype, 3)
     if src.device is META and self.device is not META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if self._storage is not None and src_view._storage is self._storage:
@@ -314,6 +326,8 @@ def copy_(self, src, non_blocking=False):
 
 def _written(op, self, source, given):
     """Write, or hand the call over: copy_(self, given)."""
+    if versions.new is not None:
+        check_captured(self, lambda: "aten::copy_" if op is _copy else f"aten::fill_.{'Tensor' if isinstance(given, Tensor) else 'Scalar'}")
     if STATE.interceptors and intercepted((self, given)):
         version = self._version
         handle(op, (self, given), lambda dst, src: write(_once(dst), source), "_")
@@ -435,6 +449,13 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
         size = (0,)
     if isinstance(source, Tensor) and source.dtype is not self.dtype:
         raise RuntimeError(f"Could not set tensor of type {dt.c_name(source.dtype)} to a tensor of type {dt.c_name(self.dtype)}")
+    if isinstance(source, TypedStorage):
+        if source.dtype is not self.dtype:
+            wanted = dt.C_NAMES.get(self.dtype, self.dtype.name)
+            raise RuntimeError(
+                f"Expected a Storage of type {wanted} or an UntypedStorage, but got type {dt.scalar_name(source.dtype)} for argument 1 'storage'"
+            )
+        source = source._untyped_storage
     if storage_offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     if isinstance(source, Tensor) and size is None:
@@ -443,7 +464,7 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
         self._vc = vc
         self._bump()
         return self
-    st = source._get_storage() if isinstance(source, Tensor) else source.untyped() if isinstance(source, TypedStorage) else source
+    st = source._get_storage() if isinstance(source, Tensor) else source
     if size is None:
         size = (st.nbytes() // self.dtype.itemsize,)
     elif isinstance(size, int):

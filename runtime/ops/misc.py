@@ -1,5 +1,7 @@
 """Products of groups, the optimizers' single passes, functions of one value at a time, and small ones."""
 
+import operator
+
 from ..autograd import forward
 from ..autograd.tangents import current_level
 from ..declare import composite
@@ -58,13 +60,16 @@ composite("_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias
 # ------------------------------------------------------------------------------------------------ optimizers
 @composite(
     "_adam_(Tensor self, Tensor grad, Tensor exp_avg, Tensor exp_avg_sq, float weight1, float beta2, float weight2, float root, float eps, "
-    "float step_size, float keep) -> Tensor",
+    "float step_size, float keep, int step, float lr) -> Tensor",
     out=False,
     method=False,
     mutates=(0, 0, 2, 3),
 )
-def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, step_size, keep):
-    """One step of Adam for one parameter, in place: self *= keep, the averages, self -= step_size * exp_avg / (sqrt(exp_avg_sq) / root + eps)."""
+def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
+    """One step of Adam for one parameter, in place: self *= keep, the averages, self -= step_size * exp_avg / (sqrt(exp_avg_sq) / root + eps).
+
+    step and lr: what root, step_size and keep were made of, for kernels that correct the bias themselves.
+    """
     self.mul_(keep)
     exp_avg.lerp_(grad, weight1)
     exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=weight2)
@@ -84,7 +89,18 @@ def _mapped(name, self, others, function):
         if o.dtype is not self.dtype:
             raise TypeError(f"{name}: expected {self.type()} for 'other' (got {o.type()})")
     values = zip(*(t.reshape(-1).tolist() for t in (self, *(o.expand(self._shape) for o in others))))
-    return self.copy_(FUNCTIONS["tensor"]([function(*v) for v in values], dtype=self.dtype).reshape(self._shape))
+    return self.copy_(FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape))
+
+
+def _stored(value, dtype):
+    """What a function returned, as one element, or Python's error of a conversion."""
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if dtype.category < dt.FLOAT:
+        return operator.index(value)
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"must be real number, not {type(value).__name__}")
+    return float(value)
 
 
 @composite("Tensor.apply_(Tensor self, Any callable) -> Tensor")

@@ -183,10 +183,14 @@ def pad(input, pad, mode, value):
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
-        raise RuntimeError(f"Unrecognised padding mode {mode}")
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     k = len(pad) // 2
     if not (k + 1 == n or k + 2 == n) or k > 3:
-        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {n}D input tensor.\nSupported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
     if mode != "circular":
         only(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d", input, dt.INT, dt.FLOAT, dt.COMPLEX)
     if 0 in input._shape[n - k - (n == k + 1) :]:
@@ -438,8 +442,8 @@ def multi_head_attention_forward(
     if not batched:
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         padding_mask = None if padding_mask is None else padding_mask.unsqueeze(0)
-    length, batch, width = query._shape
-    source = key._shape[0]
+    length, batch, width = query.shape
+    source = key.shape[0]
     padding_mask = canonical_mask(padding_mask, "key_padding_mask", None if mask is None else mask.dtype, "attn_mask", query.dtype)
     if is_causal and mask is None:
         raise RuntimeError(
@@ -459,7 +463,7 @@ def multi_head_attention_forward(
         q, k, v = _packed_projections(query, key, value, in_weight, in_bias)
     mask = _attention_mask(mask, batch * heads, length, source)
     k, v = _with_bias(k, v, bias_k, bias_v, static_k, static_v)
-    q, k, v = (x.reshape(x._shape[0], batch * heads, size).transpose(0, 1) for x in (q, k, v))
+    q, k, v = (x.reshape(x.shape[0], batch * heads, size).transpose(0, 1) for x in (q, k, v))
     k, v = _or_static(k, static_k, "static_k"), _or_static(v, static_v, "static_v")
     if add_zero_attn:
         k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
@@ -467,11 +471,11 @@ def multi_head_attention_forward(
     more = (bias_k is not None) + bool(add_zero_attn)
     if more:
         mask, padding_mask = (None if m is None else F.pad(m, (0, more)) for m in (mask, padding_mask))
-    mask = _with_padding(mask, padding_mask, batch, heads, k._shape[1])
+    mask = _with_padding(mask, padding_mask, batch, heads, k.shape[1])
     attend = _attend_with_weights if need_weights else _attend
     out, weights = attend(q, k, v, mask, dropout_p if training else 0.0, is_causal, (batch, heads))
     out = F.linear(out.reshape(length * batch, width), out_weight, out_bias)
-    out = out.reshape(length, batch, out._shape[1])
+    out = out.reshape(length, batch, out.shape[1])
     if weights is not None:
         weights = weights.mean(1) if average else weights
         weights = weights if batched else weights.squeeze(0)

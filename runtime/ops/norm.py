@@ -286,6 +286,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     "nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
     "bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
     out=False,
+    aten_constants=(("cudnn_enabled", True),),
 )
 def f_batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
     if eps <= 0:
@@ -319,6 +320,7 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     "nn.functional.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? "
     "bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor",
     out=False,
+    aten_constants=(("cudnn_enabled", True),),
 )
 def f_instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
     if use_input_stats and numel(input._shape[2:]) == 1:

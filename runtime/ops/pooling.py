@@ -73,11 +73,17 @@ def _check_input(fn, x, dims):
     return spatial
 
 
-def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
+def pooled(spatial, kernel, stride, padding, dilation, ceil):
+    """How many windows lie along each dimension."""
     out = []
     for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation):
         o = (n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
         out.append(o - 1 if ceil and (o - 1) * s >= n + p else o)
+    return out
+
+
+def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
+    out = pooled(spatial, kernel, stride, padding, dilation, ceil)
     if min(out) < 1:
         if len(out) == 1:
             raise RuntimeError(f"{fn}() Invalid computed output size: {out[0]}")

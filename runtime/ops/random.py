@@ -5,7 +5,7 @@ import warnings
 
 from ..autograd import MODE, check_inplace
 from ..call.geometry import in_order, memory_order
-from ..call.out import Out, with_out
+from ..call.out import CAST, Out, with_out
 from ..declare import composite, op
 from ..device import HOST, META
 from .common import T, Tensor, dt, has_values, like_self, numel
@@ -16,7 +16,7 @@ RANDOM = OPTS.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1
 RANDOM_LIKE = LIKE.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
 
 # kind: the filler; params: its numbers; size: in memory order
-_DRAW = dict(meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype), opmath=False, method=False, role="draw")
+_DRAW = dict(meta=lambda kind, size, params, generator, dtype, device: (tuple(size), dtype), opmath=False, method=False, role="draw", empty_ok=True)
 draw_op = op("_draw(str kind, int[] size, Any params, Any generator, ScalarType dtype, Device device) -> Tensor", **_DRAW)
 
 
@@ -185,12 +185,12 @@ op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=like_self,
 op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", meta=lambda x, alpha, total: (x._shape, x.dtype), method=False)
 
 
-@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", inplace_function=True)
+@composite("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", inplace_function=True, out=CAST)
 def bernoulli(self, generator):
     return _bernoulli(self, self.dtype, generator)
 
 
-@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", inplace_function=True)
+@composite("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", inplace_function=True, out=CAST)
 def bernoulli_p(self, p, generator):
     return draw("bernoulli", self._shape, (p,), generator, self.dtype, self.device)
 
@@ -328,8 +328,10 @@ def _channels(n):
             warnings.warn(said, UserWarning, stacklevel=4)
         if n == 2 and dims == 3:
             warnings.warn(
-                "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is desired - "
-                "input is interpreted as shape (N, C, L), where C is the channel dim.",
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is interpreted "
+                "as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to interpret the input as one "
+                "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using "
+                "dropout1d instead.",
                 UserWarning,
                 stacklevel=4,
             )

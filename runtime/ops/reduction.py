@@ -46,13 +46,13 @@ def _unsupported(name, self, bool_too=False):
         raise RuntimeError(f"{name}(): does not support {'complex' if self.dtype.is_complex else 'bool'} input")
 
 
-def _nonempty(name, self, dims, error=IndexError, hint=""):
-    """The error of a reduction without identity over no elements; dims None: over all."""
+def _nonempty(name, self, dims, error=IndexError, hint="", call="()"):
+    """The error of a reduction without identity over no elements; dims None: over all. call: what its words put behind the name."""
     if dims is None and 0 in self._shape:
-        raise error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.{hint}")
+        raise error(f"{name}{call}: Expected reduction dim to be specified for input.numel() == 0.{hint}")
     for d in dims or ():
         if self._shape and self._shape[d] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+            raise IndexError(f"{name}{call}: Expected reduction dim {d} to have non-zero size.")
 
 
 HINT = " Specify the reduction dim with the 'dim' argument."
@@ -175,11 +175,30 @@ def _bool_like(self):
     return dt.uint8 if self.dtype is dt.uint8 else dt.bool_
 
 
+_TRUTH = Out("{name} only supports bool tensor for result, got: {Got}", also=(dt.bool_, dt.uint8))
 for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
-    op(f"{_name}(Tensor self) -> Tensor", _prim, meta=lambda self: ((), _bool_like(self)), call=lambda p, self: p(self, ()))
+    op(f"{_name}(Tensor self) -> Tensor", _prim, meta=lambda self: ((), _bool_like(self)), call=lambda p, self: p(self, ()), out=_TRUTH)
     _prepare = lambda self, dim, keepdim: (self, _dims(self, dim, dim is None), keepdim)
     _meta = lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self))
-    op(f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", _prim, prepare=_prepare, meta=_meta, call=_keepdims)
+    op(f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", _prim, prepare=_prepare, meta=_meta, call=_keepdims, out=_TRUTH)
+
+
+# ------------------------------------------------------------------------------------------------ hashes
+def _hash_prepare(self, dim, keepdim, mode):
+    if mode:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    _not_implemented("xor_sum_cpu", self)
+    dims = _dims(self, dim)
+    _nonempty("hash_tensor", self, dims if dim else None, RuntimeError, HINT, "")
+    return self, dims, keepdim, mode
+
+
+def _hash_meta(self, dim, keepdim, mode):
+    return reduced(self._shape, dim, keepdim), dt.uint64
+
+
+_HASH = dict(prepare=_hash_prepare, meta=_hash_meta, opmath=False)
+op("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", **_HASH)
 
 
 # ------------------------------------------------------------------------------------------------ extremes

@@ -124,7 +124,7 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     scales = tuple(float(s) for s in _per_dimension("scale_factor", scale_factor, input))
-    return [math.floor(s * f) for s, f in zip(input._shape[2:], scales)], None if recompute or mode == "area" else scales
+    return [math.floor(s * f) for s, f in zip(input.shape[2:], scales)], None if recompute or mode == "area" else scales
 
 
 def _check_mode(mode, n, antialias, align_corners):
@@ -421,6 +421,8 @@ def _with_batch(x, rank, text):
 @composite("nn.functional.unfold(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", out=False)
 def unfold(input, kernel_size, dilation, padding, stride):
     _check_blocks(kernel_size, dilation, padding, stride)
+    if len(input._shape) < 3:
+        input.size(len(input._shape))  # PyTorch asks for the sizes first: an IndexError
     x = _with_batch(input, 4, "with possibly 0 batch size and other non-zero dimensions for input")
     out = _im2col.call(x, kernel_size, dilation, padding, stride)
     return out if x is input else out.squeeze(0)

@@ -16,6 +16,7 @@ from ..device import HOST, channels_last, channels_last_3d, contiguous_format
 from ..tensor import strided_view
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
+from .indexing import at_places
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order
 from .reduction import no_meta
 from .views import _inverse as inverse
@@ -42,7 +43,10 @@ def _cat_prepare(tensors, dim):
     kept = [t for t in ts if tuple(t._shape) != (0,)]  # 1-d empty tensors join anything
     if kept and len(kept) < len(ts) and len(kept[0]._shape) > 1:
         ts = kept
-    dim = wrap_dim(dim, len(ts[0]._shape))
+    if kept:
+        dim = wrap_dim(dim, len(ts[0]._shape))
+    else:
+        dim = 0  # of nothing but these, any will do
     first = ts[0]._shape
     for i, t in enumerate(ts[1:], 1):
         if len(t._shape) != len(first):
@@ -137,6 +141,7 @@ def _atleast(n):
         return tuple(getattr(T, "_" + name)(t) for t in ts)
 
     public.__name__ = public.__qualname__ = name
+    public.__doc__ = f"Each tensor with dimensions of size one added until it has {n}: a view. One tensor gives one, several, or a sequence, give a tuple."
     public.__module__ = "torch.functional"
     FUNCTIONS[name] = public
     return fit
@@ -517,8 +522,14 @@ def narrow_copy(self, dim, start, length):
 
 
 def _unsafe(name, args):
-    """unsafe_split and the like: views that may be written to without telling the others; here copies of none."""
-    composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)(lambda self, *rest: getattr(M, name)(self, *rest))
+    """unsafe_split and the like: parts over the same memory that are no views for autograd, each with a version of its own."""
+
+    @composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)
+    def unsafe(self, *rest):
+        parts = getattr(M, name)(self, *rest)
+        for t in parts:
+            t._view = t._vc = None
+        return parts
 
 
 _unsafe("split", "int split_size, int dim=0")
@@ -682,7 +693,8 @@ def put(self, index, source, accumulate):
         return self.clone()
     if not numel(self._shape):
         raise IndexError("put_(): trying to put elements into an empty tensor")
-    return self.reshape((-1,)).index_put((index.reshape((-1,)),), source.reshape((-1,)), accumulate).reshape(self._shape)
+    flat, at = self.reshape((-1,)), index.reshape((-1,))
+    return at_places(numel(self._shape), flat.index_put, (at,), source.reshape((-1,)), accumulate).reshape(self._shape)
 
 
 @composite("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", out=SAME_SCALAR_TYPE)
@@ -862,5 +874,6 @@ op(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, "
     "bool unsafe=False, Scalar? initial=None) -> Tensor",
     no_forward="segment_reduce",
+    alias=("_segment_reduce",),
     **_SEGMENT_REDUCE,
 )

@@ -9,7 +9,7 @@ from ..call.autocast import FLOAT32
 from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
-from ..registry import OPERATORS
+from ..registry import OPERATORS, Namespace
 from ..tensor import check_writable, strided_view
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
@@ -45,7 +45,7 @@ def infer_size(size, n):
     count = 1
     for s in size:
         if s < 0:
-            raise RuntimeError(f"invalid shape dimension {min(size)}")
+            raise RuntimeError(f"invalid shape dimension {s} at index {size.index(s)} of shape {list(size)}")
         count *= s
     if count != n:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {n}")
@@ -131,7 +131,12 @@ def reshape(self, shape):
     """A view where one exists, else a copy."""
     if self._stride is not None and view_strides(self._shape, self._stride, infer_size(shape, numel(self._shape))) is None:
         self = self.contiguous()
+        if STATE.interceptors:
+            return _ATEN._unsafe_view(self, shape)  # by which PyTorch's is seen below autograd
     return _view.call(self, shape)
+
+
+_ATEN = Namespace("aten")
 
 
 composite("Tensor.view_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.view(other._shape))
@@ -645,8 +650,12 @@ def real(self):
     return T._real(self) if self.dtype.is_complex else self
 
 
-Tensor.real = property(lambda self: real(self), lambda self, v: self.real.copy_(v) if self.dtype.is_complex else self.copy_(v))
-Tensor.imag = property(lambda self: T.imag(self), lambda self, v: self.imag.copy_(v))
+Tensor.real = property(
+    lambda self: real(self), lambda self, v: self.real.copy_(v) if self.dtype.is_complex else self.copy_(v), doc="The real parts: a view, for writing as well."
+)
+Tensor.imag = property(
+    lambda self: T.imag(self), lambda self, v: self.imag.copy_(v), doc="The imaginary parts: a view, for writing as well. RuntimeError for real dtypes."
+)
 
 
 def _view_as_real(self):
@@ -717,6 +726,7 @@ def _geometry_methods():
             return inplace_view(self, getattr(T, _n)(self, *args, **kw))
 
         f.__name__ = f.__qualname__ = name + "_"
+        f.__doc__ = f"As ``{name}``, but the tensor itself gets the new shape and strides; its memory stays as it is. Returns it."
         setattr(Tensor, name + "_", f)
 
 

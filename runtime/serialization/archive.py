@@ -56,9 +56,9 @@ class Writer:
             self._write(struct.pack("<4sI2Q" if wide else "<4s3I", b"PK\7\x08", crc, n, n))
         self.records.append((name, flags, crc, n, at, wide))
 
-    def close(self):
+    def close(self, version=3):
         """The last two records and the directory."""
-        self.record("version", b"3\n")
+        self.record("version", b"%d\n" % version)
         names = zlib.crc32(b"".join(r[0] for r in self.records))
         self.record(".data/serialization_id", f"{names:020d}{zlib.crc32(repr([r[2] for r in self.records]).encode()):020d}".encode())
         start, count = self.at, len(self.records)
@@ -89,6 +89,11 @@ class Reader:
             raise RuntimeError(f"PytorchStreamReader failed reading zip archive: archive does not contain any files. {HELP}")
         name = entries[0].filename.partition("/")[0]
         self.records = {e.filename[len(name) + 1 :]: e for e in entries if e.filename.startswith(name + "/")}
+        if not {"version", ".data/version"} & self.records.keys():
+            raise RuntimeError(
+                'Expected hasRecord("version") to be true, but got false.  '
+                "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+            )
 
     def __contains__(self, name):
         return name in self.records

@@ -6,7 +6,8 @@ import sys
 import numpy as np
 
 from ..device import HOST
-from ..storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
+from ..storage import UntypedStorage
+from ..typed_storage import LEGACY_STORAGES, TypedStorage
 from . import unpickler as safe
 from .archive import read_exactly
 from .config import _serialization_tls

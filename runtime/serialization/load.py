@@ -11,7 +11,8 @@ from mmap import MAP_SHARED
 import numpy as np
 
 from ..device import device as _device
-from ..storage import TypedStorage, UntypedStorage
+from ..storage import UntypedStorage
+from ..typed_storage import TypedStorage
 from . import unpickler as safe
 from .archive import Reader
 from .config import LoadEndianness, _serialization_tls, load_config
@@ -142,12 +143,8 @@ def _read(archive, name, nbytes, mapped):
     return UntypedStorage._from_array(array, resizable=False)  # as in PyTorch
 
 
-def _load(archive, map_location, pickle_module, to_map, args):
-    if "constants.pkl" in archive:
-        if pickle_module is safe:
-            raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE)
-        raise NotImplementedError("torch.load: TorchScript archives are not supported")
-    mapped = None if to_map is None else _mapped(to_map)
+def storage_loader(archive, map_location, mapped=None, folder="data"):
+    """What an unpickler calls for the storages of an archive's folder."""
     order = _byte_order(archive)
     to_meta = isinstance(map_location, (str, _device)) and str(map_location) == "meta"
     restore = _get_restore_location(map_location)
@@ -157,7 +154,7 @@ def _load(archive, map_location, pickle_module, to_map, args):
         d, key, location, nbytes = storage_id(saved_id, 5)
         if key in loaded:
             return loaded[key]
-        name = f"data/{key}"
+        name = f"{folder}/{key}"
         if to_meta:
             storage = UntypedStorage._meta(nbytes)
             storage._checkpoint_offset = archive.offset(name)
@@ -167,10 +164,19 @@ def _load(archive, map_location, pickle_module, to_map, args):
                 storage._array()[:] = swapped(storage._array(), d, order)
             storage = restore(storage, location).untyped()
         typed = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
-        if typed.data_ptr():
+        if typed._data_ptr():
             loaded[key] = typed
         return typed
 
+    return persistent_load
+
+
+def _load(archive, map_location, pickle_module, to_map, args):
+    if "constants.pkl" in archive:
+        if pickle_module is safe:
+            raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. " + UNSAFE_MESSAGE)
+        raise NotImplementedError("torch.load: TorchScript archives are not supported")
+    persistent_load = storage_loader(archive, map_location, None if to_map is None else _mapped(to_map))
     return unpickle(io.BytesIO(archive.read("data.pkl")), pickle_module, args, persistent_load)
 
 

@@ -6,15 +6,10 @@ import sys
 import numpy as np
 
 from .. import dtypes as dt
-from ..storage import LEGACY_STORAGES, TypedStorage, UntypedStorage
+from ..storage import UntypedStorage
+from ..typed_storage import LEGACY_STORAGES, STORAGE_NAMES, STORAGE_OF, TypedStorage
 from . import unpickler as safe
 from .places import _text, location_tag
-
-# dtypes whose storages have a class in the format; the others are saved as bytes with the dtype beside them
-_CLASSES = "float64 float32 float16 int64 int32 int16 int8 uint8 bool bfloat16 complex128 complex64".split()
-STORAGE_NAMES = {dt.LEGACY[dt.ALL[n]] + "Storage": dt.ALL[n] for n in _CLASSES}
-STORAGE_NAMES |= {n + "Storage": dt.ALL[n.lower()] for n in ("QInt8", "QInt32", "QUInt8", "QUInt4x2", "QUInt2x4")}
-STORAGE_OF = {d: n for n, d in STORAGE_NAMES.items()}
 
 
 class StorageType:

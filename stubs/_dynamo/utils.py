@@ -1,6 +1,7 @@
 """Statistics of the compiler, which stay empty, and small help for modules."""
 
 import copy
+import warnings
 from collections import Counter, defaultdict
 
 import torch
@@ -22,3 +23,13 @@ def deepcopy_to_fake_tensor(obj, fake_mode):
 def compile_times(repr="str", aggregate=False):
     """Nothing was compiled."""
     return "TorchDynamo compilation metrics:\nFunction, Runtimes (s)" if repr == "str" else ((), ())
+
+
+_warned = set()
+
+
+def warn_once(msg, stacklevel=1):
+    """Warn of something that has not been warned of in this process."""
+    if msg not in _warned:
+        _warned.add(msg)
+        warnings.warn(msg, stacklevel=stacklevel + 1)

@@ -8,7 +8,7 @@ import functools
 
 import torch
 from torch.autograd import forward_ad
-from torch.autograd.function import _transforming
+from torch.autograd.function import _differentiating, _transforming
 
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from .vmap import _LEVELS, BatchedTensor, _is_batched, _wrap, vmap
@@ -123,9 +123,13 @@ class _Inputs:
             return [torch.zeros_like(b) if g is None else g for g, b in zip(grads, self.bases)]
 
 
-def _call(func, args, has_aux, what):
-    with torch.enable_grad(), _transforming():
-        out = func(*args)
+def _given(tree):
+    return [_base(x) for x in tree_flatten(tree)[0] if isinstance(x, torch.Tensor)]
+
+
+def _call(func, args, kwargs, has_aux, what):
+    with torch.enable_grad(), _transforming(), _differentiating(_given((args, kwargs))):
+        out = func(*args, **kwargs)
     if not has_aux:
         return out, None
     if not (isinstance(out, tuple) and len(out) == 2):
@@ -136,7 +140,7 @@ def _call(func, args, has_aux, what):
 def vjp(func, *primals, has_aux=False):
     """The result, and a function from cotangents to their products with the derivative."""
     inputs = _Inputs(primals)
-    out, aux = _call(func, inputs.fresh(), has_aux, "vjp(f, *primals)")
+    out, aux = _call(func, inputs.fresh(), {}, has_aux, "vjp(f, *primals)")
     outputs, out_spec = _tensors(out, "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type")
 
     def pull(cotangents, retain_graph=True, create_graph=None):
@@ -198,7 +202,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     def wrapper(*args, **kwargs):
         picked, put, many = _pick(args, argnums)
         inputs = _Inputs(picked)
-        out, aux = _call(lambda *values: func(*put(values), **kwargs), inputs.fresh(), has_aux, "grad_and_value(f)(*args)")
+        out, aux = _call(func, put(inputs.fresh()), kwargs, has_aux, "grad_and_value(f)(*args)")
         if not isinstance(out, torch.Tensor):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(out)}")
         if out.dim() != 0:
@@ -271,8 +275,8 @@ def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
             pairs = [[_dense(x) for x in pair] if levels else pair for pair in pairs]
             duals = [_rewrap(forward_ad.make_dual(p, t), levels) for p, t in pairs]
         duals = tree_unflatten(duals, spec)
-        with _transforming():
-            out, aux = func(*(duals if put is None else put(duals))), None
+        with _transforming(), _differentiating(_given((args := duals if put is None else put(duals), [t for _, t in pairs]))):
+            out, aux = func(*args), None
         if has_aux:
             if not (isinstance(out, tuple) and len(out) == 2):
                 raise RuntimeError(f"{_JVP}: output of function f should be a tuple: (output, aux) if has_aux is True")

@@ -92,3 +92,5 @@ for _name in (
 ).split():
     _delegate(_name)
 _delegate("get_memory_info", "mem_get_info")
+
+from . import memory  # noqa: E402, F401

@@ -24,10 +24,12 @@ def spoken_memory(n):
 class FormattedTimesMixin:
     """Names that PyTorch derives from the times; no device's own are recorded."""
 
-    cpu_time_str = property(lambda self: spoken_time(self.cpu_time))
-    cpu_time_total_str = property(lambda self: spoken_time(self.cpu_time_total))
-    self_cpu_time_total_str = property(lambda self: spoken_time(self.self_cpu_time_total))
-    device_time = device_time_total = self_device_time_total = device_memory_usage = self_device_memory_usage = property(lambda self: 0)
+    cpu_time_str = property(lambda self: spoken_time(self.cpu_time), doc="The mean time of a call, with its unit.")
+    cpu_time_total_str = property(lambda self: spoken_time(self.cpu_time_total), doc="The time of all calls, with its unit.")
+    self_cpu_time_total_str = property(lambda self: spoken_time(self.self_cpu_time_total), doc="The time of all calls without what they called, with its unit.")
+    device_time = device_time_total = self_device_time_total = device_memory_usage = self_device_memory_usage = property(
+        lambda self: 0, doc="0: an accelerator's own times and memory are not recorded."
+    )
 
 
 class Interval:
@@ -71,12 +73,18 @@ class FunctionEvent(FormattedTimesMixin):
     cpu_parent: "FunctionEvent | None" = None
     cpu_children: list = field(default_factory=list, repr=False)
     count = 1
-    key = property(lambda self: self.name)
-    time_range = property(lambda self: Interval(self.start, self.end))
-    cpu_time_total = property(lambda self: self.end - self.start)
+    key = property(lambda self: self.name, doc="The name under which events are averaged.")
+    time_range = property(lambda self: Interval(self.start, self.end), doc="From the event's beginning to its end.")
+    cpu_time_total = property(lambda self: self.end - self.start, doc="The microseconds from the event's beginning to its end.")
     cpu_time = cpu_time_total
-    self_cpu_time_total = property(lambda self: self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children))
-    self_cpu_memory_usage = property(lambda self: self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children))
+    self_cpu_time_total = property(
+        lambda self: self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children),
+        doc="The microseconds of the event, without those of events inside it.",
+    )
+    self_cpu_memory_usage = property(
+        lambda self: self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children),
+        doc="The bytes that the event has allocated, without those of events inside it.",
+    )
 
 
 @dataclass(eq=False)
@@ -92,7 +100,7 @@ class FunctionEventAvg(FormattedTimesMixin):
     input_shapes: list = field(default_factory=list)
     stack: list = field(default_factory=list)
     is_user_annotation: bool = False
-    cpu_time = property(lambda self: self.cpu_time_total / self.count if self.count else 0.0)
+    cpu_time = property(lambda self: self.cpu_time_total / self.count if self.count else 0.0, doc="The mean microseconds of a call.")
 
     def add(self, other):
         """Take another event, or average, in."""
@@ -111,6 +119,7 @@ class EventList(list):
 
     @property
     def self_cpu_time_total(self):
+        """The microseconds of all events on the CPU, without those of events inside them."""
         return sum(event.self_cpu_time_total for event in self)
 
     def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):

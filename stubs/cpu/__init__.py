@@ -82,12 +82,15 @@ class Stream:
         pass
 
     def wait_stream(self, stream):
+        """Nothing: work on the CPU is done in order."""
         pass
 
     def record_event(self):
+        """Nothing: work on the CPU is done in order."""
         pass
 
     def wait_event(self, event):
+        """Nothing: work on the CPU is done in order."""
         pass
 
 
@@ -95,15 +98,19 @@ class Event:
     """A point in the CPU's stream, which is past at once."""
 
     def query(self):
+        """True: work on the CPU is done when a call returns."""
         return True
 
     def record(self, stream=None):
+        """Nothing: work on the CPU is done when a call returns."""
         pass
 
     def synchronize(self):
+        """Nothing: work on the CPU is done when a call returns."""
         pass
 
     def wait(self, stream=None):
+        """Nothing: work on the CPU is done when a call returns."""
         pass
 
 

@@ -1,5 +1,7 @@
 """Probability distributions: sampling, densities, divergences, constraints and transforms."""
 
+from types import FunctionType
+
 from . import constraints, transforms
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -46,6 +48,19 @@ from .uniform import Uniform
 from .von_mises import VonMises
 from .weibull import Weibull
 from .wishart import Wishart
+
+
+def _describe(base):
+    """Let help() say of what subclasses override what it says of the base's; of functions that have their name it does so itself."""
+    for cls in base.__subclasses__():
+        for name, value in vars(cls).items():
+            if isinstance(value, (property, FunctionType)) and name[0] != "_" and not value.__doc__:
+                value.__doc__ = getattr(getattr(base, name, None), "__doc__", None)
+        _describe(cls)
+
+
+_describe(Distribution)
+_describe(transforms.Transform)
 
 __all__ = [
     "Bernoulli",

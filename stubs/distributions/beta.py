@@ -13,8 +13,8 @@ class Beta(ExponentialFamily):
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support, has_rsample, _nested = constraints.unit_interval, True, ("_dirichlet",)
-    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
-    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
+    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0], doc="The first parameter, alpha.")
+    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1], doc="The second parameter, beta.")
     mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
     mode = property(lambda self: self._dirichlet.mode[..., 0])
     variance = property(lambda self: self._dirichlet.variance[..., 0])

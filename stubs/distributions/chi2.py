@@ -8,7 +8,7 @@ class Chi2(Gamma):
     """The sum of squares of ``df`` standard normals."""
 
     arg_constraints = {"df": constraints.positive}
-    df = property(lambda self: self.concentration * 2)
+    df = property(lambda self: self.concentration * 2, doc="The degrees of freedom.")
 
     def __init__(self, df, validate_args=None):
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)

@@ -45,6 +45,7 @@ class Constraint:
     event_dim = 0
 
     def check(self, value):
+        """Where values satisfy the constraint: a tensor of bool, without the dimensions of an event."""
         raise NotImplementedError
 
     def __repr__(self):
@@ -80,6 +81,7 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint):
+    """Whether a constraint depends on other values of its distribution."""
     return isinstance(constraint, _Dependent)
 
 
@@ -88,6 +90,7 @@ class _DependentProperty(property, _Dependent):
 
     def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         super().__init__(fn)
+        self.__doc__ = self.__doc__ if fn is not None and fn.__doc__ else "A constraint that depends on the parameters."
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
     def __call__(self, fn):
@@ -125,10 +128,11 @@ class MixtureSameFamilyConstraint(Constraint):
     def __init__(self, base_constraint):
         self.base_constraint = _check_constraint(base_constraint)
 
-    is_discrete = property(lambda self: self.base_constraint.is_discrete)
-    event_dim = property(lambda self: self.base_constraint.event_dim)
+    is_discrete = property(lambda self: self.base_constraint.is_discrete, doc="That of the components.")
+    event_dim = property(lambda self: self.base_constraint.event_dim, doc="That of the components.")
 
     def check(self, value):
+        """Where all components allow the value."""
         if value.dim() < self.event_dim:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
         result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))

@@ -106,18 +106,22 @@ class Distribution:
 
     @property
     def mean(self):
+        """The mean, of shape ``batch_shape + event_shape``; NaN where there is none."""
         raise NotImplementedError
 
     @property
     def mode(self):
+        """The value of the highest probability or density; NaN where no value is higher than the others."""
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
     def variance(self):
+        """The variance, of shape ``batch_shape + event_shape``; infinite or NaN where there is none."""
         raise NotImplementedError
 
     @property
     def stddev(self):
+        """The square root of the variance."""
         return self.variance.sqrt()
 
     def sample(self, sample_shape=torch.Size()):
@@ -131,6 +135,7 @@ class Distribution:
 
     @deprecated("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", category=FutureWarning)
     def sample_n(self, n):
+        """``sample((n,))``, under its old name."""
         return self.sample(torch.Size((n,)))
 
     def log_prob(self, value):
@@ -164,6 +169,7 @@ class Distribution:
         return values.expand((-1,) + self._batch_shape) if expand else values
 
     def entropy(self):
+        """The entropy in nats, of shape ``batch_shape``."""
         raise NotImplementedError
 
     def perplexity(self):
@@ -224,7 +230,7 @@ class _ProbsOrLogits(Distribution):
     def probs(self):
         return logits_to_probs(self.logits, is_binary=self._binary)
 
-    param_shape = property(lambda self: self._param.size())
+    param_shape = property(lambda self: self._param.size(), doc="The shape of the parameter.")
 
     def _new(self, *args, **kwargs):
         return self._param.new(*args, **kwargs)

@@ -43,6 +43,7 @@ class GeneralizedPareto(Distribution):
         return torch.where(zero, -z, -torch.log1p(c * z) / c)
 
     def log_cdf(self, value):
+        """The logarithm of ``cdf(value)``, exact where that is small."""
         return torch.log1p(-torch.exp(self.log_survival_function(value)))
 
     def _cdf(self, value):

@@ -14,7 +14,7 @@ class _Half(TransformedDistribution):
     """The absolute value of a distribution around 0."""
 
     arg_constraints, support = {"scale": constraints.positive}, constraints.nonnegative
-    scale = property(lambda self: self.base_dist.scale)
+    scale = property(lambda self: self.base_dist.scale, doc="The half-width at half-maximum of the whole Cauchy.")
     mode = property(lambda self: torch.zeros_like(self.scale))
 
     def __init__(self, scale, validate_args=None):

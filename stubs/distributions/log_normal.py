@@ -10,8 +10,8 @@ class LogNormal(TransformedDistribution):
     """The exponential of a normal."""
 
     arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.positive
-    loc = property(lambda self: self.base_dist.loc)
-    scale = property(lambda self: self.base_dist.scale)
+    loc = property(lambda self: self.base_dist.loc, doc="The mean of the logarithm.")
+    scale = property(lambda self: self.base_dist.scale, doc="The standard deviation of the logarithm.")
     mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
     mode = property(lambda self: (self.loc - self.scale.square()).exp())
 

@@ -10,8 +10,8 @@ class LogisticNormal(TransformedDistribution):
     """A normal vector brought to the simplex."""
 
     arg_constraints, support = {"loc": constraints.real, "scale": constraints.positive}, constraints.simplex
-    loc = property(lambda self: self.base_dist.base_dist.loc)
-    scale = property(lambda self: self.base_dist.base_dist.scale)
+    loc = property(lambda self: self.base_dist.base_dist.loc, doc="The mean of the normal distribution below.")
+    scale = property(lambda self: self.base_dist.base_dist.scale, doc="The standard deviation of the normal distribution below.")
 
     def __init__(self, loc, scale, validate_args=None):
         base = Normal(loc, scale, validate_args=validate_args)

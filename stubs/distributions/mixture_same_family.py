@@ -11,8 +11,8 @@ class MixtureSameFamily(Distribution):
     """A mixture of the distributions along the last batch dimension of ``component_distribution``."""
 
     arg_constraints, _nested = {}, ("_mixture_distribution", "_component_distribution")
-    mixture_distribution = property(lambda self: self._mixture_distribution)
-    component_distribution = property(lambda self: self._component_distribution)
+    mixture_distribution = property(lambda self: self._mixture_distribution, doc="The Categorical that chooses the component.")
+    component_distribution = property(lambda self: self._component_distribution, doc="The components, batched in the last dimension.")
 
     def __init__(self, mixture_distribution, component_distribution, validate_args=None):
         if not isinstance(mixture_distribution, Categorical):

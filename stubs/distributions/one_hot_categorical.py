@@ -14,9 +14,9 @@ class _OfCategorical(Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     _nested = ("_categorical",)
     _param = property(lambda self: self._categorical._param)
-    probs = property(lambda self: self._categorical.probs)
-    logits = property(lambda self: self._categorical.logits)
-    param_shape = property(lambda self: self._categorical.param_shape)
+    probs = property(lambda self: self._categorical.probs, doc="The probabilities.")
+    logits = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
+    param_shape = property(lambda self: self._categorical.param_shape, doc="The shape of the parameter, which ends in the categories.")
 
     def _new(self, *args, **kwargs):
         return self._categorical._new(*args, **kwargs)

@@ -33,9 +33,9 @@ class LogitRelaxedBernoulli(_ProbsOrLogits):
 
 
 class _Relaxed(TransformedDistribution):
-    temperature = property(lambda self: self.base_dist.temperature)
-    logits = property(lambda self: self.base_dist.logits)
-    probs = property(lambda self: self.base_dist.probs)
+    temperature = property(lambda self: self.base_dist.temperature, doc="How far samples are from zero and one: the lower the nearer.")
+    logits = property(lambda self: self.base_dist.logits, doc="The log-odds.")
+    probs = property(lambda self: self.base_dist.probs, doc="The probabilities of one.")
 
 
 class RelaxedBernoulli(_Relaxed):

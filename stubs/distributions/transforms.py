@@ -50,6 +50,7 @@ class Transform:
 
     @property
     def event_dim(self):
+        """How many of the last dimensions belong together, before and after at most."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -101,6 +102,7 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x, y):
+        """``log |dy/dx|`` at x, of which y is the image."""
         raise NotImplementedError
 
     def __repr__(self):
@@ -111,6 +113,7 @@ class Transform:
         return shape
 
     def inverse_shape(self, shape):
+        """The shape of what gives a result of this shape."""
         return shape
 
 
@@ -630,7 +633,7 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 
-    domain = property(lambda self: self.distribution.support)
+    domain = property(lambda self: self.distribution.support, doc="The support of the distribution.")
 
     def _call(self, x):
         return self.distribution.cdf(x)

@@ -29,6 +29,7 @@ def _sum_rightmost(value, dim):
 
 
 def logits_to_probs(logits, is_binary=False):
+    """Probabilities of logits: by softmax over the last dimension, or by sigmoid where ``is_binary``."""
     return torch.sigmoid(logits) if is_binary else torch.softmax(logits, dim=-1)
 
 
@@ -39,6 +40,7 @@ def clamp_probs(probs):
 
 
 def probs_to_logits(probs, is_binary=False):
+    """Logits of probabilities, which are kept off zero and one by the dtype's epsilon."""
     p = clamp_probs(probs)
     return p.log() - (-p).log1p() if is_binary else p.log()
 

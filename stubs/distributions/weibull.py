@@ -13,7 +13,7 @@ class Weibull(TransformedDistribution):
     """The time to a failure whose rate is a power of the time."""
 
     arg_constraints, support = {"scale": constraints.positive, "concentration": constraints.positive}, constraints.positive
-    concentration_reciprocal = property(lambda self: self.concentration.reciprocal())
+    concentration_reciprocal = property(lambda self: self.concentration.reciprocal(), doc="One over the concentration.")
     mode = property(lambda self: self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration_reciprocal)
 
     def __init__(self, scale, concentration, validate_args=None):

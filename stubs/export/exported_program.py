@@ -32,26 +32,32 @@ class ExportedProgram:
         self._graph_signature, self._state_dict, self._constants = graph_signature, state_dict, constants
         self._call_spec, self._names, self._example_inputs = call_spec, names, example_inputs
 
-    graph_module = property(lambda self: self._graph_module)
-    graph = property(lambda self: self._graph_module.graph)
-    graph_signature = property(lambda self: self._graph_signature)
-    state_dict = property(lambda self: self._state_dict)
-    constants = tensor_constants = property(lambda self: self._constants)
-    call_spec = property(lambda self: self._call_spec)
-    example_inputs = property(lambda self: self._example_inputs)
-    range_constraints = property(lambda self: {})
-    dialect = property(lambda self: "ATEN")
+    graph_module = property(lambda self: self._graph_module, doc="The module that runs the graph, whose parameters are arguments.")
+    graph = property(lambda self: self._graph_module.graph, doc="The graph of ATen operators.")
+    graph_signature = property(
+        lambda self: self._graph_signature, doc="What each argument and result of the graph is: a user's, a parameter, a buffer, a change."
+    )
+    state_dict = property(lambda self: self._state_dict, doc="Parameters and buffers by name.")
+    constants = tensor_constants = property(lambda self: self._constants, doc="Tensors that are neither parameters nor buffers, by name.")
+    call_spec = property(lambda self: self._call_spec, doc="How a user's arguments and results are nested.")
+    example_inputs = property(lambda self: self._example_inputs, doc="The arguments that were traced, positional ones and keywords.")
+    range_constraints = property(lambda self: {}, doc="The bounds of symbolic sizes.")
+    dialect = property(lambda self: "ATEN", doc='Which operators the graph has: "TRAINING", "ATEN".')
 
     def parameters(self):
+        """The parameters in their order in the graph."""
         return (p for _, p in self.named_parameters())
 
     def named_parameters(self):
+        """(name, parameter) for each one."""
         return ((n, self._state_dict[n]) for n in self._graph_signature.parameters)
 
     def buffers(self):
+        """The buffers in their order in the graph."""
         return (b for _, b in self.named_buffers())
 
     def named_buffers(self):
+        """(name, buffer) for each one."""
         hidden = self._graph_signature.non_persistent_buffers
         return ((n, (self._constants if n in hidden else self._state_dict)[n]) for n in self._graph_signature.buffers)
 

@@ -94,13 +94,18 @@ class ExportGraphSignature:
     def _by_node(self, kind):
         return {s.arg.name: s.target for s in self.input_specs if s.kind is kind}
 
-    parameters = property(lambda self: self._targets(InputKind.PARAMETER))
-    buffers = property(lambda self: self._targets(InputKind.BUFFER))
-    lifted_tensor_constants = property(lambda self: self._targets(InputKind.CONSTANT_TENSOR))
-    inputs_to_parameters = property(lambda self: self._by_node(InputKind.PARAMETER))
-    inputs_to_buffers = property(lambda self: self._by_node(InputKind.BUFFER))
-    inputs_to_lifted_tensor_constants = property(lambda self: self._by_node(InputKind.CONSTANT_TENSOR))
-    non_persistent_buffers = property(lambda self: {s.target for s in self.input_specs if s.kind is InputKind.BUFFER and s.persistent is False})
+    parameters = property(lambda self: self._targets(InputKind.PARAMETER), doc="The names of parameters.")
+    buffers = property(lambda self: self._targets(InputKind.BUFFER), doc="The names of buffers.")
+    lifted_tensor_constants = property(lambda self: self._targets(InputKind.CONSTANT_TENSOR), doc="The names of tensor constants.")
+    inputs_to_parameters = property(lambda self: self._by_node(InputKind.PARAMETER), doc="Of each argument that is a parameter: its name.")
+    inputs_to_buffers = property(lambda self: self._by_node(InputKind.BUFFER), doc="Of each argument that is a buffer: its name.")
+    inputs_to_lifted_tensor_constants = property(
+        lambda self: self._by_node(InputKind.CONSTANT_TENSOR), doc="Of each argument that is a tensor constant: its name."
+    )
+    non_persistent_buffers = property(
+        lambda self: {s.target for s in self.input_specs if s.kind is InputKind.BUFFER and s.persistent is False},
+        doc="The names of buffers that the state_dict leaves out.",
+    )
 
     @property
     def user_inputs(self):

@@ -122,6 +122,7 @@ class Tracer(TracerBase):
         raise NameError("module is not installed as a submodule")
 
     def call_module(self, m, forward, args, kwargs):
+        """What a call of a submodule becomes: a node for a leaf, else what its forward gives."""
         name = self.path_of_module(m)
         if self.module_stack is None:
             return self.create_proxy("call_module", name, args, kwargs) if self.is_leaf_module(m, name) else forward(*args, **kwargs)

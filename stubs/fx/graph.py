@@ -139,7 +139,7 @@ class Graph:
         self._root = Node(self, "", "root", "", (), {})
         self._insert_at = None  # before this node; at the end if None
 
-    nodes = property(lambda self: _Nodes(self))
+    nodes = property(lambda self: _Nodes(self), doc="The nodes in the order of execution; ``reversed`` walks backwards.")
 
     def set_codegen(self, codegen):
         """Let another CodeGen write the function."""
@@ -228,24 +228,31 @@ class Graph:
         return self._inserting(None if following is self._root else following)
 
     def placeholder(self, name, type_expr=None, default_value=...):
+        """Insert a node for an argument of the graph."""
         return self.create_node("placeholder", name, () if default_value is ... else (default_value,), type_expr=type_expr)
 
     def get_attr(self, qualified_name, type_expr=None):
+        """Insert a node that reads an attribute, by its dotted name."""
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
+        """Insert a node that calls a submodule, by its dotted name."""
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
+        """Insert a node that calls a method of its first argument."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(self, the_function, args=None, kwargs=None, type_expr=None, name=None):
+        """Insert a node that calls a function."""
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result, type_expr=None):
+        """Insert the node of what the graph returns."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
     def output_node(self):
+        """The node of what the graph returns."""
         return next(reversed(self._order))
 
     def node_copy(self, node, arg_transform=lambda x: x):
@@ -256,6 +263,7 @@ class Graph:
         return new
 
     def find_nodes(self, *, op, target=None, sort=True):
+        """The nodes of an op, and of a target where the op has several."""
         return [n for n in self._order if n.op == op and (target is None or n.target == target)]
 
     def eliminate_dead_code(self, is_impure_node=None):

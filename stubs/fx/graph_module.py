@@ -67,6 +67,7 @@ class GraphModule(torch.nn.Module):
 
     @property
     def graph(self):
+        """The graph; assigning another one writes the code anew."""
         return self._graph
 
     @graph.setter
@@ -98,9 +99,11 @@ class GraphModule(torch.nn.Module):
 
     @property
     def code(self):
+        """The Python text that was written from the graph."""
         return self._code
 
     def print_readable(self, print_output=True, **kwargs):
+        """Print, and return, the code of the module and of those inside it."""
         text = f"class {self._get_name()}(torch.nn.Module):\n    " + self._code.strip().replace("\n", "\n    ")
         if print_output:
             print(text)

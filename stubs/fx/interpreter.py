@@ -35,22 +35,27 @@ class Interpreter:
         return None
 
     def boxed_run(self, args_list):
+        """As run(), but empties the list of arguments, so that they may be freed on the way."""
         args = list(args_list)
         args_list.clear()
         return self.run(*args)
 
     def run_node(self, n):
+        """The value of one node, by the method that is named as its op."""
         with fx_traceback.set_current_meta(n):
             args, kwargs = self.fetch_args_kwargs_from_env(n)
             return getattr(self, n.op)(n.target, args, kwargs)
 
     def fetch_args_kwargs_from_env(self, n):
+        """The arguments of a node, with values for nodes."""
         return map_arg((n.args, n.kwargs), lambda m: self.env[m])
 
     def map_nodes_to_values(self, args, n):
+        """A nested argument with values for nodes."""
         return map_arg(args, lambda m: self.env[m])
 
     def fetch_attr(self, target):
+        """The attribute of a dotted name; RuntimeError where there is none."""
         value = self.module
         for i, atom in enumerate(target.split(".")):
             if not hasattr(value, atom):
@@ -59,6 +64,7 @@ class Interpreter:
         return value
 
     def placeholder(self, target, args, kwargs):
+        """The next argument, or the default."""
         if target.startswith("*"):
             return list(self.args_iter)
         try:
@@ -69,18 +75,23 @@ class Interpreter:
             raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not passed in!") from None
 
     def get_attr(self, target, args, kwargs):
+        """The attribute of the module."""
         return self.fetch_attr(target)
 
     def call_function(self, target, args, kwargs):
+        """Call the function."""
         return target(*args, **kwargs)
 
     def call_method(self, target, args, kwargs):
+        """Call the method of the first argument."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target, args, kwargs):
+        """Call the submodule."""
         return self.fetch_attr(target)(*args, **kwargs)
 
     def output(self, target, args, kwargs):
+        """What the graph returns."""
         return args[0]
 
 
@@ -96,15 +107,19 @@ class Transformer(Interpreter):
         self.tracer.graph, self.tracer.root, self.tracer.tensor_attrs = self.new_graph, module, {}
 
     def placeholder(self, target, args, kwargs):
+        """A new argument of the new graph."""
         return Proxy(self.new_graph.placeholder(target, default_value=args[0] if args else ...), self.tracer)
 
     def get_attr(self, target, args, kwargs):
+        """A new reading of the attribute."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_function(self, target, args, kwargs):
+        """A new call of the function."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def call_module(self, target, args, kwargs):
+        """A new call of the submodule."""
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
     def transform(self):

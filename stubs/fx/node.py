@@ -72,11 +72,15 @@ class Node:
         self._args, self._kwargs = (), {}
         self._update(args, kwargs)
 
-    args = property(lambda self: self._args, lambda self, a: self._update(a, self._kwargs))
-    kwargs = property(lambda self: self._kwargs, lambda self, k: self._update(self._args, k))
-    all_input_nodes = property(lambda self: list(self._input_nodes))
-    next = property(lambda self: self._neighbour(1))
-    prev = property(lambda self: self._neighbour(-1))
+    args = property(
+        lambda self: self._args, lambda self, a: self._update(a, self._kwargs), doc="The positional arguments; nodes in them are users of their values."
+    )
+    kwargs = property(
+        lambda self: self._kwargs, lambda self, k: self._update(self._args, k), doc="The keyword arguments; nodes in them are users of their values."
+    )
+    all_input_nodes = property(lambda self: list(self._input_nodes), doc="The nodes in the arguments, each once.")
+    next = property(lambda self: self._neighbour(1), doc="The node behind this one.")
+    prev = property(lambda self: self._neighbour(-1), doc="The node before this one.")
 
     def _neighbour(self, step):
         order = self.graph._order
@@ -95,12 +99,15 @@ class Node:
         return self.name
 
     def update_arg(self, idx, arg):
+        """Replace one positional argument."""
         self.args = (*self._args[:idx], arg, *self._args[idx + 1 :])
 
     def update_kwarg(self, key, arg):
+        """Replace or add one keyword argument."""
         self.kwargs = self._kwargs | {key: arg}
 
     def insert_arg(self, idx, arg):
+        """Insert a positional argument before another."""
         self.args = (*self._args[:idx], arg, *self._args[idx:])
 
     def replace_input_with(self, old_input, new_input):

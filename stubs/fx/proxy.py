@@ -32,6 +32,7 @@ class TracerBase:
     module_stack = None  # {path: (path, class)} of the modules whose forward is traced
 
     def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
+        """Insert a node into the graph, with the metadata of this place."""
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         if fx_traceback.has_preserved_node_meta():
             node.meta.update(fx_traceback.kept_meta())
@@ -40,6 +41,7 @@ class TracerBase:
         return node
 
     def proxy(self, node):
+        """What stands for a node's value while a function is traced."""
         return Proxy(node, self)
 
     def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
@@ -82,6 +84,7 @@ class TracerBase:
         raise NotImplementedError(f"argument of type: {type(a)}")
 
     def to_bool(self, obj):
+        """What the truth of a value gives while tracing: TraceError, unless a subclass knows better."""
         raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
 
     def iter(self, obj):
@@ -98,6 +101,7 @@ class TracerBase:
         )
 
     def keys(self, obj):
+        """What ``keys()`` of a value gives while tracing."""
         return Attribute(obj, "keys")()
 
 
@@ -136,6 +140,7 @@ class Proxy:
         return self.tracer.to_bool(self)
 
     def keys(self):
+        """What ``**value`` asks for."""
         return self.tracer.keys(self)
 
     def __len__(self):
@@ -170,6 +175,7 @@ class Attribute(Proxy):
 
     @property
     def node(self):
+        """The node that reads the attribute, inserted when it is first asked for."""
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
@@ -185,22 +191,26 @@ class ParameterProxy(Proxy):
         super().__init__(node, tracer)
         self.param, self.name = param, name
 
-    shape = property(lambda self: self.param.shape)
-    ndim = property(lambda self: self.param.ndim)
+    shape = property(lambda self: self.param.shape, doc="The parameter's own shape.")
+    ndim = property(lambda self: self.param.ndim, doc="The parameter's own number of dimensions.")
 
     def __repr__(self):
         return f"ParameterProxy({self.name})"
 
     def size(self):
+        """The parameter's own shape."""
         return self.param.size()
 
     def dim(self):
+        """The parameter's own number of dimensions."""
         return self.param.dim()
 
     def numel(self):
+        """The parameter's own number of elements."""
         return self.param.numel()
 
     def nelement(self):
+        """The parameter's own number of elements."""
         return self.param.nelement()
 
 

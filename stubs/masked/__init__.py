@@ -1,6 +1,10 @@
-"""torch.masked: reductions and normalisations that leave out what a mask does not name. Strided tensors only."""
+"""torch.masked: reductions and normalisations that leave out what a mask does not name. Of sparse ones sum, prod, amax, amin and mean."""
 
-from ._ops import (
+from ._ops import (  # noqa: F401
+    _canonical_dim,
+    _input_mask,
+    _output_mask,
+    _where,
     amax,
     amin,
     argmax,

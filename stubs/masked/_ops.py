@@ -2,6 +2,8 @@
 
 import torch
 
+from . import _sparse
+
 _SMALL_INTS = (torch.uint8, torch.bool, torch.int8, torch.int16, torch.int32)
 
 
@@ -39,16 +41,50 @@ def _canonical_dim(dim, ndim):
     return tuple(sorted(dims))
 
 
-def _input_mask(input, mask):
-    if mask.ndim > input.ndim:
-        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
-    return torch.broadcast_to(mask, input.shape).to(torch.bool)
+def _input_mask(input, *args, mask=None, **kwargs):
+    """The mask in the shape and layout of the input; args, kwargs: the operator's."""
+    if input.layout not in (torch.strided, torch.sparse_coo, torch.sparse_csr):
+        raise ValueError(f"_input_mask expects strided or sparse COO or sparse CSR tensor but got {input.layout}")
+    if mask is None:
+        raise ValueError("_input_mask requires explicit mask")
+    if mask.shape != input.shape:
+        if mask.ndim > input.ndim:
+            raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+        mask = _sparse.broadcast(mask, input.shape)
+    return _sparse.conform(mask, input)
+
+
+def _output_mask(op, input, *args, **kwargs):
+    """Which elements of op(input, *args, **kwargs) any unmasked one went into."""
+    name = op.__name__
+    if name in _ELEMENTWISE:
+        return _input_mask(input, *args, **kwargs)
+    if name not in _REDUCTIONS:
+        raise ValueError(f"_output_mask expected masked operation (got callable {op.__module__}.{name})")
+    position = 1 if name == "norm" else 0
+    dim = args[position] if len(args) > position else kwargs.get("dim", -1 if name == "median" else None)
+    found = _input_mask(input, *args, **kwargs)
+    for d in reversed(_canonical_dim(dim, input.ndim) if input.ndim else ()):
+        found = found.any(dim=d, keepdim=bool(kwargs.get("keepdim", False)))
+    return found
+
+
+_ELEMENTWISE = {"softmax", "log_softmax", "softmin", "normalize", "cumsum", "cumprod"}
+_REDUCTIONS = {"sum", "prod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm", "var", "std", "logsumexp"}
+
+
+def _where(mask, input, fill_value):
+    """input where the mask says so, fill_value elsewhere; of a sparse one only what is masked in."""
+    if mask.layout is torch.strided:
+        return torch.where(mask, input, fill_value)
+    return _sparse.where(mask, input, fill_value)
 
 
 def _fill(identity, input, mask):
-    if input.layout is not torch.strided:
-        raise NotImplementedError(f"torch.masked: {input.layout} tensors, on {input.device}")
-    return input if mask is None else torch.where(_input_mask(input, mask), input, _IDENTITY[identity](input))
+    if mask is None:
+        return input
+    value = torch.tensor(_IDENTITY[identity](input), dtype=input.dtype, device=input.device)
+    return _where(_input_mask(input, mask=mask), input, value)
 
 
 def _widened(input, dtype):
@@ -57,12 +93,18 @@ def _widened(input, dtype):
 
 def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked sum."""
-    return torch.sum(_fill("sum", input, mask), _canonical_dim(dim, input.ndim), bool(keepdim), dtype=_widened(input, dtype))
+    x, dims, dtype = _fill("sum", input, mask), _canonical_dim(dim, input.ndim), _widened(input, dtype)
+    if x.layout is not torch.strided:
+        return _sparse.reduced("sum", x, dims, bool(keepdim), dtype)
+    return torch.sum(x, dims, bool(keepdim), dtype=dtype)
 
 
 def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked product."""
-    result = _fill("prod", input, mask).to(_widened(input, dtype))
+    x, dtype = _fill("prod", input, mask), _widened(input, dtype)
+    if x.layout is not torch.strided:
+        return _sparse.reduced("prod", x, _canonical_dim(dim, input.ndim), bool(keepdim), dtype)
+    result = x.to(dtype)
     for d in reversed(_canonical_dim(dim, input.ndim)):
         result = result.prod(dim=d, keepdim=bool(keepdim))
     return result
@@ -86,6 +128,8 @@ def _extremum(name):
     def f(input, dim=None, *, keepdim=False, dtype=None, mask=None):
         x = _fill(name.replace("arg", "a"), input, mask)
         dim = dim if name.startswith("arg") else _canonical_dim(dim, input.ndim)
+        if x.layout is not torch.strided:
+            return _sparse.reduced(name, x, dim, bool(keepdim), dtype or input.dtype)
         return getattr(torch, name)(x, dim, bool(keepdim)).to(dtype or input.dtype)
 
     return _named(f, name, "The masked extremum.")
@@ -96,7 +140,7 @@ amax, amin, argmax, argmin = map(_extremum, ("amax", "amin", "argmax", "argmin")
 
 
 def _count(input, dim, keepdim, mask):
-    ones = torch.ones(input.shape, dtype=torch.int64, device=input.device) if mask is None else _input_mask(input, mask)
+    ones = torch.ones(input.shape, dtype=torch.int64, device=input.device) if mask is None else _input_mask(input, mask=mask)
     return ones.sum(_canonical_dim(dim, input.ndim), keepdim=bool(keepdim))
 
 
@@ -105,7 +149,17 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     source, dtype = ("Input", input.dtype) if dtype is None else ("Optional", dtype)
     if not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {dtype}")
+    if input.layout is not torch.strided:
+        return _sparse_mean(input, dim, keepdim, dtype, mask)
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / _count(input, dim, keepdim, mask)
+
+
+def _sparse_mean(input, dim, keepdim, dtype, mask):
+    if mask is None:
+        raise ValueError("masked mean expects explicit mask for sparse tensor inputs")
+    inside = _input_mask(input, mask=mask)
+    total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=inside)
+    return _sparse.divided(total, sum(inside, dim, keepdim=keepdim, dtype=torch.int64, mask=inside))
 
 
 def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):

@@ -60,6 +60,7 @@ class ProcessContext:
         self.sentinels = {p.sentinel: i for i, p in enumerate(processes)}
 
     def pids(self):
+        """The numbers of the processes."""
         return [int(p.pid) for p in self.processes]
 
     def join(self, timeout=None, grace_period=None):

@@ -34,6 +34,7 @@ def get_pretty_env_info():
 
 
 def main():
+    """Print the report."""
     print("Collecting environment information...")
     print(get_pretty_env_info())
 

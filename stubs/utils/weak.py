@@ -66,6 +66,7 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping):
         return len(self.data)
 
     def copy(self):
+        """A new dictionary with the same keys, still weak."""
         return type(self)(self, ref_type=self.ref_type)
 
     __copy__ = copy

@@ -1,6 +1,6 @@
 """The samples of operators on npu beside cpu: python -m mindtorch_proxy run_samples.py FOLDER OUT NAME... (FOLDER holds NAME.pkl, lists of samples).
 
-A line of JSON for each operator: equal, refused (with reasons), and the others with what differs.
+A line of JSON for each operator: equal, refused (with reasons), and the others with what differs; the primitives that ran for equal results.
 """
 
 import json
@@ -18,6 +18,8 @@ import samples  # noqa: E402
 import torch  # noqa: E402
 from comparing import by_dtype, differences, tidy  # noqa: E402
 from run_cases import plain  # noqa: E402
+
+from mindtorch_proxy.backends.ascend import BACKEND  # noqa: E402
 
 TIES = {"kthvalue", "topk", "mode", "median", "nanmedian"}  # of equal values any position
 # eigenvectors have a sign or a phase, bases of a space are many
@@ -55,12 +57,14 @@ def main(folder, out, *names):
     with open(out, "a") as f:
         for name in names:
             started = time.perf_counter()
-            row = {"name": name, "equal": 0, "refused": 0, "differs": 0, "why": []}
+            row, before = {"name": name, "equal": 0, "refused": 0, "differs": 0, "why": []}, {plan: plan.calls for plan in BACKEND.plans}
             for sample in pickle.loads(Path(folder, f"{name}.pkl").read_bytes()):
                 for kind, result in compare(name, sample).items():
                     row[result[0] if result else "equal"] += 1
                     if result:
                         row["why"].append([*result, kind, sample["label"]])
+            ran = {plan.primitive for plan in BACKEND.plans if plan.calls != before.get(plan, 0) and plan.primitive}
+            row["primitives"] = sorted(ran) if row["equal"] and not row["differs"] else []
             row["seconds"] = round(time.perf_counter() - started, 2)
             f.write(json.dumps(row) + "\n")
             f.flush()

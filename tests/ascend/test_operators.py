@@ -2,10 +2,15 @@
 
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
+import mindspore
 import pytest
 from names import NAMES
+
+from mindtorch_proxy.backends.ascend import bindings, table
 
 PARTS = 12
 RUNNER = Path(__file__).resolve().parent / "run_samples.py"
@@ -26,6 +31,11 @@ DIFFERS = {
 }
 
 
+NOT_COMPARED: dict = {}  # primitives that no sample reaches, and why
+SIGNATURES = Path(__file__).resolve().parent / "emulator" / "signatures.py"
+parts_run: dict = {}  # number of a part: (primitives that ran for equal results, aclnn functions that were computed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_operators_on_npu(part, oracle, npu, tmp_path):
@@ -35,9 +45,11 @@ def test_operators_on_npu(part, oracle, npu, tmp_path):
         if found:
             names.append(name)
             (tmp_path / f"{name}.pkl").write_bytes(pickle.dumps([sample for sample, _ in found]))
-    npu(RUNNER, tmp_path, tmp_path / "out", *names, timeout=290)
+    npu(RUNNER, tmp_path, tmp_path / "out", *names, timeout=290, EMULATED_CANN_REPORT=tmp_path / "report")
     rows = {row["name"]: row for row in map(json.loads, (tmp_path / "out").read_text().splitlines())}
     assert rows.keys() == set(names)
+    called = map(json.loads, (tmp_path / "report").read_text().splitlines())
+    parts_run[part] = {p for row in rows.values() for p in row["primitives"]}, {c["function"] for c in called if c["calls"] > c["failed"]}
     problems, refused = [], set()
     for name, row in rows.items():
         differing = [why for why in row["why"] if why[0] == "differs"]
@@ -56,3 +68,17 @@ def explained(refusal):
         or refusal.startswith("view(dtype)")
         or refusal.partition(":")[0] in UNSUPPORTED
     )
+
+
+@pytest.mark.slow
+def test_every_bound_function_was_compared_by_value():
+    """Behind all parts: each primitive that the table binds ran for equal results, or the aclnn functions that it reaches were called."""
+    if len(parts_run) < PARTS:
+        pytest.skip("of the operators' parts only some have run")
+    ran, called = (set().union(*sets) for sets in zip(*parts_run.values(), strict=True))
+    listed = subprocess.run([sys.executable, SIGNATURES, mindspore.__path__[0], "--primitives"], capture_output=True, text=True, check=True).stdout
+    reaches = {name: set(functions) for name, *functions in (line.split("\t") for line in listed.splitlines())}
+    bound = {p for p in table.bound() if bindings.exists(p)}
+    assert len(bound) > 200
+    holes = {p for p in bound - ran if not reaches.get(p, set()) & called}
+    assert holes == NOT_COMPARED.keys()

@@ -88,6 +88,61 @@ STAND_INS = [
     ("_nanmedian", ([N, N],)),
     *[("nanmedian.dim", (x, d, d == 1)) for x, d in ((X, 1), (X, 0), ([[3, 1, 2, 4]], 1), (ZERO_D, 0))],
     ("_safe_softmax", ([[-I, -I], [0.0, -I]], 1, None)),
+    *[("mode", (x, d, False)) for x, d in (([[3, 1, 3, 1, 2], [5, 5, 4, 4, 4]], 1), ([[2.0, 1.0], [2.0, 3.0], [1.0, 3.0]], 0), (ZERO_D, 0))],
+    ("frexp", (torch.tensor([0.0, -0.0, 1, -3, 1e-310, 5e-324, 1.7e308, I, -I, N, 0.5], dtype=torch.float64),)),
+    ("frexp", (torch.tensor([1e-42, 3e38, -0.1], dtype=torch.float32),)),
+    *[
+        ("nextafter", (torch.tensor([0.0, -0.0, 1, 1, -1, -1, I, -I, 2, N, 1e-45], dtype=d), torch.tensor([1.0, -1, 2, 0, -2, 0, 0, 0, 2, 1, 0], dtype=d)))
+        for d in (torch.float32, torch.float64)
+    ],
+    *[
+        ("segment_reduce", (x, reduce, lengths, None, None, axis, False, initial))
+        for reduce in ("sum", "mean", "max", "min", "prod")
+        for initial in (None, 1.5)
+        for x, lengths, axis in (
+            (torch.tensor([1.0, N, 3, -4, 5]), torch.tensor([2, 0, 3]), 0),
+            (torch.arange(12.0).reshape(2, 3, 2), torch.tensor([[1, 2], [0, 3]]), 1),
+        )
+    ],
+    *[
+        (
+            f"_C._nn.max_pool{d}d_with_indices",
+            (torch.randn(2, *[5, 6, 4][:d]).masked_fill_(torch.rand(2, *[5, 6, 4][:d]) > 0.9, N), *((k,) * d for k in how), ceil),
+        )
+        for d in (2, 3)
+        for how in ((2, 2, 0, 1), (3, 2, 1, 1), (2, 1, 1, 2))
+        for ceil in (False, True)
+    ],
+    *[(f"_C._nn.adaptive_max_pool{d}d", (torch.randn(2, 3, *[5, 6, 4][:d]), [2, 3, 4][:d])) for d in (1, 2, 3)],
+    *[
+        ("_C.ctc_loss", (torch.randn(6, 3, 5).log_softmax(2), torch.tensor([[1, 1, 2], [3, 4, 1], [2, 2, 2]]), (6, 4, inputs), (3, n, 0), 0))
+        for inputs, n in ((5, 2), (0, 0), (2, 3))
+    ],
+    *[
+        ("_linalg_lstsq", (torch.randn(2, m, n), torch.randn(2, m, 2), 1e-6, driver, False))
+        for m, n in ((5, 3), (3, 5))
+        for driver in ("gelsd", "gelsy", "gels")
+    ],
+    *[("geqrf", (torch.randn(2, m, n, dtype=dtype),)) for m, n in ((5, 3), (3, 4)) for dtype in (torch.float32, torch.complex64)],
+    *[(f"special.{n}", (torch.linspace(-9, 40, 99).double(),)) for n in "bessel_j0 bessel_j1 bessel_y0 bessel_y1 airy_ai erfcx log_ndtr".split()],
+    *[
+        (f"special.{s}modified_bessel_k{n}", (torch.tensor([0.0, 1e-5, 0.5, 1.9, 2, 3, 50, I, -1, N], dtype=torch.float64),))
+        for s in ("", "scaled_")
+        for n in (0, 1)
+    ],
+    *[(f"special.modified_bessel_i{n}", (torch.tensor([0.0, -0.5, 3, 15, 16, 50]),)) for n in (0, 1)],
+    ("special.ndtri", (torch.tensor([0.0, 1, 1e-300, 1e-10, 0.3, 0.5, 0.9, 1 - 1e-10, -1, 2, N], dtype=torch.float64),)),
+    *[
+        (
+            name,
+            tuple(
+                t.double().reshape(-1) for t in torch.meshgrid(torch.tensor([0, 0.5, 3, 60, I, -1]), torch.tensor([0, 0.2, 2.5, 61, I, -1, N]), indexing="ij")
+            ),
+        )
+        for name in ("igamma", "igammac")
+    ],
+    ("_standard_gamma_grad", (torch.tensor([0.5, 1, 3, 7]).double(), torch.tensor([0.4, 1, 5, 3]).double())),
+    ("_dirichlet_grad", (torch.tensor([0.2, 0.7, 0.5]).double(), torch.tensor([0.5, 2, 7]).double(), torch.tensor([1.5, 3, 9]).double())),
 ]
 
 
@@ -100,3 +155,12 @@ def test_stand_ins_give_the_operator_s_results_by_operators_that_ascend_has(name
     got = DECOMPOSITIONS[name](*args)
     torch.testing.assert_close(got, want, equal_nan=True)
     assert not {plan.op.full for plan in cpu.plans if plan.calls != before.get(plan, 0)} & UNSUPPORTED
+
+
+def test_gradients_of_ctc_loss_by_operators_that_ascend_has():
+    x, targets = torch.randn(6, 2, 5).log_softmax(2), torch.tensor([[1, 1, 2], [3, 4, 1]])
+    rest = (targets, (6, 4), (3, 2), 0)
+    loss, alpha = DECOMPOSITIONS["_C.ctc_loss"](x, *rest)
+    op = next(o for o in operators() if o.full == "_C._ctc_loss_backward")
+    args = torch.tensor([1.0, 2.0]), x, *rest, loss, alpha
+    torch.testing.assert_close(DECOMPOSITIONS[op.full](*args), op.call(*args))

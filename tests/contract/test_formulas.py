@@ -49,7 +49,7 @@ def reached(function, seen):
 # the pipeline and autograd's engine: they may touch what formulas may not
 BELOW = (".tensor", ".backend", ".storage", ".pipeline", ".dispatch", ".out", ".inplace", ".geometry", ".bind", ".engine", ".graph", ".modes", ".public")
 # operators that make tensors from host data, read values on the host or change a tensor's memory, as PyTorch's own of these names do
-HOST = ("creation.py",)
+HOST = ("creation.py", "dlpack.py")
 
 
 def breaches():

@@ -71,6 +71,16 @@ def test_alignment():
     assert first_parting([record("full.default", [9.0], 1, True), *ours], theirs, None)[3] is None
 
 
+def test_a_product_computed_the_other_way_round_does_not_part():
+    def product(shape, values):
+        return record("mm.default", values) | {"results": [{"shape": shape, "dtype": "torch.float32", "step": 1, "values": values}]}
+
+    after = record("sum.default", [6.0])
+    assert first_parting([product([1, 3], [1.0, 2.0, 3.0]), after], [product([3, 1], [3.0, 2.0, 1.0]), after], None) is None
+    found = first_parting([product([1, 3], [1.0, 2.0, 4.0]), record("sum.default", [7.0])], [product([3, 1], [1.0, 2.0, 3.0]), after], None)
+    assert found[0]["op"] == "sum.default" and found[3]["op"] == "mm.default"  # which is suspected, since something after it parts
+
+
 def test_tolerance_is_by_dtype():
     one = {"shape": [2], "dtype": "torch.float32", "step": 1, "values": [1.0, 2.0]}
     assert apart(one, one | {"values": [1.00001, 2.0]}, None) is None

@@ -184,3 +184,30 @@ def case_averaging(torch):
         r += [list(average.parameters()), list(average.buffers()), average(torch.randn(3, 2)), list(average.state_dict())]
     swa.update_bn([torch.ones(4, 2), torch.zeros(4, 2)], m)
     return r + [list(m.buffers())]
+
+
+def case_functions_over_lists(torch):
+    import importlib
+    import inspect
+
+    numbers = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.1, "eps": 1e-6, "maximize": False, "momentum": 0.9, "dampening": 0, "nesterov": False}
+    numbers |= {"rho": 0.9, "lr_decay": 0.1, "lambd": 1e-3, "t0": 2.0, "alpha": 0.7, "momentum_decay": 0.004, "centered": True, "amsgrad": True}
+    numbers |= {"step_size_min": 1e-6, "step_size_max": 5, "etaminus": 0.5, "etaplus": 1.2}
+    r = []
+    for name in "adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd".split():
+        f = getattr(importlib.import_module(f"torch.optim.{name}"), name)
+        parameters = inspect.signature(f).parameters.values()
+        params = [torch.arange(3.0) + i for i in range(2)]
+        grads = [torch.ones(3) * (i + 1) - torch.arange(3.0) for i in range(2)]
+        ones = ("state_steps", "mus", "mu_products", "etas")
+        lists = {
+            p.name: [torch.tensor(1.0) if p.name in ones else torch.zeros(3) + 0.1 * i for i in range(2)]
+            for p in list(parameters)[2:]
+            if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+        }
+        if name == "sgd":
+            lists["momentum_buffer_list"] = [None, None]
+        for _ in range(2):
+            f(params, grads, **lists, **{p.name: numbers[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY or p.name == "maximize"})
+        r.append([name, [p.name for p in parameters], params, lists])
+    return r

@@ -1,5 +1,6 @@
 """run_test_v2.py tells what became of each file, in the terminal, in JUnit, in JSON and by its exit code; what can be done with its results."""
 
+import html
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import runner
+from mindtorch_proxy.page import render
 from runner import compare
 from runner.causes import category_of, cause_of, missing_package
 from runner.progress import Progress, span
@@ -181,18 +183,36 @@ def test_progress_knows_what_is_left():
     assert [span(s) for s in (5, 500, 7200)] == ["5 s", "8 min", "2.0 h"]
 
 
+FRAME = """<!doctype html><iframe id="f" src="{page}" style="width:{width}px;height:900px;border:0"></iframe><script>
+f.onload = () => {{ const d = f.contentDocument, e = d.documentElement;
+  const out = [...d.querySelectorAll("td, th, .row > *, summary, input")].filter(n => n.getBoundingClientRect().right > {width} + 1);
+  document.body.append(JSON.stringify({{scroll: e.scrollWidth, client: e.clientWidth, out: out.length, rows: d.querySelectorAll(".row").length,
+    causes: d.querySelectorAll(".cause").length, text: d.body.innerText}})); }}</script>"""
+COLORS = {"light": [], "dark": ["--blink-settings=preferredColorScheme=0"]}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_in_a_browser(whole, width, tmp_path):
+@pytest.mark.parametrize("width, colors", [(1280, "light"), (390, "light"), (390, "dark")])
+def test_the_page_in_a_browser(whole, width, colors, tmp_path):
+    """In a frame of the width: Chromium's own window is never narrower than 500 pixels. Nothing on the console, nothing sticks out."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if not browser:
         pytest.skip("no Chromium")
-    page = whole[3] / "r.html"
-    assert "http" not in page.read_text().split("<script type")[0]  # nothing comes from elsewhere
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={tmp_path}", f"--window-size={width},1000"]
-    done = subprocess.run([browser, *flags, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=100)
-    assert "CONSOLE" not in done.stderr, done.stderr
-    assert done.stdout.count('class="row"') == len(FILES) and 'class="cause"' in done.stdout and "Operators by kind of kernel" in done.stdout
+    kernel = {"op": "_softmax_backward_data", "device": "cpu", "dtype": "float32", "kind": "pyboost", "primitive": "SoftmaxBackward", "calls": 12345}
+    kernels = {"kernels": [kernel | {"seconds": 12.3456, "why": "because " * 20}], "share": 0.5}
+    (tmp_path / "kernels.html").write_text(render("Kernels", kernels=kernels))
+    for page in (whole[3] / "r.html", tmp_path / "kernels.html"):
+        assert "http" not in page.read_text().split("<script type")[0]  # nothing comes from elsewhere
+        (tmp_path / "frame.html").write_text(FRAME.format(page=page.as_uri(), width=width))
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--allow-file-access-from-files", "--virtual-time-budget=3000"]
+        flags += [*COLORS[colors], f"--user-data-dir={tmp_path}/user", "--window-size=1400,1000", "--host-resolver-rules=MAP * ~NOTFOUND"]
+        done = subprocess.run([browser, *flags, "--dump-dom", (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, timeout=100)
+        assert "CONSOLE" not in done.stderr, done.stderr
+        seen = json.loads(html.unescape(re.search(r"\{&quot;scroll.*\}|\{\"scroll.*\}", done.stdout)[0]))
+        assert seen["scroll"] <= seen["client"] <= width and not seen["out"], seen
+        assert "Operators by kind of kernel" in seen["text"]
+        if page.name == "r.html":
+            assert seen["rows"] == len(FILES) and seen["causes"]
 
 
 def test_runs_compared_by_the_command(tmp_path, capsys):

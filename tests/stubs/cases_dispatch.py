@@ -158,6 +158,47 @@ def case_gradients_of_subclasses_are_plain(torch):
     return [type(x.grad).__name__, x.grad.as_subclass(torch.Tensor)]
 
 
+def case_return_and_correct_aliasing(torch):
+    from torch.utils._python_dispatch import return_and_correct_aliasing
+    from torch.utils._pytree import tree_map
+
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, a):
+            return torch.Tensor._make_wrapper_subclass(cls, a.shape, strides=a.stride(), dtype=a.dtype, device=a.device, requires_grad=a.requires_grad)
+
+        def __init__(self, a):
+            self.a = a
+
+        def __tensor_flatten__(self):
+            return ["a"], None
+
+        @staticmethod
+        def __tensor_unflatten__(inner, meta, size, stride):
+            return Wrapper(inner["a"])
+
+        @classmethod
+        def __torch_dispatch__(cls, f, types, args=(), kwargs=None):
+            plain = [tree_map(lambda x: x.a if isinstance(x, Wrapper) else x, given) for given in (args, kwargs or {})]
+            out = tree_map(lambda x: Wrapper(x) if isinstance(x, torch.Tensor) else x, f(*plain[0], **plain[1]))
+            return return_and_correct_aliasing(f, args, kwargs or {}, out)
+
+    x = Wrapper(torch.ones(2, 3))
+    view = x.view(3, 2)
+    same = x.add_(1) is x
+    return [same, x.a, view.a, type(view).__name__, [t.a for t in x.split(1)], list(x.t().shape)]
+
+
+def case_ordered_set(torch):
+    from torch.utils._ordered_set import OrderedSet
+
+    s = OrderedSet([3, 1, 3, 2])
+    s.add(0)
+    s.discard(1)
+    found = [list(s), list(s | [9, 3]), list(s & {0, 3}), list(s.union([7], [8])), s == OrderedSet([3, 2, 0]), s == {0, 2, 3}, s.issubset([0, 2, 3, 4])]
+    return [*found, s.pop(), list(s), repr(s), list(s.difference([3])), list(reversed(s)), 3 in s, list(s.symmetric_difference([2, 5]))]
+
+
 def case_modes_of_pytorch_come_after_those_of_programs(torch):
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.utils import _python_dispatch as dispatch

@@ -408,3 +408,118 @@ def case_annotations_and_registrations(torch):
         callable(tqdm),
         callable(get_ctx),
     ]
+
+
+def case_named_results_of_out(torch):
+    x = torch.tensor([[3.0, 1.0], [2.0, 5.0]])
+    r = torch.max(x, 1, out=(torch.empty(0), torch.empty(0, dtype=torch.int64)))
+    plain = [c.__name__ for c in torch.return_types.all_return_types if not c.__name__.endswith("_out")]
+    return [type(r).__name__, r.values, r.indices, isinstance(r, torch.return_types.max_out), plain]
+
+
+def case_dim_order(torch):
+    x = torch.empty(1, 2, 3, 4)
+    formats = [torch.channels_last, torch.contiguous_format]
+    checks = [True, "x", formats, [torch.channels_last]]
+    orders = [t.dim_order() for t in (x, torch.empty(2, 3).t(), torch.empty(2, 3, 4, 5).to(memory_format=torch.channels_last), torch.empty(()))]
+    return orders + [text(lambda c=c: x.dim_order(ambiguity_check=c)) for c in checks]
+
+
+def case_grad_dtype(torch):
+    x = torch.ones(2, requires_grad=True)
+    x.grad_dtype = torch.float16
+    (x * 2).sum().backward()
+    seen = [x.grad, text(lambda: setattr(x, "grad_dtype", torch.float32))]
+    x.grad = x.grad_dtype = None
+    x.grad = torch.ones(2, dtype=torch.float64)
+    y = x * 2
+    return [*seen, x.grad, x.grad_dtype, text(lambda: y.grad_dtype), text(lambda: setattr(x, "grad_dtype", 3)), torch.ones(2, dtype=torch.int8).grad_dtype]
+
+
+def case_grad_layout(torch):
+    p, strides = torch.empty(2, 3, 4).permute(2, 0, 1).requires_grad_(), []
+    for enforced in (False, True):
+        with torch.autograd.enforce_grad_layout_policy(enforced):
+            p.grad = None
+            (p * 2).sum().backward()
+        strides.append(p.grad.stride())
+    return strides
+
+
+def case_hash_tensor(torch):
+    x = torch.arange(24).reshape(2, 3, 4)
+    dims = (0, -1, (0, 2), [], (1,))
+    wrong = [lambda: torch.hash_tensor(x, mode=1), lambda: torch.hash_tensor(torch.ones(0)), lambda: torch.hash_tensor(x.to(torch.complex64))]
+    return [torch.hash_tensor(x.to(d), dim, keepdim=True).tolist() for d in (torch.int64, torch.bfloat16) for dim in dims] + [text(f) for f in wrong]
+
+
+def case_rearrange(torch):
+    x = torch.arange(144.0).reshape(2, 4, 6, 3)
+    good = [(p, {}) for p in ("b h w c -> b (c h w)", "... c -> c ...", "b ... -> (b ...)", "b h w (c 1) -> b c h w")]
+    good.append(("b (h k) (w l) c -> b h w (c k l)", {"k": 2, "l": 2}))
+    bad = [("b h w -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
+    values = [torch.func.rearrange(x, pattern, **sizes) for pattern, sizes in good]
+    return [[v.shape, v] for v in values] + [text(lambda p=p, k=k: torch.func.rearrange(x, p, **k)) for p, k in bad]
+
+
+def case_causal_biases(torch):
+    from torch.nn.attention.bias import CausalBias, CausalVariant, causal_lower_right, causal_upper_left
+
+    attention = torch.nn.functional.scaled_dot_product_attention
+    q, k = torch.arange(24.0).reshape(1, 2, 3, 4) / 24, torch.arange(40.0).reshape(1, 2, 5, 4) / 40
+    out = [[*CausalVariant], text(lambda: causal_upper_left(3))]
+    for make in (causal_lower_right, causal_upper_left):
+        b = make(3, 5)
+        out += [
+            isinstance(b, CausalBias),
+            b.variant,
+            attention(q, k, k, attn_mask=b),
+            repr(b),
+            text(lambda b=b: attention(q, k, k, attn_mask=b, is_causal=True)),
+        ]
+    return out
+
+
+def case_monitor(torch):
+    import datetime
+
+    from torch import monitor
+
+    seen, A = [], monitor.Aggregation
+    handle = monitor.register_event_handler(seen.append)
+    monitor.log_event(monitor.Event(name="x", timestamp=datetime.datetime(2020, 1, 1), data={"a": 1, "b": 2.5}))
+    stat = monitor.Stat("s", [A.SUM, A.MEAN, A.COUNT, A.MIN, A.MAX], datetime.timedelta(days=9000), 3)
+    for v in (1, 2, 6, 7):
+        stat.add(v)
+    monitor.unregister_event_handler(handle)
+    monitor.log_event(seen[0])
+    values = sorted((str(k), v) for k, v in stat.get().items())
+    return [stat.count, stat.name, values, [(e.name, sorted(e.data.items())) for e in seen], monitor.STAT_EVENT]
+
+
+def case_redispatch(torch):
+    from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function, redispatch_function
+
+    seen = []
+
+    class Logging(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args, kwargs=None):
+            seen.append(func.__name__)
+            return redispatch_function(func, types, args, kwargs)
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func, types, args, kwargs=None):
+            seen.append(func.__name__)
+            with self:
+                return redispatch_function(func, types, args, kwargs)
+
+    def scaled(a, b):
+        if has_torch_function((a, b)):
+            return handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    r = scaled(Logging(torch.tensor([3.0])), Logging(torch.tensor([4.0])))
+    with Mode():
+        s = scaled(torch.tensor([3.0]), torch.tensor([4.0]))
+    return [seen, r, type(r).__name__, s]

@@ -1,10 +1,12 @@
 """The documentation: its programs run, its site builds, its tables are true; what is built for PyPI works alone."""
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -12,18 +14,67 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = ["index", "porting", "tools", "distributed"]
+PAGES = {path.stem: path for path in [*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]}
+TRAIN = "import torch\nmodel = torch.nn.Linear(4, 2)\nmodel(torch.ones(3, 4)).sum().backward()\nprint('trained', model.weight.grad[0, 0].item())\n"
+# what a block's first line tells -> what makes it run by itself, or the test that runs it
+CONTEXT = {"from mindtorch_proxy.runtime.call.dispatch import intercept": "import torch\nx = y = torch.ones(2)\n"}
+PYTHON_ELSEWHERE = {"add-an-operator": "tests/contract/test_recipe.py", "transcript": "tools/transcript.py"}
+COMMANDS_ELSEWHERE = {
+    r"(\.venv/bin/)?pip |python3 -m venv |bash \.ci/run|\.ci/lint|.*-m pytest": ".ci/run",
+    r"mindtorch-activate --(un)?install": "tests/hook/test_shells.py",
+    r"pytest -p mindtorch_proxy": "tests/hook/test_activate.py",
+    r".*accelerate launch": "tests/distributed/test_libraries.py",
+    r"GLOO_SOCKET_IFNAME=": "tests/distributed/test_hosts.py",
+    r"(\.venv/bin/)?python run_test_v2\.py|git clone": "tests/runner/test_truth.py",
+}
 
 
-def blocks(page):
-    return re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.S)
+def blocks(page, language="python"):
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page].read_text(), re.S | re.M)
 
 
-@pytest.mark.parametrize("page, number", [(page, i) for page in PAGES for i in range(len(blocks(page)))])
+@pytest.mark.parametrize("page, number", [(page, i) for page in PAGES if page not in PYTHON_ELSEWHERE for i in range(len(blocks(page)))])
 def test_programs_of_the_pages(python, page, number):
     if page == "distributed":
         pytest.importorskip("xoscar")  # the extra `distributed`
-    assert python("-m", "mindtorch_proxy", "-c", blocks(page)[number])
+    block = blocks(page)[number]
+    if block not in (ROOT / "runtime/ops/pointwise.py").read_text():  # the declaration that how-a-call-runs shows, as it stands there
+        python("-m", "mindtorch_proxy", "-c", CONTEXT.get(block.partition("\n")[0], "") + block)
+
+
+def commands():
+    """The lines of all blocks of shell commands, without their comments, each once, but those that other tests run."""
+    lines = [line.partition(" #")[0].strip() for page in PAGES for block in blocks(page, "bash") for line in block.splitlines() if line[0] != "#"]
+    return [line for line in dict.fromkeys(lines) if not any(re.match(pattern, line) for pattern in COMMANDS_ELSEWHERE)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", commands())
+def test_commands_of_the_pages(python, tmp_path, command, request):
+    if "torch.distributed.run" in command or "torchrun" in command:
+        pytest.importorskip("xoscar")
+    if "--oracle" in command:
+        command = re.sub(r"--oracle \S+", f"--oracle {request.getfixturevalue('oracle_python')}", command)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_it.py").write_text("import torch\ndef test_it(): assert 'mindspore' in torch.__version__\n")
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "tools").symlink_to(ROOT / "tools")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    output = python("-ec", command, executable="bash", cwd=tmp_path, PATH=f"{sys.prefix}/bin:{os.environ['PATH']}", PYTHONPATH=ROOT)
+    assert "train.py" not in command or "trained 3.0" in output
+
+
+def test_what_runs_the_other_blocks_exists():
+    assert all((ROOT / path).exists() for path in {*COMMANDS_ELSEWHERE.values(), *PYTHON_ELSEWHERE.values()})
+    usage = subprocess.run([sys.executable, ROOT / "run_test_v2.py", "--help"], capture_output=True, text=True).stdout
+    known = {"python", "bash", "console"}
+    for page in PAGES:
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```", PAGES[page].read_text(), re.S | re.M):
+            assert language in known | {"yaml", "groovy"}, (page, language)
+            for options in re.findall(r"run_test_v2\.py(.*)", block):
+                assert not {o for o in re.findall(r"(?<= )--[a-z-]+", options.partition(" #")[0]) if o not in usage}, (page, options)
+            if language == "yaml":
+                assert pytest.importorskip("yaml").safe_load(block)
 
 
 def test_the_site_builds(tmp_path):
@@ -77,9 +128,9 @@ def test_wheel_and_sdist(tmp_path):
     pytest.importorskip("twine")
     source = tmp_path / "source"  # the checkout's own build/ may hold files that are gone
     source.mkdir()
-    for name in "setup.py setup.cfg pyproject.toml README.md LICENSE".split():
+    for name in "setup.py setup.cfg pyproject.toml MANIFEST.in README.md LICENSE run_test_v2.py".split():
         shutil.copy(ROOT / name, source)
-    for room in ("mindtorch_proxy", "runtime", "backends", "stubs"):
+    for room in ("mindtorch_proxy", "runtime", "backends", "stubs", "examples", "tests", "runner"):
         shutil.copytree(ROOT / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", source]
     done = subprocess.run(build, capture_output=True, text=True)
@@ -91,9 +142,15 @@ def test_wheel_and_sdist(tmp_path):
     for part in ("page.html", "_site/sitecustomize.py", "runtime/descriptions.tsv", "torch/__init__.py", "stubs/profiler/profiler.py", "doctor.py"):
         assert f"mindtorch_proxy/{part}" in names, part
     assert not [name for name in names if name.startswith(("tests/", "runner/", "tools/"))]
+    sources = {name.partition("/")[2] for name in tarfile.open(files[0]).getnames()}  # with the tests, which README's second command runs
+    assert {"tests/conftest.py", "tests/hook/test_doctor.py", "runner/main.py", "run_test_v2.py", "examples/train_bert.py"} <= sources
     zipfile.ZipFile(files[1]).extractall(tmp_path / "site")
     others = next(path for path in sys.path if path.endswith("site-packages"))
     code = f"import sys; sys.path[:0] = [{str(tmp_path / 'site')!r}]; sys.path.append({others!r}); import runpy; sys.argv[1:1] = []; "
     program = code + "import mindtorch_proxy as m; m.install(); import torch; print((torch.ones(2) + 1).tolist(), torch.__file__)"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == f"[2.0, 2.0] {tmp_path}/site/mindtorch_proxy/torch/__init__.py", done.stderr
+    pytest.importorskip("transformers")
+    demo = code + "from mindtorch_proxy.commands import demo; sys.exit(demo())"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", demo], capture_output=True, text=True, env=os.environ | {"HF_HUB_OFFLINE": "1"})
+    assert done.returncode == 0 and "accuracy after training" in done.stdout and f"from {tmp_path}/site" in done.stdout, done.stdout + done.stderr

@@ -57,17 +57,10 @@ pyboost_("relu", "Maximum", "ReLU turns NaN into 0", lambda p, x: p(_s(x, 0), x)
 without("relu", "turns NaN into 0", "efd")
 numpy("relu", _slower(7), lambda x: against(np.maximum)(x, np.zeros((), x.dtype)), dtypes="fd", above=8192)
 without("relu_backward", "takes NaN for negative")
-_kernel("relu_backward", "Select", "ReluGrad takes NaN for negative")(lambda g, y: _select(_do("LessEqual", y, 0), 0, g))
-numpy("relu_backward", "Select branches for every element: 9 times slower at 1M elements", lambda g, y: zeroed(y <= 0, g), dtypes="fd", above=32768)
+numpy("relu_backward", "ReluGrad takes NaN for negative; Select is 9 times slower at 1M elements", lambda g, y: zeroed(y <= 0, g), dtypes="fd")
 pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel", lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)), dtypes="fdilas")
-pyboost_(
-    "_C._nn.leaky_relu",
-    "Maximum",
-    "LeakyReLUExt has no CPU kernel",
-    lambda p, x, slope: (p if slope <= 1 else _prim("Minimum"))(_do("Mul", x, slope), x),
-    dtypes="fd",
-)
-numpy("_C._nn.leaky_relu", _slower(6), lambda x, slope: (np.maximum if slope <= 1 else np.minimum)(x * x.dtype.type(slope), x), dtypes="fd", above=8192)
+LEAKY = "LeakyReLUExt has no CPU kernel; Mul and Maximum are 6 times slower than NumPy at 64k elements"
+numpy("_C._nn.leaky_relu", LEAKY, lambda x, slope: (np.maximum if slope <= 1 else np.minimum)(x * x.dtype.type(slope), x), dtypes="fd")
 _kernel("threshold", "Select", "Threshold has no CPU kernel", "fdilasB")(lambda x, t, v: _select(_do("LessEqual", x, t), v, x))
 without("hardshrink nn.functional.softshrink", "turns NaN into 0")
 _kernel("hardshrink", "Select", "HShrink turns NaN into 0")(lambda x, l: _select(_do("LessEqual", _prim("Abs")(x), l), 0, x))
@@ -110,23 +103,6 @@ def _logsigmoid(x, out):
 
 
 # ------------------------------------------------------------------------------------------------ gelu
-def _cdf(x):
-    return _do("Mul", _do("Add", _prim("Erf")(_do("Mul", x, math.sqrt(0.5))), 1), 0.5)
-
-
-@_kernel("nn.functional.gelu", "Erf", "GeluExt has no CPU kernel; GeLU is its tanh form")
-def _gelu(x, approximate):
-    return _prim("GeLU")(x) if approximate == "tanh" else _do("Mul", x, _cdf(x))
-
-
-@_kernel("gelu_backward", "Erf", "GeluGradExt has no CPU kernel; GeLUGrad is its tanh form", "f")
-def _gelu_backward(g, x, approximate):
-    if approximate == "tanh":
-        return _prim("GeLUGrad")(g, x, x)
-    pdf = _do("Mul", _prim("Exp")(_do("Mul", _prim("Square")(x), -0.5)), 1 / math.sqrt(2 * math.pi))
-    return _do("Mul", g, _do("Add", _cdf(x), _do("Mul", x, pdf)))
-
-
 _ROOT_2_PI = math.sqrt(2 / math.pi)
 # Abramowitz and Stegun 7.1.26: erf(z) = 1 - t (a1 + t (a2 + ...)) exp(-z^2), t = 1 / (1 + p z), to 1.5e-7
 _ERF = [c / 2 for c in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)]
@@ -168,12 +144,12 @@ def _np_gate(x):
 
 
 @_blocks
-def _np_gelu(x, approximate, out):
+def _gelu(x, approximate, out):
     np.multiply(x, _np_gate(x) if approximate == "tanh" else _np_cdf(x)[0], out=out)
 
 
 @_blocks
-def _np_gelu_backward(g, x, approximate, out):
+def _gelu_backward(g, x, approximate, out):
     if approximate == "tanh":
         # s + s (1 - s) 2 x u'
         s = _np_gate(x)
@@ -193,9 +169,9 @@ def _np_gelu_backward(g, x, approximate, out):
     out *= g
 
 
-numpy("nn.functional.gelu", "Erf and GeLU are 4 and 12 times slower than NumPy at 64k elements", _np_gelu, dtypes="fd", above=8192)
-numpy("gelu_backward", "Erf and GeLUGrad are 4 and 12 times slower than NumPy at 64k elements", _np_gelu_backward, dtypes="f", above=8192)
-numpy("gelu_backward", "GeLUGrad computes float64 in float32", _np_gelu_backward, dtypes="d")
+GELU = "GeluExt and GeluGradExt have no CPU kernel; Erf's composite and GeLU are 4 and 12 times slower at 64k elements"
+numpy("nn.functional.gelu", GELU, _gelu, dtypes="fd")
+numpy("gelu_backward", GELU, _gelu_backward, dtypes="fd")
 
 
 # ------------------------------------------------------------------------------------------------ the other smooth ones

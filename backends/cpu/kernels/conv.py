@@ -1,5 +1,6 @@
 """Convolutions: the legacy oneDNN primitives for float32, windows and matrix products in NumPy for the rest."""
 
+import math
 from itertools import product
 
 import numpy as np
@@ -29,7 +30,7 @@ def _columns(x, kernel, stride, padding, dilation, groups, size=None):
         w = w[(slice(None), slice(None), *(slice(0, n) for n in size))]
     n, c, out = w.shape[0], w.shape[1] // groups, w.shape[2 : 2 + k]
     w = w.reshape(n, groups, c, *w.shape[2:]) if groups == 1 else as_strided(w, (n, groups, c, *w.shape[2:]), (w.strides[0], c * w.strides[1], *w.strides[1:]))
-    return w.transpose(1, 2, *range(3 + k, 3 + 2 * k), 0, *range(3, 3 + k)).reshape(groups, c * int(np.prod(kernel)), -1), (n, *out)
+    return w.transpose(1, 2, *range(3 + k, 3 + 2 * k), 0, *range(3, 3 + k)).reshape(groups, c * math.prod(kernel), n * math.prod(out)), (n, *out)
 
 
 def _channels(out, n, size):
@@ -40,7 +41,8 @@ def _channels(out, n, size):
 def _ungrouped(x, groups):
     """(N, C, ...) as (groups, C / groups, N * rest)."""
     n, c = x.shape[:2]
-    return np.moveaxis(x.reshape(n, groups, c // groups, -1), 0, 2).reshape(groups, c // groups, -1)
+    rest = math.prod(x.shape[2:])
+    return np.moveaxis(x.reshape(n, groups, c // groups, rest), 0, 2).reshape(groups, c // groups, n * rest)
 
 
 def forward(x, w, stride, padding, dilation, groups):

@@ -4,23 +4,30 @@ import numpy as np
 
 from ....runtime.tensor import from_array, strided_view
 from ..arrays import add_rows, flat_positions, flat_rows
-from ..table import inplace, legacy, numpy, without
+from ..table import inplace, numpy, without
 
 
 def check_bounds(index, size, dim):
     """IndexError before the kernel: MindSpore would report it late, or read beyond."""
     if index.size:
+        if not size:
+            raise IndexError("index is out of bounds for dimension with size 0")
         low, high = index.min(), index.max()
         if low < -size or high >= size:
             bad = int(low if low < -size else high)
             raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
+def check_all_bounds(x, indices):
+    """check_bounds of each index tensor, which PyTorch's message counts among themselves."""
+    given = [(a, size) for a, size in zip(indices, x.shape) if a is not None]
+    for k, (a, size) in enumerate(given):
+        check_bounds(a, size, k)
+
+
 @numpy("_index", "Index has no CPU kernel; the legacy Gather takes 9 times as long at 64k elements, GatherNd, whose indices are stacked, 40 times")
 def index(x, indices):
-    for d, a in enumerate(indices):
-        if a is not None:
-            check_bounds(a, x.shape[d], d)
+    check_all_bounds(x, indices)
     at = [d for d, a in enumerate(indices) if a is not None]
     if len(at) == 1 and x.size:
         return np.take(x, indices[at[0]], at[0], mode="wrap")
@@ -36,22 +43,13 @@ def check_rows(index, size):
         raise IndexError("index out of range in self")
 
 
-def _index_select(prim, x, dim, index):
-    if not x.shape or not index.shape:
-        return take_rows(x.asnumpy(), dim, index.asnumpy())
-    check_rows(index.asnumpy(), x.shape[dim])
-    return prim(x, index, dim)
-
-
 def take_rows(x, dim, index):
     check_rows(index, x.shape[dim] if x.ndim else 1)
     return np.take(x, index.reshape(-1), dim, mode="clip") if x.ndim else x
 
 
-SLOW_GATHER = "Gather is 9 times slower at 64k elements"
-legacy("index_select", "Gather", "IndexSelect has no CPU kernel", fn=_index_select, dtypes="fdeilasBbFD")
-numpy("index_select", "Gather lacks the dtype", take_rows)
-numpy("index_select", SLOW_GATHER, take_rows, above=8192)
+SLOW_GATHER = "the legacy Gather is 9 times slower at 64k elements"
+numpy("index_select", f"IndexSelect has no CPU kernel; {SLOW_GATHER}", take_rows)
 
 
 @numpy("gather", "GatherD is 3.6 times slower at 1M elements (7.5 ms against 2.1) and does not refuse indices out of range")
@@ -118,9 +116,7 @@ def scatter_add_(x, dim, index, src):
 
 @inplace("index_put")
 def index_put_(x, indices, values, accumulate):
-    for d, a in enumerate(indices):
-        if a is not None:
-            check_bounds(a, x.shape[d], d)
+    check_all_bounds(x, indices)
     found = flat_rows(x, indices) if accumulate else None
     if found is not None:
         rows, i = found
@@ -138,7 +134,9 @@ def index_put_(x, indices, values, accumulate):
 @inplace("index_add")
 def index_add_(x, dim, index, source, alpha):
     x, source = (x.reshape(1), source.reshape(1)) if x.ndim == 0 else (x, source)
-    _along_error(index, x.shape[dim])
+    if x.ndim == 1:
+        check_rows(index, len(x))
+    _check_along(index, x.shape[dim], dim, RuntimeError)
     if not source.size:
         return
     source = source if source.ndim == x.ndim else np.expand_dims(source, dim)
@@ -155,7 +153,7 @@ def index_add_(x, dim, index, source, alpha):
 @inplace("index_copy")
 def index_copy_(x, dim, index, source):
     x, source = (x.reshape(1), source.reshape(1)) if x.ndim == 0 else (x, source)
-    _along_error(index, x.shape[dim])
+    _check_along(index, x.shape[dim], dim, IndexError, "index_copy_(): ")
     x[(slice(None),) * dim + (index.reshape(-1),)] = source if source.ndim == x.ndim else np.expand_dims(source, dim)
 
 
@@ -166,9 +164,11 @@ def index_fill_(x, dim, index, value):
     x[(slice(None),) * dim + (index.reshape(-1),)] = value
 
 
-def _along_error(index, size):
+def _check_along(index, size, dim, error, lead=""):
+    """Indices along a dimension count from its start alone."""
     if index.size and (index.min() < 0 or index.max() >= size):
-        raise IndexError("index out of range in self")
+        bad = next(i for i in index.reshape(-1).tolist() if not 0 <= i < size)
+        raise error(f"{lead}index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def _functional(write):

@@ -72,8 +72,6 @@ def _expanded(t, batch):
 
 def _add_row(r, row):
     """A product that nobody else holds, plus a tensor of one row."""
-    if numel(r._shape) < 1024:
-        return pyboost.primitive("Add")(r, row._mstensor())
     a = pyboost.array_of(r, r._shape, row.dtype.np)
     with quiet():
         np.add(a, row._array(), out=a)
@@ -111,6 +109,46 @@ for _names, _primitive, _why, _fn, _dtypes in (
     ("_linear", "MatMul", BIASED, _linear, None),
 ):
     pyboost_(_names, _primitive, _why, _fn, _dtypes, tensors=True)
+
+
+# ------------------------------------------------------------------------------------------------ few rows
+FEW = 4
+WORK = 1 << 18  # multiplications; 1 to 4 rows by 256 x 256
+THIN = "of a few rows by a matrix of 64k elements BatchMatMul and MatMul take 11 to 20 times as long, of one row by 590k elements 3 times"
+
+
+def _few_rows(a, columns):
+    return 0 < numel(a._shape[:-1]) <= FEW and numel(a._shape) * columns <= WORK
+
+
+def by_rows(a, b):
+    """a @ b for a of any number of dimensions and a matrix b."""
+    return np.dot(a, b) if a.ndim == 2 else np.dot(a.reshape(-1, a.shape[-1]), b) if a.size else np.matmul(a, b)
+
+
+def np_linear(x, weight, bias):
+    out = by_rows(x, weight.T)
+    if bias is not None:
+        out = np.add(out, bias, out=out) if bias.ndim == 1 else out.reshape(*x.shape[:-1], -1) + bias
+    return out
+
+
+def np_addmm(c, a, b, beta, alpha):
+    out = np.dot(a, b)
+    if alpha != 1:
+        out *= out.dtype.type(alpha)
+    if beta:
+        out += c if beta == 1 else c * out.dtype.type(beta)
+    return out
+
+
+numpy("mm", THIN, np.dot, dtypes="fd", when=lambda a, b: _few_rows(a, b._shape[1]))
+numpy("_mm", THIN, by_rows, dtypes="fd", when=lambda a, b: _few_rows(a, b._shape[1]))
+numpy("_linear", THIN, np_linear, dtypes="fd", when=lambda x, weight, bias: _few_rows(x, weight._shape[0]))
+numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _few_rows(a, b._shape[1]))
+numpy("bmm _bmm", THIN, np.matmul, dtypes="fd", when=lambda a, b: a._shape[-2] <= FEW and numel(a._shape) * b._shape[-1] <= WORK)
+
+# ------------------------------------------------------------------------------------------------ without a primitive
 numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")
 numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="D")
 numpy("addmm", LACKING, lambda c, a, b, beta, alpha: (beta * c if beta else 0) + alpha * (a @ b), dtypes="D")

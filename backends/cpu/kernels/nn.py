@@ -8,19 +8,12 @@ from .indexing import SLOW_GATHER, check_rows
 
 
 # ------------------------------------------------------------------------------------------------ embeddings
-def _gather(prim, weight, indices, *_):
-    check_rows(indices.asnumpy(), weight.shape[0])
-    return prim(weight, indices, 0)
-
-
 def embedding(weight, indices, *_):
     check_rows(indices, weight.shape[0])
     return np.take(weight, indices, 0, mode="clip")
 
 
-legacy("embedding", "Gather", "Embedding has no CPU kernel", fn=_gather, dtypes="fdeF")
-numpy("embedding", "Gather lacks the dtype", embedding)
-numpy("embedding", SLOW_GATHER, embedding, above=8192)
+numpy("embedding", f"Embedding has no CPU kernel; {SLOW_GATHER}", embedding)
 
 
 @numpy("nn.functional.one_hot", "OneHotExt has no CPU kernel; the legacy OneHot is 12 times slower at 64k elements")

@@ -1,4 +1,6 @@
-"""Normalisations: legacy LayerNorm and BatchNorm and PyBoost's GroupNorm for small sizes, blocks of rows in NumPy for the rest."""
+"""Normalisations: legacy BatchNorm and PyBoost's GroupNorm for small sizes, blocks of rows in NumPy for the rest."""
+
+import math
 
 import numpy as np
 
@@ -7,6 +9,7 @@ from ..arrays import ones, total_last
 from ..table import legacy, numpy, pyboost_, without
 
 BLOCK = 262144  # elements of a block
+SMALL = 16384  # elements for which the blocks' preparations take longer than their sums by BLAS gain
 
 
 def merged(shape, stats, params):
@@ -105,27 +108,32 @@ def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
 
 
 # ------------------------------------------------------------------------------------------------ layer and rms
-def _layer(prim, x, shape, weight, bias, eps):
-    n, k = len(x.shape), len(shape)
-    if 0 in x.shape:
-        return standardise(x.asnumpy(), weight, bias, range(n - k, n), range(n - k), eps)
-    dtype = x.asnumpy().dtype
-    weight, bias = (pyboost.tensor_from_array(np.full(shape, fill, dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
-    out, mean, var = prim.of(n - k, n - k, eps)(x, weight, bias)
-    return out, mean, 1 / np.sqrt(var.asnumpy() + dtype.type(eps))
-
-
 without("native_layer_norm", "LayerNormExt ends the process where weight is None, and has no CPU kernel otherwise")
-legacy("native_layer_norm", "LayerNorm", "LayerNormExt has no CPU kernel", fn=_layer, dtypes="f")
 
 
-@numpy("native_layer_norm", "the legacy LayerNorm is 6 times slower at 61k elements", above=16384)
+@numpy("native_layer_norm", "LayerNormExt has no CPU kernel; the legacy LayerNorm is 6 times slower at 61k elements")
 def native_layer_norm(x, shape, weight, bias, eps):
     n, k = x.ndim, len(shape)
-    return standardise(x, weight, bias, range(n - k, n), range(n - k), eps)
-
-
-numpy("native_layer_norm", "the legacy LayerNorm lacks the dtype", native_layer_norm)
+    if not 0 < x.size <= SMALL:
+        return standardise(x, weight, bias, range(n - k, n), range(n - k), eps)
+    rows = x.reshape(-1, math.prod(shape))
+    of = rows.dtype.type(rows.shape[1])
+    mean = np.add.reduce(rows, 1, keepdims=True)
+    mean /= of
+    out = rows - mean
+    rstd = np.add.reduce(np.square(out), 1, keepdims=True)
+    rstd /= of
+    rstd += rows.dtype.type(eps)
+    np.sqrt(rstd, out=rstd)
+    np.reciprocal(rstd, out=rstd)
+    out *= rstd
+    out = out.reshape(x.shape)
+    if weight is not None:
+        out *= weight
+    if bias is not None:
+        out += bias
+    stat = (*x.shape[: n - k], *(1,) * k)
+    return out, mean.reshape(stat), rstd.reshape(stat)
 
 
 @numpy("_fused_rms_norm", "RmsNorm has no CPU kernel; six primitives take 10 times as long at 64k elements")

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 
 from ....runtime import pyboost
+from ....runtime.ops.pooling import pooled
 from ..table import legacy, numpy, without
 
 
@@ -13,14 +14,6 @@ def _positions(kernel, stride, dilation, out):
     """For each position within the kernel: its offsets, and the slices of the padded input that it meets."""
     for at in product(*map(range, kernel)):
         yield at, tuple(slice(a * d, a * d + s * (o - 1) + 1, s) for a, d, s, o in zip(at, dilation, stride, out))
-
-
-def _out(n, kernel, stride, padding, dilation, ceil):
-    size = []
-    for m, k, s, p, d in zip(n, kernel, stride, padding, dilation):
-        o = (m + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0)) // s + 1
-        size.append(o - 1 if ceil and (o - 1) * s >= m + p else o)
-    return size
 
 
 def _padded(x, value, kernel, stride, padding, dilation, out):
@@ -41,7 +34,7 @@ MAX_WHY = "the legacy MaxPoolWithArgmaxV2 ignores NaN, gives -3.4e38 for -inf an
 @numpy("_C._nn.max_pool1d_with_indices _C._nn.max_pool2d_with_indices _C._nn.max_pool3d_with_indices", MAX_WHY)
 def max_pool(x, kernel, stride, padding, dilation, ceil):
     n = x.shape[-len(kernel) :]
-    out = _out(n, kernel, stride, padding, dilation, ceil)
+    out = pooled(n, kernel, stride, padding, dilation, ceil)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     xp = _padded(x, lowest, kernel, stride, padding, dilation, out)
     if x.size > 16384 and x.dtype.char in "fd":
@@ -125,7 +118,7 @@ def _counts(n, kernel, stride, padding, out, include):
 
 def avg_pool(x, kernel, stride, padding, ceil, include, divisor):
     n, one = x.shape[-len(kernel) :], (1,) * len(kernel)
-    out = _out(n, kernel, stride, padding, one, ceil)
+    out = pooled(n, kernel, stride, padding, one, ceil)
     xp = _padded(x, 0, kernel, stride, padding, one, out)
     total = reduce(np.add, (xp[(..., *where)] for _, where in _positions(kernel, stride, one, out)))
     by = divisor or _counts(n, kernel, stride, padding, out, include)

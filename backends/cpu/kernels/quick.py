@@ -9,31 +9,14 @@ import scipy.special
 from ..arrays import add_rows
 from ..table import quick
 from .indexing import check_rows
-from .loss import np_nll, np_nll_backward
-
+from .matmul import by_rows, np_addmm, np_linear
 
 # ------------------------------------------------------------------------------------------------ products
-def _rows(a, b):
-    """a @ b for a of any number of dimensions and a matrix b."""
-    return np.dot(a, b) if a.ndim == 2 else np.dot(a.reshape(-1, a.shape[-1]), b) if a.size else np.matmul(a, b)
-
-
-@quick("_linear")
-def _linear(x, weight, bias):
-    out = _rows(x, weight.T)
-    if bias is not None:
-        out = np.add(out, bias, out=out) if bias.ndim == 1 else out.reshape(*x.shape[:-1], -1) + bias
-    return out
-
-
-@quick("addmm")
-def _addmm(c, a, b, beta, alpha):
-    out = np.dot(a, b)
-    if alpha != 1:
-        out *= out.dtype.type(alpha)
-    if beta:
-        out += c if beta == 1 else c * out.dtype.type(beta)
-    return out
+quick("mm dot mv", np.dot)
+quick("_mm", by_rows)
+quick("_linear", np_linear)
+quick("addmm", np_addmm)
+quick("bmm _bmm", np.matmul)
 
 
 @quick("baddbmm")
@@ -45,10 +28,6 @@ def _baddbmm(c, a, b, beta, alpha):
         out += c if beta == 1 else c * out.dtype.type(beta)
     return out
 
-
-quick("mm dot mv", np.dot)
-quick("_mm", _rows)
-quick("bmm _bmm", np.matmul)
 
 # ------------------------------------------------------------------------------------------------ elementwise
 quick("relu", lambda x: np.maximum(x, 0))
@@ -100,33 +79,7 @@ def _log_softmax_backward(g, y, dim, dtype):
     return g - np.exp(y) * np.add.reduce(g, dim, keepdims=True) if g.shape else g - g
 
 
-@quick("native_layer_norm")
-def _layer_norm(x, shape, weight, bias, eps):
-    stat = (*x.shape[: x.ndim - len(shape)], *(1,) * len(shape))
-    rows = x.reshape(int(np.prod(stat)), -1)
-    n = rows.dtype.type(max(rows.shape[1], 1))
-    mean = np.add.reduce(rows, 1, keepdims=True)
-    mean /= n
-    out = rows - mean
-    rstd = np.add.reduce(np.square(out), 1, keepdims=True)
-    rstd /= n
-    rstd += rows.dtype.type(eps)
-    np.sqrt(rstd, out=rstd)
-    np.reciprocal(rstd, out=rstd)
-    out *= rstd
-    out = out.reshape(x.shape)
-    if weight is not None:
-        out *= weight
-    if bias is not None:
-        out += bias
-    return out, mean.reshape(stat), rstd.reshape(stat)
-
-
-# ------------------------------------------------------------------------------------------------ classes, rows of tables
-quick("_C._nn.nll_loss", np_nll, dtypes="f")
-quick("_C._nn.nll_loss_backward", np_nll_backward, dtypes="f")
-
-
+# ------------------------------------------------------------------------------------------------ rows of tables
 @quick("_C.embedding_dense_backward")
 def _embedding_backward(g, indices, rows, padding_idx, by_freq):
     i = indices.reshape(-1)

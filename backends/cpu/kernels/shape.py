@@ -2,24 +2,16 @@
 
 import numpy as np
 
-from ....runtime import pyboost
 from ..arrays import zeroed
 from ..table import legacy, numpy, pyboost_, without
-from .reduction import either, guarded
+from .reduction import guarded
 
 # ------------------------------------------------------------------------------------------------ cat, stack
 numpy("_cat", "Concat lacks the dtype", lambda tensors, dim: np.concatenate(tensors, dim))
 
 
-def _stack(prim, tensors, dim):
-    if not tensors[0].shape:
-        return np.stack([t.asnumpy() for t in tensors], dim)
-    ts = tuple(pyboost.tensor_from_array(np.expand_dims(t.asnumpy(), dim)) for t in tensors)
-    return prim.of(dim)(ts)
-
-
-pyboost_("stack", "Concat", "StackExt has no CPU kernel; the legacy Stack takes 90 us against Concat's 28", _stack, "fdaBsilbF")
-either("stack", "Stack and Concat on the last dimension take 650 us against 41 at 64k elements", lambda tensors, dim: np.stack(tensors, dim))
+STACK = "StackExt has no CPU kernel; Stack and Concat on the last dimension take 650 us against 41 at 64k elements"
+numpy("stack", STACK, lambda tensors, dim: np.stack(tensors, dim))
 
 # ------------------------------------------------------------------------------------------------ flip, roll, repeat
 guarded(

@@ -1,6 +1,7 @@
 """An operator written in Python: its kernels by dispatch key, its derivative, and the way of a call through them."""
 
 import inspect
+import sys
 
 import torch
 from mindtorch_proxy.runtime.call.dispatch import hand_over
@@ -98,8 +99,9 @@ class Operator:
         for t in _tensors((out,), {}):
             if t.numel() and t.layout is torch.strided and t.device.type != "meta":
                 if t.untyped_storage().data_ptr() in seen:
+                    module = sys.modules["torch._library.custom_ops"]
                     raise RuntimeError(
-                        f"{self.name} (with implementation in {inspect.getmodule(next(iter(self.kernels.values())))}): The output of this custom operator "
+                        f"{self.name.partition('::')[2]} (with implementation in {module}): The output of this custom operator "
                         "(1) must not also be an input to this custom operator and (2) may not alias any inputs to this custom operator or other returns. "
                         "The most common way to trigger this error is if we have y = custom_op(x) and y and x are the same Tensor. Please instead return "
                         "a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the custom operator to not return y."

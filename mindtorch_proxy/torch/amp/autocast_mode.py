@@ -38,6 +38,7 @@ class autocast:
 
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         _check_device_type(device_type)
+        torch.device(device_type)
         self.device = device_type
         self.fast_dtype = torch.get_autocast_dtype(device_type) if dtype is None else dtype
         if not is_autocast_available(device_type):

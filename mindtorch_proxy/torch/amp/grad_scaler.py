@@ -171,6 +171,7 @@ class GradScaler:
     get_growth_interval, set_growth_interval = _parameter("_growth_interval", "growth interval")
 
     def is_enabled(self):
+        """Whether losses are scaled at all."""
         return self._enabled
 
     def state_dict(self):

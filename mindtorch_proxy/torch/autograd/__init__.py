@@ -1,16 +1,37 @@
 """torch.autograd."""
 
-from mindtorch_proxy.runtime.autograd import TASK as _TASK, backward, grad  # noqa: F401
+from mindtorch_proxy.runtime.autograd import TASK as _TASK, backward, grad as _grad  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
+from mindtorch_proxy.runtime.call.overrides import handle_torch_function as _handle_torch_function, has_torch_function as _has_torch_function
 from torch._C._autograd import DeviceType  # noqa: F401
 
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, profiler_util, variable  # noqa: F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401
 from .function import Function  # noqa: F401
-from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: F401
+from .grad_mode import enable_grad, enforce_grad_layout_policy, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled  # noqa: F401
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: F401
 from .variable import Variable  # noqa: F401
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """Gradients of outputs with respect to inputs, returned instead of accumulated."""
+    tensors = [t for given in (outputs, inputs) for t in (given if isinstance(given, (tuple, list)) else (given,))]
+    settings = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+    if _has_torch_function(tensors):
+        names = ("grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused", "is_grads_batched", "materialize_grads")
+        return _handle_torch_function(grad, tensors, outputs, inputs, **dict(zip(names, settings)))
+    return _grad(outputs, inputs, *settings)
 
 
 class _unsafe_preserve_version_counter:
@@ -60,6 +81,8 @@ __all__ = [
     "no_grad",
     "enable_grad",
     "inference_mode",
+    "enforce_grad_layout_policy",
+    "set_multithreading_enabled",
     "set_grad_enabled",
     "GradcheckError",
     "forward_ad",

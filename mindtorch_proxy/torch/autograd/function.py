@@ -1,6 +1,15 @@
 """torch.autograd.function."""
 
 from mindtorch_proxy.runtime.autograd import BackwardCFunction, Function, FunctionCtx, FunctionMeta, once_differentiable  # noqa: F401
+from mindtorch_proxy.runtime.autograd.modes import differentiating as _differentiating  # noqa: F401
 from mindtorch_proxy.runtime.autograd.function import transforming as _transforming  # noqa: F401
 
-__all__ = ["FunctionCtx", "FunctionMeta", "Function", "once_differentiable", "BackwardCFunction"]
+__all__ = ["FunctionCtx", "FunctionMeta", "Function", "once_differentiable", "BackwardCFunction", "InplaceFunction"]
+
+
+class InplaceFunction(Function):
+    """A Function with a flag, ``inplace``, for programs that make one object and call it; old PyTorch's form."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace

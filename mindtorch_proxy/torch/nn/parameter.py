@@ -95,8 +95,10 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self):
+        """RuntimeError: the shape is not known before ``materialize``."""
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. Call `forward` to initialize the parameters before accessing their attributes."
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load "
+            "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes."
         )
 
     def share_memory_(self):
@@ -119,7 +121,9 @@ class UninitializedTensorMixin:
                     return func(*args, **(kwargs or {}))
             return super().__torch_function__(func, types, args, kwargs or {})
         raise ValueError(
-            f"Attempted to use an uninitialized parameter in {func}. Call `forward` of the lazy module with a dummy batch to initialize its parameters first."
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` or explicitly manipulating "
+            f"`torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters "
+            "before calling torch functions"
         )
 
 

@@ -1,8 +1,8 @@
 """Adadelta."""
 
-from .optimizer import _check_options, _options, _ParameterwiseOptimizer
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _options
 
-__all__ = ["Adadelta"]
+__all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(_ParameterwiseOptimizer):
@@ -23,3 +23,11 @@ class Adadelta(_ParameterwiseOptimizer):
         delta = deltas.add(eps).sqrt_().div(square.add(eps).sqrt_()).mul(grad)
         deltas.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         param.add_(delta, alpha=-lr)
+
+
+adadelta = _functional(
+    Adadelta,
+    "params grads square_avgs:square_avg acc_deltas:acc_delta state_steps:step",
+    "capturable=False foreach=None differentiable=False has_complex=False",
+    "lr rho eps weight_decay maximize",
+)

@@ -2,9 +2,9 @@
 
 import torch
 
-from .optimizer import _check_options, _options, _ParameterwiseOptimizer
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _options
 
-__all__ = ["Adagrad"]
+__all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(_ParameterwiseOptimizer):
@@ -55,4 +55,14 @@ class Adagrad(_ParameterwiseOptimizer):
             param[index] = param[index].sub(values / new.sqrt().add_(group["eps"]), alpha=rate)
             return
         total.addcmul_(grad, grad, value=1)
-        param.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)
+        root = total.sqrt()
+        denominator = root.add(group["eps"]) if group["differentiable"] else root.add_(group["eps"])
+        param.addcdiv_(grad, denominator, value=-rate)
+
+
+adagrad = _functional(
+    Adagrad,
+    "params grads state_sums:sum state_steps:step",
+    "fused=None grad_scale=None found_inf=None has_sparse_grad=False foreach=None differentiable=False has_complex=False",
+    "lr weight_decay lr_decay eps maximize",
+)

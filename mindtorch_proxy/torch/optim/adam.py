@@ -2,9 +2,9 @@
 
 import torch
 
-from .optimizer import _addcdiv_, _check_options, _number, _options, _ParameterwiseOptimizer, _to_scalar
+from .optimizer import _ParameterwiseOptimizer, _addcdiv_, _check_options, _functional, _number, _options, _to_scalar
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "adam"]
 
 
 class Adam(_ParameterwiseOptimizer):
@@ -60,7 +60,8 @@ class Adam(_ParameterwiseOptimizer):
         average, square = state["exp_avg"], state["exp_avg_sq"]
         if self._in_one_pass(group, lr):
             keep = 1 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
-            torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, group["eps"], lr / (1 - beta1**step), keep)
+            root, size = (1 - beta2**step) ** 0.5, lr / (1 - beta1**step)
+            torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, root, group["eps"], size, keep, int(step), lr)
             return
         average.lerp_(grad, 1 - beta1)
         if isinstance(beta2, torch.Tensor):
@@ -69,8 +70,16 @@ class Adam(_ParameterwiseOptimizer):
             square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         if group["amsgrad"]:
             highest = state["max_exp_avg_sq"]
-            square = highest.copy_(torch.maximum(highest, square))
+            square = highest.copy_(torch.maximum(highest.clone() if group["differentiable"] else highest, square))
         denominator = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
         if group["differentiable"]:
             average = average.clone()  # the next step changes it, and backward needs it
         _addcdiv_(param, average, denominator, -(lr / (1 - beta1**step)))
+
+
+adam = _functional(
+    Adam,
+    "params grads exp_avgs:exp_avg exp_avg_sqs:exp_avg_sq max_exp_avg_sqs:max_exp_avg_sq state_steps:step",
+    "foreach=None capturable=False differentiable=False fused=None grad_scale=None found_inf=None has_complex=False decoupled_weight_decay=False",
+    "amsgrad beta1 beta2 lr weight_decay eps maximize",
+)

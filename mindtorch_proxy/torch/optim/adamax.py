@@ -2,9 +2,9 @@
 
 import torch
 
-from .optimizer import _check_options, _options, _ParameterwiseOptimizer
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _options
 
-__all__ = ["Adamax"]
+__all__ = ["Adamax", "adamax"]
 
 
 class Adamax(_ParameterwiseOptimizer):
@@ -24,3 +24,11 @@ class Adamax(_ParameterwiseOptimizer):
         if group["differentiable"]:
             average, norm = average.clone(), norm.clone()
         param.addcdiv_(average, norm, value=-lr / (1 - beta1**step))
+
+
+adamax = _functional(
+    Adamax,
+    "params grads exp_avgs:exp_avg exp_infs:exp_inf state_steps:step",
+    "foreach=None maximize=False differentiable=False capturable=False has_complex=False",
+    "eps beta1 beta2 lr weight_decay",
+)

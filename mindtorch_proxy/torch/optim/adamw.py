@@ -1,8 +1,9 @@
 """AdamW."""
 
 from .adam import Adam
+from .optimizer import _functional
 
-__all__ = ["AdamW"]
+__all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
@@ -42,3 +43,12 @@ class AdamW(Adam):
         super().__setstate__(state)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+adamw = _functional(
+    AdamW,
+    "params grads exp_avgs:exp_avg exp_avg_sqs:exp_avg_sq max_exp_avg_sqs:max_exp_avg_sq state_steps:step",
+    "foreach=None capturable=False differentiable=False fused=None grad_scale=None found_inf=None has_complex=False",
+    "amsgrad beta1 beta2 lr weight_decay eps maximize",
+    decoupled_weight_decay=True,
+)

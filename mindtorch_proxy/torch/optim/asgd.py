@@ -2,9 +2,9 @@
 
 import torch
 
-from .optimizer import _check_options, _get_scalar_dtype, _number, _options, _ParameterwiseOptimizer, _to_scalar
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _get_scalar_dtype, _number, _options, _to_scalar
 
-__all__ = ["ASGD"]
+__all__ = ["ASGD", "asgd"]
 
 
 class ASGD(_ParameterwiseOptimizer):
@@ -38,3 +38,11 @@ class ASGD(_ParameterwiseOptimizer):
         # Through float32 always: a loaded state has the dtype of the parameter
         state["eta"].copy_(torch.as_tensor(lr / (1 + lambd * lr * step) ** group["alpha"]))
         mu.copy_(torch.as_tensor(1 / max(1, step - group["t0"])))
+
+
+asgd = _functional(
+    ASGD,
+    "params grads axs:ax mus:mu etas:eta state_steps:step",
+    "foreach=None maximize=False differentiable=False capturable=False has_complex=False",
+    "lambd lr t0 alpha weight_decay",
+)

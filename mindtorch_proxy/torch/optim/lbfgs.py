@@ -179,7 +179,8 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             d = state["d"] = self._direction(state, grad, t, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
-            t = (min(1.0, 1.0 / grad.abs().sum().item()) if state["n_iter"] == 1 else 1.0) * lr
+            total = grad.abs().sum().item() if state["n_iter"] == 1 else 0.0
+            t = (min(1.0, 1.0 / total) if total else 1.0) * lr
             slope = grad.dot(d).item()
             if slope > -group["tolerance_change"]:
                 break

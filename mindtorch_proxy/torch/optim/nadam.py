@@ -1,8 +1,8 @@
 """NAdam."""
 
-from .optimizer import _check_options, _options, _ParameterwiseOptimizer
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _options
 
-__all__ = ["NAdam"]
+__all__ = ["NAdam", "nadam"]
 
 
 class NAdam(_ParameterwiseOptimizer):
@@ -38,8 +38,18 @@ class NAdam(_ParameterwiseOptimizer):
         product = state["mu_product"].item()
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        denominator = square.div(1 - beta2**step).sqrt_().add_(group["eps"])
-        if group["differentiable"]:
-            average = average.clone()
+        root = square.div(1 - beta2**step).sqrt_()
+        if group["differentiable"]:  # backward needs both
+            average, denominator = average.clone(), root.add(group["eps"])
+        else:
+            denominator = root.add_(group["eps"])
         param.addcdiv_(grad, denominator, value=-lr * (1.0 - mu) / (1.0 - product))
         param.addcdiv_(average, denominator, value=-lr * next_mu / (1.0 - product * next_mu))
+
+
+nadam = _functional(
+    NAdam,
+    "params grads exp_avgs:exp_avg exp_avg_sqs:exp_avg_sq mu_products:mu_product state_steps:step",
+    "decoupled_weight_decay=False foreach=None capturable=False differentiable=False has_complex=False maximize=False",
+    "beta1 beta2 lr weight_decay momentum_decay eps",
+)

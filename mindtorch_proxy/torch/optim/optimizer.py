@@ -1,6 +1,7 @@
 """The base class of optimizers."""
 
 import functools
+import inspect
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
@@ -410,16 +411,16 @@ class _ParameterwiseOptimizer(Optimizer):
             state = self._new_state(p, group)
             if state:
                 self.state[p] = state
+        self._apply(p, grad, state, group, lr)
+
+    def _apply(self, p, grad, state, group, lr):
+        """One step of one parameter, whose state there is."""
         if group.get("maximize"):
             grad = -grad
         step = None
         if "step" in state:
-            if group.get("differentiable") or group.get("capturable") or not isinstance(state["step"], torch.Tensor):
-                state["step"] += 1
-                step = _get_value(state["step"])
-            else:
-                step = state["step"].item() + 1
-                state["step"].fill_(step)
+            state["step"] += 1
+            step = _get_value(state["step"])
         grad, param = self._decay(p, grad, group, lr), p
         if self._as_real and p.is_complex():
             real = torch.view_as_real
@@ -440,3 +441,51 @@ class _ParameterwiseOptimizer(Optimizer):
             else:
                 return grad.add(p, alpha=decay)
         return grad
+
+
+# ---- the same as functions over lists
+
+
+_PAIRS = {"betas": ("beta1", "beta2"), "etas": ("etaminus", "etaplus"), "step_sizes": ("step_size_min", "step_size_max")}
+
+
+def _functional(cls, lists, optional, options, **fixed):
+    """An optimizer's step as a function over lists of parameters, gradients and states.
+
+    lists: the arguments that are lists; those after the second as "argument:entry of the state". optional: arguments with a default,
+    "name=value". options: the arguments that must be given by name. fixed: options that are no arguments.
+    """
+    lists = [name.partition(":")[::2] for name in lists.split()]
+    defaults = {name: {"None": None, "False": False}[value] for name, _, value in (o.partition("=") for o in optional.split())}
+    kinds = inspect.Parameter
+    parameters = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name, _ in lists]
+    parameters += [kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=value) for name, value in defaults.items()]
+    signature = inspect.Signature(parameters + [kinds(name, kinds.KEYWORD_ONLY) for name in options.split()])
+    update = object.__new__(cls)
+
+    def function(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        given = given.arguments
+        if not all(isinstance(t, torch.Tensor) for t in given.get("state_steps", ())):
+            raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+        if given.get("found_inf") is not None and given["found_inf"]:
+            return
+        group = fixed | {name: given[name] for name in (*defaults, *options.split())}
+        group |= {pair: tuple(given[n] for n in names) for pair, names in _PAIRS.items() if names[0] in given and names[1] in given}
+        lr = _number(_to_scalar(given["lr"])) if "lr" in given else None
+        params, grads = (given[name] for name, _ in lists[:2])
+        with torch.set_grad_enabled(bool(group.get("differentiable")) and torch.is_grad_enabled()):
+            for i, (p, grad) in enumerate(zip(params, grads)):
+                if given.get("grad_scale") is not None:
+                    grad.div_(given["grad_scale"])
+                state = {entry: given[name][i] for name, entry in lists[2:] if i < len(given[name])}
+                update._apply(p, grad, state, group, lr)
+                for name, entry in lists[2:]:
+                    if given[name] and state.get(entry) is not given[name][i]:
+                        given[name][i] = state[entry]
+
+    function.__name__ = function.__qualname__ = cls.__name__.lower()
+    function.__module__, function.__signature__ = cls.__module__, signature
+    function.__doc__ = f"One step of {cls.__name__} over lists of parameters, their gradients and their states, which change in place."
+    return function

@@ -1,8 +1,8 @@
 """RAdam."""
 
-from .optimizer import _check_options, _options, _ParameterwiseOptimizer
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _options
 
-__all__ = ["RAdam"]
+__all__ = ["RAdam", "radam"]
 
 
 class RAdam(_ParameterwiseOptimizer):
@@ -40,3 +40,11 @@ class RAdam(_ParameterwiseOptimizer):
             rectify = ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
             update = update * (correction**0.5 / square.sqrt().add(group["eps"])) * rectify
         param.add_(update, alpha=-1.0)
+
+
+radam = _functional(
+    RAdam,
+    "params grads exp_avgs:exp_avg exp_avg_sqs:exp_avg_sq state_steps:step",
+    "decoupled_weight_decay=False foreach=None differentiable=False capturable=False has_complex=False maximize=False",
+    "beta1 beta2 lr weight_decay eps",
+)

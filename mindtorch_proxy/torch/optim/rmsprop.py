@@ -1,8 +1,8 @@
 """RMSprop."""
 
-from .optimizer import _check_options, _options, _ParameterwiseOptimizer
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _options
 
-__all__ = ["RMSprop"]
+__all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(_ParameterwiseOptimizer):
@@ -43,3 +43,11 @@ class RMSprop(_ParameterwiseOptimizer):
             param.add_(state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, root), alpha=-lr)
         else:
             param.addcdiv_(grad, root, value=-lr)
+
+
+rmsprop = _functional(
+    RMSprop,
+    "params grads square_avgs:square_avg grad_avgs:grad_avg momentum_buffer_list:momentum_buffer state_steps:step",
+    "foreach=None maximize=False differentiable=False capturable=False has_complex=False",
+    "lr alpha eps weight_decay momentum centered",
+)

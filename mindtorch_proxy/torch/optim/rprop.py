@@ -2,9 +2,9 @@
 
 import torch
 
-from .optimizer import _check_options, _options, _ParameterwiseOptimizer, _to_scalar
+from .optimizer import _ParameterwiseOptimizer, _check_options, _functional, _options, _to_scalar
 
-__all__ = ["Rprop"]
+__all__ = ["Rprop", "rprop"]
 
 
 class Rprop(_ParameterwiseOptimizer):
@@ -29,3 +29,11 @@ class Rprop(_ParameterwiseOptimizer):
         grad = grad.masked_fill(changed, 0)
         param.addcmul_(grad.sign(), size, value=-1)
         previous.copy_(grad)
+
+
+rprop = _functional(
+    Rprop,
+    "params grads prevs:prev step_sizes:step_size state_steps:step",
+    "foreach=None capturable=False maximize=False differentiable=False has_complex=False",
+    "step_size_min step_size_max etaminus etaplus",
+)

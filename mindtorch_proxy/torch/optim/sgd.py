@@ -1,8 +1,8 @@
 """Stochastic gradient descent."""
 
-from .optimizer import _add_, _check_options, _options, _ParameterwiseOptimizer
+from .optimizer import _ParameterwiseOptimizer, _add_, _check_options, _functional, _options
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 class SGD(_ParameterwiseOptimizer):
@@ -31,3 +31,11 @@ class SGD(_ParameterwiseOptimizer):
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
         _add_(param, grad, -lr)
+
+
+sgd = _functional(
+    SGD,
+    "params d_p_list momentum_buffer_list:momentum_buffer",
+    "has_sparse_grad=False foreach=None fused=None grad_scale=None found_inf=None",
+    "weight_decay momentum lr dampening nesterov maximize",
+)

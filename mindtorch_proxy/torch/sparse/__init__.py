@@ -1,10 +1,12 @@
 """torch.sparse: functions of sparse tensors, and the switch of the checks of their indices."""
 
+import functools
+
 import torch
 from mindtorch_proxy.runtime import ops as _ops  # noqa: F401  (fills the registry)
 from mindtorch_proxy.runtime.registry import function as _function
 
-__all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum", "softmax", "log_softmax"]
+__all__ = ["addmm", "check_sparse_tensor_invariants", "mm", "sum", "softmax", "log_softmax", "as_sparse_gradcheck"]
 
 addmm, mm, softmax, log_softmax, spdiags, spsolve, sampled_addmm = (
     _function("_C._sparse", name)
@@ -25,14 +27,17 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def is_enabled():
+        """Whether new sparse tensors are checked."""
         return torch._C._check_sparse_tensor_invariants()
 
     @staticmethod
     def enable():
+        """Check the indices of new sparse tensors."""
         torch._C._set_check_sparse_tensor_invariants(True)
 
     @staticmethod
     def disable():
+        """Take the indices of new sparse tensors as they are."""
         torch._C._set_check_sparse_tensor_invariants(False)
 
     def __enter__(self):
@@ -82,3 +87,36 @@ for _name, _dtype in (
     globals()[_name + "Tensor"] = _LegacyMeta(
         _name + "Tensor", (), {"dtype": _dtype, "layout": torch.sparse_coo, "is_cuda": False, "__module__": "torch.sparse"}
     )
+
+
+def as_sparse_gradcheck(gradcheck):
+    """A gradcheck whose functions may take and give sparse tensors: it sees their values as strided tensors of the same places.
+
+    ``masked=True`` takes gradients at the specified places alone; otherwise inputs are checked at all places.
+    """
+
+    @functools.wraps(gradcheck)
+    def sparse_gradcheck(func, inputs, **kwargs):
+        masked = kwargs.get("masked", False)
+        inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+        sparse = [isinstance(x, torch.Tensor) and x.layout is not torch.strided for x in inputs]
+
+        def back(value, like):
+            """The sparse tensor of strided values, differentiably."""
+            if masked:
+                return value.sparse_mask(like.coalesce() if like.layout is torch.sparse_coo else like)
+            if like.layout is torch.sparse_coo:
+                return value.to_sparse(like.sparse_dim())
+            block = like.values().shape[1:3] if like.layout in (torch.sparse_bsr, torch.sparse_bsc) else None
+            return value.to_sparse(layout=like.layout, blocksize=block, dense_dim=like.dense_dim())
+
+        def strided(*values):
+            given = [back(v, x) if s else v for v, x, s in zip(values, inputs, sparse)]
+            out = func(*given)
+            dense = lambda t: t.to_dense(masked_grad=masked) if isinstance(t, torch.Tensor) and t.layout is not torch.strided else t
+            return tuple(map(dense, out)) if isinstance(out, (tuple, list)) else dense(out)
+
+        values = tuple(x.detach().to_dense().requires_grad_(x.requires_grad) if s else x for x, s in zip(inputs, sparse))
+        return gradcheck(strided, values, **kwargs)
+
+    return sparse_gradcheck

@@ -88,10 +88,12 @@ class DefaultDeviceType:
 
     @staticmethod
     def set_device_type(device="cuda"):
+        """The device whose random state checkpoints keep where no argument tells."""
         DefaultDeviceType._default_device_type = device
 
     @staticmethod
     def get_device_type():
+        """The device whose random state checkpoints keep where no argument tells."""
         if DefaultDeviceType._default_device_type is None:
             accelerator = torch.accelerator.current_accelerator(True)
             DefaultDeviceType._default_device_type = accelerator.type if accelerator else "cpu"
@@ -161,6 +163,7 @@ class CheckpointFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):
+        """Run the function without recording; save its arguments."""
         check_backward_validity(args)
         ctx.run_function, ctx.surroundings = run_function, _Surroundings(preserve_rng_state, args)
         ctx.positions = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
@@ -171,6 +174,7 @@ class CheckpointFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *grads):
+        """Run the function again, recording, and walk back through it."""
         if not torch.autograd._is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "

@@ -15,6 +15,7 @@ def unserializable_hook(f):
 
 
 def warn_if_has_hooks(tensor):
+    """Warn where a tensor's hooks will not be pickled."""
     for h in (tensor._backward_hooks or {}).values():
         if not hasattr(h, "__torch_unserializable__"):
             warnings.warn(
@@ -59,6 +60,7 @@ class BackwardHook:
         return tuple(out), index
 
     def setup_input_hook(self, args):
+        """Put a node behind the inputs of a module that gathers their gradients."""
         self.n_inputs = len(args)
 
         def on_node(node):
@@ -72,7 +74,6 @@ class BackwardHook:
                     r = h(self.module, res, self.grad_outputs)
                     if r is None:
                         continue
-                    r = (r,) if isinstance(r, torch.Tensor) else tuple(r)
                     if len(r) != len(res):
                         raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(r)}, but expected {len(res)}")
                     res = r
@@ -85,6 +86,7 @@ class BackwardHook:
         return res
 
     def setup_output_hook(self, args):
+        """Put a node behind the results of a module that gathers their gradients."""
         is_tuple = isinstance(args, (tuple, list))
         items = tuple(args) if is_tuple else (args,)
         self.n_outputs = len(items)
@@ -96,7 +98,9 @@ class BackwardHook:
                     r = h(self.module, self.grad_outputs)
                     if r is None:
                         continue
-                    self.grad_outputs = (r,) if isinstance(r, torch.Tensor) else tuple(r)
+                    if len(r) != len(self.grad_outputs):
+                        raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(r)}, but expected {len(self.grad_outputs)}")
+                    self.grad_outputs = r
                 local = self.grad_outputs
                 if not self.input_hooked:
                     res = tuple(None for _ in range(max(self.n_inputs, 1)))

@@ -46,6 +46,7 @@ class ObserverBase(ABC, nn.Module):
 
     @abstractmethod
     def calculate_qparams(self, **kwargs):
+        """The scale and zero point for what was observed."""
         pass
 
     with_args = classmethod(_with_args)

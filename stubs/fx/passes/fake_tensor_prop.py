@@ -17,6 +17,7 @@ class FakeTensorProp(Interpreter):
         self._mode = mode if mode is not None else FakeTensorMode()
 
     def run_node(self, n):
+        """The node's value as a fake tensor, kept in ``meta["val"]``."""
         result = super().run_node(n)
         leaves = torch.utils._pytree.tree_leaves(result)
         if any(isinstance(x, torch.Tensor) for x in leaves):

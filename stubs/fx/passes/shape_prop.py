@@ -46,6 +46,7 @@ class ShapeProp(Interpreter):
             self.fake_module = deepcopy_to_fake_tensor(self.module, fake_mode)
 
     def run_node(self, n):
+        """The node's value; its shape, dtype and strides are kept in ``meta["tensor_meta"]``."""
         try:
             if self.fake_mode is not None:
                 self.module = self.fake_module

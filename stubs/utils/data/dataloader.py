@@ -133,6 +133,7 @@ class DataLoader(Generic[_T_co]):
 
     @property
     def multiprocessing_context(self):
+        """How workers are started: None for the default, or a context."""
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter

@@ -89,6 +89,7 @@ class ConcatDataset(Dataset[_T_co]):
 
     @staticmethod
     def cumsum(sequence):
+        """The lengths of the datasets, summed up."""
         return list(itertools.accumulate(map(len, sequence)))
 
     def __init__(self, datasets):
@@ -112,6 +113,7 @@ class ConcatDataset(Dataset[_T_co]):
 
     @property
     def cummulative_sizes(self):
+        """``cumulative_sizes``, under its old name."""
         warnings.warn("cummulative_sizes attribute is renamed to cumulative_sizes", DeprecationWarning, stacklevel=2)
         return self.cumulative_sizes
 

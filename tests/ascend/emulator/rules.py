@@ -103,6 +103,19 @@ def adam(var, m, v, greatest, grad, step, lr, beta1, beta2, decay, eps, amsgrad,
     return var.float() * (1 - lr * decay) - lr * update, m, v, top if amsgrad else None
 
 
+def cross_entropy(x, target, weight, reduction, ignore, smoothing):
+    if smoothing:
+        raise Refused("labels are not smoothed inside the loss here")
+    log_prob = torch.log_softmax(x.float(), 1)
+    return F.nll_loss(log_prob, target, weight, ignore_index=ignore, reduction=reduction), log_prob, None, None
+
+
+def cross_entropy_grad(grad, log_prob, target, weight, reduction, ignore):
+    p = log_prob.float()  # a softmax of logarithms of probabilities gives these again
+    grad = grad.reshape(() if reduction != "none" else (-1,))
+    return gradients(lambda x: F.cross_entropy(x, target, weight, ignore_index=ignore, reduction=reduction), grad, p)
+
+
 def swiglu(x, dim):
     a, b = x.float().chunk(2, dim)
     return F.silu(a) * b
@@ -444,6 +457,12 @@ RULES = {
     "SmoothL1Loss": lambda self, target, reduction, beta, *, out: aten.smooth_l1_loss(self, target, reduction, beta),
     "SmoothL1LossBackward": lambda grad, self, target, reduction, beta, *, out: aten.smooth_l1_loss_backward(grad, self, target, reduction, beta),
     "SoftMarginLoss": lambda self, target, reduction, *, out: aten.soft_margin_loss(self, target, reduction),
+    "CrossEntropyLoss": lambda self, target, weight, reduction, ignore, smoothing, scale, with_z, *, loss, log_prob, z, lse: cross_entropy(
+        self, target, weight, reduction, ignore, smoothing
+    ),
+    "CrossEntropyLossGrad": lambda grad, log_prob, target, weight, grad_z, lse, reduction, ignore, smoothing, scale, *, out: cross_entropy_grad(
+        grad, log_prob, target, weight, reduction, ignore
+    ),
     "NLLLoss": lambda self, target, weight, reduction, ignore, *, out, total: aten.nll_loss_forward(self, target, weight, reduction, ignore),
     "NLLLossBackward": lambda grad, self, target, weight, reduction, ignore, total, *, out: aten.nll_loss_backward(
         grad, self, target, weight, reduction, ignore, total.reshape(())

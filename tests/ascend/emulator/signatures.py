@@ -1,5 +1,7 @@
 """The argument types of aclnn functions, read out of a MindSpore wheel: python signatures.py MINDSPORE_FOLDER > OUT.tsv
 
+With --primitives behind it: a primitive and the aclnn functions that its class for Ascend reaches, a row.
+
 MindSpore calls each function through a template over the tuple of its arguments, whose constructor's mangled name spells that tuple. The library is stripped,
 but its table for exceptions says where functions begin. So: a function of the machine code that names one aclnn function, and constructs one such tuple
 (itself, or in a function it calls that names none), tells the signature. Needs nm, objdump and c++filt. A row: function, then the code of each argument up
@@ -111,6 +113,43 @@ def signatures(mindspore):
     return {name: found[name] for name in sorted(set().union(*names.values()))}
 
 
+CALL = re.compile(r"_ZN9mindspore6kernel7pyboost\d+(\w+?)Ascend4CallE")
+REACH = 6  # calls, and functions handed over as such, between a primitive's call and the function that names an aclnn function
+
+
+def primitives(mindspore):
+    """{primitive: the aclnn functions nearest to its call}; empty where the way leads through a table of virtual functions."""
+    library = Library(f"{mindspore}/lib/plugin/libmindspore_ops_ascend.so")
+    own, starts = exported(library.path), set(library.starts)
+    names, edges = collections.defaultdict(set), collections.defaultdict(set)
+    (branches, targets), (leas, places) = library.references()
+    for at, to in zip([*branches.tolist(), *leas.tolist()], [*targets.tolist(), *places.tolist()], strict=True):
+        to = own.get(library.imported.get(to), to)
+        if name := library.text(to):
+            names[library.function(at)].add(name)
+        elif to in starts:
+            edges[library.function(at)].add(to)
+    found = {}
+    for symbol, address in own.items():
+        if m := CALL.match(symbol):
+            found[m[1]] = found.get(m[1], set()) | _nearest(address, names, edges)
+    return found
+
+
+def _nearest(start, names, edges):
+    seen, front = {start}, [start]
+    for _ in range(REACH):
+        here = set().union(*(names[f] for f in front))
+        if here:
+            return here
+        front = [g for f in front for g in edges[f] if g not in seen and not seen.add(g)]
+    return set()
+
+
 if __name__ == "__main__":
+    if sys.argv[2:] == ["--primitives"]:
+        for name, functions in sorted(primitives(sys.argv[1]).items()):
+            print(name, *sorted(functions), sep="\t")
+        sys.exit()
     for name, types in signatures(sys.argv[1]).items():
         print(name, *(types if len(types) == 1 else "?"), sep="\t")

@@ -1,11 +1,21 @@
 """Choosing the implementation of scaled_dot_product_attention."""
 
 import contextlib
+import warnings
 from enum import Enum
 
 from torch.backends import cuda as _switches
 
-__all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS"]
+__all__ = [
+    "SDPBackend",
+    "sdpa_kernel",
+    "WARN_FOR_UNFUSED_KERNELS",
+    "activate_flash_attention_impl",
+    "current_flash_attention_impl",
+    "list_flash_attention_impls",
+    "register_flash_attention_impl",
+    "restore_flash_attention_impl",
+]
 
 WARN_FOR_UNFUSED_KERNELS = False
 
@@ -49,3 +59,43 @@ def sdpa_kernel(backends, set_priority=False):
         yield {}
     finally:
         _sdpa_kernel(previous)
+
+
+_implementations, _active = {}, None  # name -> the function that activates it; (name, what can remove it again)
+
+
+def register_flash_attention_impl(impl, *, register_fn):
+    """Make an implementation of flash attention known: ``register_fn`` installs its kernels and returns a handle with ``remove()``, or None."""
+    _implementations[impl] = register_fn
+
+
+def list_flash_attention_impls():
+    """The names of the implementations that were registered."""
+    return sorted(_implementations)
+
+
+def current_flash_attention_impl():
+    """The name of the active implementation; None: the built-in one."""
+    return _active and _active[0]
+
+
+def activate_flash_attention_impl(impl):
+    """Install the kernels of a registered implementation, in place of the one before. ValueError for an unknown one."""
+    global _active
+    if impl not in _implementations:
+        raise ValueError(f"Unknown flash attention impl '{impl}'. Available implementations: {list_flash_attention_impls()}")
+    if current_flash_attention_impl() != impl:
+        restore_flash_attention_impl(_raise_warn=False)
+        _active = impl, _implementations[impl]()
+
+
+def restore_flash_attention_impl(_raise_warn=True):
+    """Back to the built-in implementation."""
+    global _active
+    if _active is None:
+        if _raise_warn:
+            warnings.warn("Trying to restore default FA2 impl when no custom impl was activated", stacklevel=2)
+        return
+    if _active[1] is not None:
+        _active[1].remove()
+    _active = None

@@ -60,6 +60,8 @@ def _combine(op):
 
         return mask_mod
 
+    combined.__name__ = combined.__qualname__ = f"{op}_masks"
+    combined.__doc__ = f"A mask function that lets through what {'all' if op == 'and' else 'any'} of the given ones let through."
     return combined
 
 
@@ -105,12 +107,14 @@ class BlockMask:
         seq_lengths=None,
         compute_q_blocks=True,
     ):
+        """A mask from the number of blocks in each row and their columns."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
         lengths = seq_lengths or (kv_indices.shape[-2] * size[0], kv_indices.shape[-1] * size[1])
         return cls(lengths, kv_num_blocks, kv_indices, size, mask_mod or noop_mask, full_kv_num_blocks, full_kv_indices, compute_q_blocks)
 
     @property
     def shape(self):
+        """The sizes (batch, heads, queries, keys)."""
         return (*self.kv_num_blocks.shape[:-1], *self.seq_lengths)
 
     def __getitem__(self, index):
@@ -133,9 +137,11 @@ class BlockMask:
         return 100 * (1 - blocks * self.BLOCK_SIZE[0] * self.BLOCK_SIZE[1] / self.numel())
 
     def numel(self):
+        """The product of the sizes."""
         return math.prod(self.shape)
 
     def to(self, device):
+        """The mask on another device."""
         move = [t if t is None else t.to(device) for t in (getattr(self, name) for name in self._TENSORS[:4])]
         return BlockMask(self.seq_lengths, *move[:2], self.BLOCK_SIZE, self.mask_mod, *move[2:], self.q_indices is not None)
 

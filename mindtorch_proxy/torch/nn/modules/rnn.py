@@ -5,8 +5,9 @@ import numbers
 import warnings
 
 import torch
+from torch import _VF
 from torch import Tensor
-from mindtorch_proxy.runtime.ops.recurrent import MODES as _MODES, run as _run, step as _cell
+from mindtorch_proxy.runtime.ops.recurrent import MODES as _MODES, step as _cell
 
 from .. import init
 from .module import Module
@@ -78,24 +79,13 @@ def _unroll(layer, input, hx):
             hx = _batch_states(layer, hx, batched)
     hx = _initial_states(layer, input, sizes) if hx is None else layer.permute_hidden(hx, sorted_indices)
     layer.check_forward_args(input, hx, sizes)
-    transposed = layer.batch_first and packed is None
-    pair = layer.mode == "LSTM"
-    output, states = _run(
-        layer.mode,
-        input.transpose(0, 1) if transposed else input,
-        None if sizes is None else sizes.tolist(),
-        hx if pair else (hx,),
-        [_five(layer, names) for names in layer._all_weights],
-        layer.num_layers,
-        layer.dropout,
-        layer.training,
-        layer.bidirectional,
-    )
-    if transposed:
-        output = output.transpose(0, 1)
+    pair, operator = layer.mode == "LSTM", getattr(_VF, layer.mode.lower())
+    weights = [w for names in layer._all_weights for w in _five(layer, names) if w is not None]
+    settings = (weights, layer.bias, layer.num_layers, float(layer.dropout), layer.training, layer.bidirectional)
+    output, *states = operator(input, hx, *settings, layer.batch_first) if packed is None else operator(input, sizes, hx, *settings)
     if not batched:
-        output, states = output.squeeze(0 if layer.batch_first else 1), tuple(s.squeeze(1) for s in states)
-    states = layer.permute_hidden(states if pair else states[0], unsorted_indices)
+        output, states = output.squeeze(0 if layer.batch_first else 1), [s.squeeze(1) for s in states]
+    states = layer.permute_hidden(tuple(states) if pair else states[0], unsorted_indices)
     return (output if packed is None else PackedSequence(output, sizes, sorted_indices, unsorted_indices)), states
 
 
@@ -326,6 +316,7 @@ class RNNCellBase(Module):
         )
 
     def reset_parameters(self) -> None:
+        """Draw the weights anew, uniformly within ``hidden_size ** -0.5``."""
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)

@@ -60,16 +60,18 @@ def _inverse(module, value):
         return value
 
 
-def _check_same(new, old, what, by):
+_REGISTERING = "Registering a parametrization may not change the {name} of the tensor, unless the `unsafe` flag is enabled.\n"
+_INVERTING = "The tensor returned by parametrization.right_inverse must have the same {name} as {what}, unless the `unsafe` flag is enabled.\n"
+
+
+def _check_same(new, old, by, refusal, before, after, what="", got="Got"):
     """Raise unless `new`, which `by` gave, is a tensor with dtype and shape of `old`."""
     if not isinstance(new, Tensor):
-        raise ValueError(f"{by} must return a tensor. Got {type(new).__name__}.")
+        raise ValueError(f"{by} must return a tensor. {got} {type(new).__name__}{'.' * (got == 'Got')}")
     for name in ("dtype", "shape"):
         if getattr(new, name) != getattr(old, name):
-            raise ValueError(
-                f"{by} may not change the {name} of the tensor, unless the `unsafe` flag is enabled.\n"
-                f"{what}.{name}: {getattr(old, name)}\nreturned {name}: {getattr(new, name)}"
-            )
+            told = (refusal + before + ": {old}\n" + after + ": {new}").format(name=name, what=what, old=getattr(old, name), new=getattr(new, name))
+            raise ValueError(told)
 
 
 class ParametrizationList(ModuleList):
@@ -111,7 +113,8 @@ class ParametrizationList(ModuleList):
                 tensor.requires_grad_(original.requires_grad)
                 _register_parameter_or_buffer(self, f"original{i}", tensor)
         if not unsafe:
-            _check_same(self(), before, "unparametrized tensor", "A parametrization")
+            refusal = _REGISTERING.replace("the `unsafe`", "`unsafe`")
+            _check_same(self(), before, "A parametrization", refusal, "unparametrized {name}", "parametrized {name}")
 
     def _originals(self):
         return [self.original] if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
@@ -195,8 +198,8 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
             Y = getattr(module, tensor_name)
             X = parametrization(Y)
             what = f"module.{tensor_name}"
-            _check_same(X, Y, what, "A parametrization")
-            _check_same(_inverse(parametrization, X), Y, what, "parametrization.right_inverse")
+            _check_same(X, Y, "A parametrization", _REGISTERING, "{what}.{name}", "parametrization({what}).{name}", what)
+            _check_same(_inverse(parametrization, X), Y, "parametrization.right_inverse", _INVERTING, "{what}.{name}", "returned {name}", what, "Got:")
         parametrizations = module.parametrizations[tensor_name]
         parametrizations.append(parametrization)
         parametrizations.unsafe |= unsafe

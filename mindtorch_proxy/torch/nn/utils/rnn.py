@@ -113,6 +113,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         input = input.index_select(0 if batch_first else 1, order)
     if lengths.device.type != "cpu":
         raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} Long tensor")
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     steps, lengths = input.transpose(0, 1) if batch_first else input, lengths.tolist()
     if len(lengths) != steps.size(1):
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={steps.size(1)})")

@@ -3,3 +3,5 @@
 from ..._namespace import serve
 
 serve(globals(), "signal.windows")
+
+from . import windows  # noqa: E402, F401

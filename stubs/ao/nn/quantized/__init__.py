@@ -3,7 +3,7 @@
 import torch
 from torch.nn import MaxPool2d  # noqa: F401  PyTorch serves the module of floating point under this name too
 
-__all__ = ["FloatFunctional"]
+__all__ = ["FloatFunctional", "MaxPool2d"]
 
 
 class FloatFunctional(torch.nn.Module):

@@ -64,11 +64,11 @@ class Measurement:
             return getattr(self.task_spec, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    times = property(lambda self: [t / self.number_per_run for t in self.raw_times])
-    mean = property(lambda self: statistics.fmean(self.times))
-    median = property(lambda self: self._quantile(0.5))
-    iqr = property(lambda self: self._quantile(0.75) - self._quantile(0.25))
-    has_warnings = property(lambda self: bool(self._warning()))
+    times = property(lambda self: [t / self.number_per_run for t in self.raw_times], doc="The seconds of one call, for each run.")
+    mean = property(lambda self: statistics.fmean(self.times), doc="The mean of the times.")
+    median = property(lambda self: self._quantile(0.5), doc="The median of the times.")
+    iqr = property(lambda self: self._quantile(0.75) - self._quantile(0.25), doc="The distance between the first and the third quartile.")
+    has_warnings = property(lambda self: bool(self._warning()), doc="Whether there are too few runs, or they differ too much.")
 
     def _quantile(self, q):
         return float(np.quantile(self.times, q))

@@ -53,6 +53,7 @@ class non_deterministic:
         return self.deterministic_wrapper_fn
 
     def deterministic_wrapper_fn(self, *args, **kwargs):
+        """The wrapped pipe's constructor, which raises in deterministic mode."""
         random = self.deterministic_fn(*args, **kwargs)
         if not isinstance(random, bool):
             raise TypeError(f"deterministic_fn of `non_deterministic` decorator is required to return a boolean value, but {type(random)} is found")

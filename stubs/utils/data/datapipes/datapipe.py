@@ -20,9 +20,11 @@ class DataChunk(list[_T]):
         self.items = list(self)
 
     def as_str(self, indent=""):
+        """The elements as text, with an indent before."""
         return f"{indent}[{', '.join(map(str, self))}]"
 
     def raw_iterator(self):
+        """The list's own iterator."""
         yield from self.items
 
 
@@ -39,10 +41,12 @@ class _DataPipe:
 
     @classmethod
     def register_function(cls, function_name, function):
+        """Let all pipes have a method of this name."""
         cls.functions[function_name] = function
 
     @classmethod
     def register_datapipe_as_function(cls, function_name, cls_to_register, enable_df_api_tracing=False):
+        """Let all pipes have a method that wraps them in this pipe."""
         if enable_df_api_tracing:
             raise NotImplementedError("enable_df_api_tracing: the data-frame pipes are not supported")
         if function_name in cls.functions:

@@ -58,6 +58,9 @@ long first_call(const char *name, uint64_t *registers, uint64_t *stack, double *
 long second_call(const char *name, uint64_t *registers, uint64_t *stack, double *floats) {  // (workspace, its size, executor, stream)
   Executor *e = (Executor *)registers[2];
   Answer a;
+  static int empty = -1;  // EMULATED_CANN_EMPTY: nothing is computed, for measuring what a call costs above it
+  if (empty < 0) empty = getenv("EMULATED_CANN_EMPTY") != 0;
+  if (empty) return free(e->message.bytes), free(e), OK;
   int code = injected(name);
   if (!code && !(code = request(&e->message, &a)) && a.n) {
     int64_t *p = (int64_t *)a.bytes, n = *p++;

@@ -36,10 +36,12 @@ class _Shuffled(IterDataPipe):
         self.datapipe, self._enabled, self._seed, self._rng = datapipe, True, None, random.Random()
 
     def set_shuffle(self, shuffle=True):
+        """Whether elements are shuffled at all; returns the pipe."""
         self._enabled = shuffle
         return self
 
     def set_seed(self, seed):
+        """The seed of the next pass; returns the pipe."""
         self._seed = seed
         return self
 

@@ -29,6 +29,7 @@ class ShardingFilterIterDataPipe(_ShardingIterDataPipe):
         self.num_of_instances, self.instance_id = 1, 0
 
     def apply_sharding(self, num_of_instances, instance_id, sharding_group=SHARDING_PRIORITIES.DEFAULT):
+        """Keep every n-th element, from the given one on."""
         if instance_id >= num_of_instances:
             raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
         if any((group == SHARDING_PRIORITIES.DEFAULT) != (sharding_group == SHARDING_PRIORITIES.DEFAULT) for group in self.groups):

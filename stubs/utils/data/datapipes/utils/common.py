@@ -146,6 +146,7 @@ class StreamWrapper:
         return getattr(self.__dict__["file_obj"], name)
 
     def close(self, *args, **kwargs):
+        """Close the file, and the streams of the archive that it comes from."""
         if not self.closed:
             self.closed = True
             self.file_obj.close(*args, **kwargs)

@@ -1,0 +1,138 @@
+"""One aclnn call for what other devices compute by several operators: which arguments it fits. Functions answer None where it does not.
+
+What CANN states differently, or not clearly, is left to the operators: masks that are added (the order of mask and scale differs between versions),
+dropout (its random numbers are not PyTorch's).
+"""
+
+import functools
+
+from ...runtime import dtypes as dt
+from ...runtime.call.dispatch import intercepted
+from ...runtime.call.state import STATE
+from ...runtime.ops.fused import cross_entropy_loss, flash_attention, layer_norm_backward, rms_norm_backward
+from ...runtime.registry import T
+from .table import pyboost_, unless
+
+FUSED: dict = {}  # the full name of a function over operators: what is called instead
+HALVES = (dt.float16, dt.bfloat16, dt.float32)
+WIDEST, CAUSAL = 512, 2048  # a head's width; the triangle that CANN takes for a causal mask
+
+
+def fused(name):
+    def deco(fn):
+        FUSED[name] = fn
+        return fn
+
+    return deco
+
+
+def followed(tensors):
+    """Whether somebody sees the calls below autograd, or differentiates forwards: for them there are only the operators."""
+    return STATE.duals or STATE.interceptors and intercepted(tensors)
+
+
+# ---------------------------------------------------------------- attention
+@functools.lru_cache(2)
+def _triangle(process):
+    return T.ones((CAUSAL, CAUSAL), dtype=dt.bool_, device="npu").triu(1)
+
+
+def _attends(query, key, value, mask, dropout_p, is_causal, gqa):
+    """Whether the kernel takes these: four dimensions, heads of one width, a mask that hides, nothing that is drawn or followed below autograd."""
+    if dropout_p or followed((query, key, value)) or query.dtype not in HALVES or not query.dtype is key.dtype is value.dtype:
+        return False
+    if any(len(t._shape) != 4 or 0 in t._shape or t.device != query.device for t in (query, key, value)):
+        return False
+    (b, n, _, d), (kb, kn, _, kd) = query._shape, key._shape
+    heads = n % kn == 0 if gqa else n == kn
+    # CANN takes (b, n, s, s), (b, 1, s, s) and (1, 1, s, s)
+    masked = mask is None or mask.dtype is dt.bool_ and len(mask._shape) == 4 and mask.device == query.device and mask._shape[:2] in ((b, n), (b, 1), (1, 1))
+    return b == kb and heads and d == kd <= WIDEST and key._shape == value._shape and masked
+
+
+def _hidden(mask, query, key):
+    """The mask as CANN takes it: true hides; all queries and keys are there."""
+    if mask is None:
+        return None
+    return T.logical_not(mask).expand((*mask._shape[:2], query._shape[2], key._shape[2])).contiguous()
+
+
+@fused("nn.functional.scaled_dot_product_attention")
+def _attention(query, key, value, mask, dropout_p, is_causal, scale, gqa):
+    if not _attends(query, key, value, mask, dropout_p, is_causal, gqa):
+        return None
+    scale = query._shape[-1] ** -0.5 if scale is None else scale
+    rows = query.transpose(1, 2)
+    if rows.is_contiguous():  # as projections give it; the result lies the same way
+        out = flash_attention.call(rows, key.transpose(1, 2), value.transpose(1, 2), _hidden(mask, query, key), scale, "BSND", is_causal)[0]
+        return out.transpose(1, 2)
+    return flash_attention.call(query, key, value, _hidden(mask, query, key), scale, "BNSD", is_causal)[0]
+
+
+def _shared(hidden, layout, causal, query):
+    """(mask, attributes) of both attention primitives."""
+    return (_triangle(0)._mstensor() if causal else hidden), query.shape[2 if layout == "BSND" else 1], 2 if causal else 0
+
+
+@functools.partial(pyboost_, "_C.flash_attention", "FlashAttentionScore", "attributes come first")
+def _flash(prim, query, key, value, hidden, scale, layout, causal):
+    mask, heads, sparse = _shared(hidden, layout, causal, query)
+    top, total, _, out = prim.of(heads, 1.0, scale, 2147483647, 2147483647, 0, layout, sparse)(query, key, value, None, None, None, mask)
+    return out, top, total
+
+
+@functools.partial(pyboost_, "_C.flash_attention_backward", "FlashAttentionScoreGrad", "attributes come first")
+def _flash_backward(prim, g, query, key, value, hidden, out, top, total, scale, layout, causal):
+    mask, heads, sparse = _shared(hidden, layout, causal, query)
+    prim = prim.of(heads, 1.0, scale, 2147483647, 2147483647, 0, layout, sparse)
+    return prim(query, key, value, g, None, None, None, mask, top, total, None, out)[:3]
+
+
+# ---------------------------------------------------------------- losses
+@fused("nn.functional.cross_entropy")
+def _cross_entropy(input, target, weight, reduction, ignore_index, label_smoothing):
+    shapes = len(input._shape) == 2 and 0 not in input._shape and target._shape == input._shape[:1]
+    if (
+        STATE.interceptors
+        or STATE.duals
+        or not shapes
+        or label_smoothing
+        or input.dtype not in HALVES
+        or target.dtype is not dt.int64
+        or target.device != input.device
+    ):
+        return None
+    if weight is not None and (weight.dtype is not dt.float32 or weight.device != input.device or weight._requires_grad):
+        return None
+    return cross_entropy_loss.call(input, target, weight, reduction, ignore_index)[0]
+
+
+# ---------------------------------------------------------------- gradients of norms
+def _over_last(g, x, mean, rstd, weight, stats, params, affine):
+    """Whether it is the gradient of a layer or rms norm with a weight, all in one dtype."""
+    n = len(x._shape)
+    last = stats and list(stats) == list(range(n - len(stats), n)) and list(params) == list(range(n - len(stats)))
+    return bool(last and affine and weight is not None and weight.dtype is x.dtype and x.dtype in HALVES and len(weight._shape) == len(stats))
+
+
+def _norm_backward(g, x, mean, rstd, weight, stats, params, affine):
+    shape = tuple(1 if d in params else s for d, s in enumerate(x._shape))
+    if mean is None:
+        gx, gw = rms_norm_backward.call(g, x, rstd.to(dt.float32), weight)
+        gb = T.zeros(shape, dtype=x.dtype, device=x.device)  # nothing asks for it
+    else:
+        gx, gw, gb = layer_norm_backward.call(g, x, weight._shape, mean, rstd, weight)
+    return gx, gw.to(x.dtype).reshape(shape), gb.reshape(shape)
+
+
+unless("_C.norm_backward", _over_last, "RmsNormGrad and LayerNormGradExt, each one call", _norm_backward)
+
+
+# ---------------------------------------------------------------- optimizers
+def adam(prim, number, dst, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
+    """aclnnApplyAdamWV2 corrects the bias itself, from the number of the step. Without amsgrad nothing reads the fourth tensor."""
+    decay = (1 - keep) / lr if lr else 0.0
+    prim(dst, average, square, square, grad, number(step, dt.int64), lr, 1 - weight1, beta2, decay, eps, False, False)
+
+
+UPDATES = {"_adam_": ("AdamW", adam)}

@@ -1,0 +1,30 @@
+"""Python time above the bare primitive on npu beside that on cpu, in one process by turns, on an emulated CANN whose calls compute nothing.
+
+    EMULATED_CANN_EMPTY=1 ORACLE_PYTHON tests/ascend/emulator/launch.py PYTHON -m mindtorch_proxy benchmarks/npu_cost.py [--rounds 60]
+Aim: the medians on npu within 10 % of cpu's.
+"""
+
+import argparse
+import statistics
+
+from call_cost import measure, operators
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--rounds", type=int, default=60)
+    opt = ap.parse_args()
+    cpu, npu = operators("cpu"), operators("npu")
+    rows = dict(zip(cpu, measure([(*cpu[n], *npu[n]) for n in cpu], opt.rounds)))
+    print(f"{'us above':12s} {'cpu':>7s} {'npu':>7s} {'ratio':>6s}   {'cpu grad':>8s} {'npu grad':>8s} {'ratio':>6s}   {'bare cpu':>8s} {'bare npu':>8s}")
+    found = []
+    for name, (plain, grad, bare, there, there_grad, there_bare) in rows.items():
+        found.append((plain - bare, there - there_bare, grad - bare, there_grad - there_bare))
+        c, n, cg, ng = found[-1]
+        print(f"{name:12s} {c:7.2f} {n:7.2f} {n / c:6.2f}   {cg:8.2f} {ng:8.2f} {ng / cg:6.2f}   {bare:8.2f} {there_bare:8.2f}")
+    c, n, cg, ng = map(statistics.median, zip(*found))
+    print(f"median us above the primitive: cpu {c:.2f}, npu {n:.2f} ({n / c:.2f}); with gradients cpu {cg:.2f}, npu {ng:.2f} ({ng / cg:.2f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""torch.jit: traced graphs, which run, are saved and loaded; scripting runs Python as it is."""
+
+import collections
+import functools
+from contextlib import contextmanager
+
+import torch  # noqa: F401
+
+from torch._jit_internal import (
+    Final,
+    _drop,  # noqa: F401
+    _isinstance,
+    _overload,  # noqa: F401
+    _overload_method,  # noqa: F401
+    export,
+    ignore,
+    is_scripting,  # noqa: F401
+    unused,
+)
+from torch.futures import Future
+from . import _recursive, _state, annotations  # noqa: F401
+from ._freeze import freeze, optimize_for_inference, run_frozen_optimizations  # noqa: F401
+from ._script import RecursiveScriptModule, ScriptFunction, ScriptModule, script, script_method  # noqa: F401
+from ._serialization import jit_module_from_flatbuffer, load, save  # noqa: F401
+from ._trace import (  # noqa: F401
+    ONNXTracedModule,
+    TopLevelTracedModule,
+    TracedModule,
+    TracingCheckError,
+    _get_trace_graph,
+    is_tracing,
+    trace,
+    trace_module,
+)
+from ._tracer import TracerWarning
+
+__all__ = [
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Future",
+    "ScriptFunction",
+    "ScriptModule",
+    "annotate",
+    "enable_onednn_fusion",
+    "export",
+    "export_opnames",
+    "fork",
+    "freeze",
+    "interface",
+    "ignore",
+    "isinstance",
+    "load",
+    "onednn_fusion_enabled",
+    "optimize_for_inference",
+    "save",
+    "script",
+    "script_if_tracing",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
+
+
+class Error(RuntimeError):
+    """An error of TorchScript's interpreter."""
+
+
+class CompilationUnit:
+    """Source text of TorchScript: cannot be compiled here."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("torch.jit.CompilationUnit: TorchScript source cannot be compiled here")
+
+
+def script_if_tracing(fn):
+    """The function: it would be scripted only while tracing, which does not happen."""
+
+    @functools.wraps(fn)
+    def wrapper(*args, **kwargs):
+        return fn(*args, **kwargs)
+
+    wrapper.__original_fn = fn
+    wrapper.__script_if_tracing_wrapper = True
+    return wrapper
+
+
+_script_if_tracing = script_if_tracing
+
+
+def _unwrap_optional(x):
+    """The value, which must not be None."""
+    if x is None:
+        raise AssertionError("Unwrapping null optional")
+    return x
+
+
+def interface(obj):
+    """Mark a class as a TorchScript interface: unchanged."""
+    return obj
+
+
+class Attribute(collections.namedtuple("Attribute", ["value", "type"])):
+    """A value with the type that TorchScript shall give it."""
+
+    __slots__ = ()
+    __module__ = "torch.jit"
+
+
+def annotate(the_type, the_value):
+    """The value; the type is for TorchScript."""
+    return the_value
+
+
+isinstance = _isinstance
+
+
+def fork(func, *args, **kwargs):
+    """Run ``func`` now; a Future that holds its result."""
+    future = Future()
+    future.set_result(func(*args, **kwargs))
+    return future
+
+
+def wait(future):
+    """The result of a Future."""
+    return future.wait()
+
+
+def export_opnames(m):
+    """The names of the operators that a script module's graph has."""
+    return sorted({n.schema().partition("(")[0] for n in m.inlined_graph.nodes() if n.kind().startswith("aten::")})
+
+
+@contextmanager
+def optimized_execution(should_optimize):
+    """No executor to optimise."""
+    yield
+
+
+fuser = optimized_execution
+_fusion_strategy = [("STATIC", 2), ("DYNAMIC", 10)]
+
+
+def set_fusion_strategy(strategy):
+    """Keep a strategy of fusion, which nothing uses; returns the last."""
+    global _fusion_strategy
+    old, _fusion_strategy = _fusion_strategy, strategy
+    return old
+
+
+class strict_fusion:
+    """No fusion to check."""
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        pass
+
+
+_onednn = False
+
+
+def enable_onednn_fusion(enabled):
+    """Keep the setting, which nothing uses."""
+    global _onednn
+    _onednn = enabled
+
+
+def onednn_fusion_enabled():
+    """The setting of enable_onednn_fusion."""
+    return _onednn

@@ -1,0 +1,357 @@
+"""Script modules and functions: those that run code of graphs, and those that run Python as it is."""
+
+import copy
+import functools
+import inspect
+import os
+import pickle
+
+import torch
+
+from ._code import Constants, code_of
+from ._interpreter import function_of, parsed
+from ._ir import ClassType, Graph, Node
+
+_NO_GRAPH = "torch.jit.script runs Python as it is here, without compiling it: {} has no {}. torch.jit.trace makes a graph, which can be saved"
+
+
+def qualified_name(obj):
+    """__torch__.module.Name, as TorchScript calls a class or a function."""
+    name = obj.__name__.replace("<lambda>", "_lambda")
+    module = obj.__module__ or ""
+    return f"__torch__.{name}" if module in ("__main__", "") else f"__torch__.{module.removeprefix('torch._classes')}.{name}"
+
+
+class ConstMap:
+    """The constants of code, by name."""
+
+    def __init__(self, constants):
+        self.const_mapping = {f"c{i}": t for i, t in enumerate(constants.tensors)}
+
+    def __getattr__(self, name):
+        if name in self.__dict__.get("const_mapping", {}):
+            return self.const_mapping[name]
+        raise AttributeError(name)
+
+
+class Method:
+    """A method of a script module, or a function: its graph, its code, and what runs."""
+
+    def __init__(self, name, graph=None, text=None, constants=None, namespace=None):
+        self.name, self._graph, self.constants, self._namespace = name, graph, constants if constants is not None else Constants(), namespace
+        self._text, self._function = text, None
+
+    @property
+    def code(self):
+        if self._text is None:
+            self._text = code_of(self._graph, self.constants, self.name)
+        return self._text
+
+    @property
+    def code_with_constants(self):
+        return self.code, ConstMap(self.constants)
+
+    @property
+    def function(self):
+        if self._function is None:
+            (definition,) = parsed(self.code)
+            self._function = function_of(definition, self.name, self.constants, self._namespace)
+        return self._function
+
+    @property
+    def graph(self):
+        if self._graph is None:
+            raise NotImplementedError(f"{self.name} was loaded from code: there is no graph of it, only .code")
+        return self._graph
+
+
+class BoundMethod:
+    """A method with its module."""
+
+    def __init__(self, owner, method):
+        self.owner, self._method, self.name, self.__name__ = owner, method, method.name, method.name
+
+    def __call__(self, *args, **kwargs):
+        return self._method.function(self.owner, *args, **kwargs)
+
+    code = property(lambda self: self._method.code)
+    code_with_constants = property(lambda self: self._method.code_with_constants)
+    graph = property(lambda self: self._method.graph)
+
+    @property
+    def inlined_graph(self):
+        """The graph with the graphs of submodules' methods in place of their calls."""
+        graph = Graph()
+        values = {}
+        for v in self.graph.inputs():
+            values[id(v)] = graph.addInput(v._name or "", v.type())
+        owners = {id(next(self.graph.inputs())): (self.owner, "")}
+        outputs = _inline(self.graph, graph, values, owners, "")
+        for v in outputs:
+            graph.registerOutput(v)
+        return graph
+
+
+def _inline(source, graph, values, owners, scope):
+    """Copy a method's nodes; calls of methods become their nodes. owners: the modules that values stand for, with their paths."""
+    for node in source._nodes:
+        if node.kind() == "prim::GetAttr" and id(node.input()) in owners:
+            owner, path = owners[id(node.input())]
+            child = getattr(owner, node.s("name"))
+            if isinstance(child, torch.nn.Module):
+                owners[id(node.output())] = child, f"{path}.{node.s('name')}" if path else node.s("name")
+        if node.kind() == "prim::CallMethod":
+            module, path = owners[id(node.inputsAt(0))]
+            callee = module._script_methods[node.s("name")].graph
+            inside = dict(zip(map(id, callee.inputs()), (values[id(v)] for v in node.inputs())))
+            below = f"{scope}/__module.{path}" if scope else f"__module.{path}"
+            results = _inline(callee, graph, inside, {id(next(callee.inputs())): (module, path)}, below)
+            values.update(zip(map(id, node.outputs()), results))
+            continue
+        made = graph.insertNode(Node(graph, node.kind(), [values[id(v)] for v in node.inputs()], dict(node._attributes), scope, node.sourceRange()))
+        made._op_schema = node._op_schema
+        for v in node.outputs():
+            values[id(v)] = made.addOutput(v.type())
+            if v._name:
+                values[id(v)].setDebugName(v._name)
+    return [values[id(v)] for v in source.outputs()]
+
+
+class ScriptModule(torch.nn.Module):
+    """A module that TorchScript runs; for subclasses with ``script_method``s, which run as they are, an ordinary one."""
+
+    def save(self, f, **kwargs):
+        """Write an archive that torch.jit.load reads."""
+        from ._serialization import write
+
+        write(self, f, kwargs.get("_extra_files"))
+
+    def save_to_buffer(self, *args, **kwargs):
+        """The archive's bytes."""
+        import io
+
+        stream = io.BytesIO()
+        self.save(stream, **kwargs)
+        return stream.getvalue()
+
+
+class RecursiveScriptModule(ScriptModule):
+    """A module whose methods are code of graphs (traced or loaded), or which runs a Python module (scripted)."""
+
+    _shadow = None
+
+    @classmethod
+    def _made(cls, original_name, qualified, training=True):
+        """A module without parameters, submodules and methods."""
+        self = object.__new__(cls)
+        torch.nn.Module.__init__(self)
+        self.__dict__.update(_original_name=original_name, _qualified_name=qualified, _script_methods={}, training=training)
+        return self
+
+    @property
+    def original_name(self):
+        return self.__dict__["_original_name"]
+
+    @property
+    def _c(self):
+        return self
+
+    def _type(self):
+        return ClassType(self._qualified_name)
+
+    def forward(self, *args, **kwargs):
+        if self._shadow is not None:
+            return self._shadow.forward(*args, **kwargs)
+        return self._method("forward").function(self, *args, **kwargs)
+
+    forward_magic_method = None
+
+    def _method(self, name):
+        method = self.__dict__["_script_methods"].get(name)
+        if method is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return method
+
+    def _forward(self, what):
+        if self._shadow is not None:
+            raise NotImplementedError(_NO_GRAPH.format(self.original_name, what))
+        return getattr(BoundMethod(self, self._method("forward")), what)
+
+    graph = property(lambda self: self._forward("graph"))
+    inlined_graph = property(lambda self: self._forward("inlined_graph"))
+    code = property(lambda self: self._forward("code"))
+    code_with_constants = property(lambda self: self._forward("code_with_constants"))
+
+    def __getattr__(self, name):
+        methods = self.__dict__.get("_script_methods", {})
+        if name in methods:
+            return BoundMethod(self, methods[name])
+        shadow = self.__dict__.get("_shadow")
+        if shadow is not None and name not in self.__dict__.get("_modules", ()):
+            return getattr(shadow, name)
+        return super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if self._shadow is not None and name in self.__dict__:
+            self._shadow.__dict__[name] = value
+
+    def __getattribute__(self, name):
+        if name == "forward":
+            found = object.__getattribute__(self, "__dict__")
+            if found.get("_shadow") is None and "forward" in found.get("_script_methods", ()):
+                return BoundMethod(self, found["_script_methods"]["forward"])
+        return object.__getattribute__(self, name)
+
+    def _magic(self, name, *args):
+        shadow = self._shadow
+        if shadow is None or not hasattr(type(shadow), name):
+            raise NotImplementedError(f"'{self.original_name}' has no {name}")
+        return getattr(shadow, name)(*args)
+
+    def __iter__(self):
+        return self._magic("__iter__")
+
+    def __len__(self):
+        return self._magic("__len__")
+
+    def __getitem__(self, key):
+        return self._magic("__getitem__", key)
+
+    def __contains__(self, key):
+        return self._magic("__contains__", key)
+
+    def __bool__(self):
+        return True
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self._script_methods})
+
+    def extra_repr(self):
+        return f"original_name={self.original_name}"
+
+    def train(self, mode=True):
+        super().train(mode)
+        for m in self.modules():
+            if isinstance(m, RecursiveScriptModule) and m._shadow is not None:
+                m._shadow.__dict__["training"] = mode
+        return self
+
+    def copy(self):
+        return copy.deepcopy(self)
+
+    def __copy__(self):
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def __deepcopy__(self, memo):
+        new = object.__new__(type(self))
+        memo[id(self)] = new
+        skipped = ("_shadow", "_script_methods")
+        new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if k not in skipped})
+        new.__dict__["_script_methods"] = self._script_methods
+        if self._shadow is not None:
+            _join(new, copy.copy(self._shadow))
+        return new
+
+    def __reduce_ex__(self, protocol):
+        raise pickle.PickleError(
+            "ScriptModules cannot be deepcopied using copy.deepcopy or saved using torch.save. Mixed serialization of script and non-script modules is not "
+            "supported. For purely script modules use my_script_module.save(<filename>) instead."
+        )
+
+    def define(self, src):
+        raise NotImplementedError("ScriptModule.define: TorchScript source cannot be compiled here")
+
+
+def _join(module, shadow):
+    """Let a script module run a Python module; both have one set of parameters, buffers, submodules and settings."""
+    shared = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
+    shadow.__dict__.update({name: module.__dict__[name] for name in shared})
+    module.__dict__["_shadow"] = shadow
+
+
+def scripted_module(module):
+    """A script module that runs a Python module's code, with its tensors."""
+    if isinstance(module, ScriptModule):
+        return module
+    made = RecursiveScriptModule._made(type(module).__name__, qualified_name(type(module)), module.training)
+    made._parameters.update(module._parameters)
+    made._buffers.update(module._buffers)
+    made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
+    made._modules.update((name, None if m is None else scripted_module(m)) for name, m in module._modules.items())
+    for name in ("_forward_hooks", "_forward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs", "_forward_hooks_always_called"):
+        getattr(made, name).update(getattr(module, name))
+    shadow = object.__new__(type(module))
+    shadow.__dict__.update(module.__dict__)
+    _join(made, shadow)
+    return made
+
+
+class ScriptFunction:
+    """A function that TorchScript runs: code of a traced graph, or (scripted) the Python function."""
+
+    __module__ = "torch.jit"
+
+    def __init__(self, name, method=None, function=None):
+        self.name, self.qualified_name, self._method, self._python = name, f"__torch__.{name}", method, function
+        self.__name__ = name
+        if function is not None:
+            functools.update_wrapper(self, function)
+            self.qualified_name = qualified_name(function)
+            self.__signature__ = inspect.signature(function)
+
+    def __call__(self, *args, **kwargs):
+        return (self._python or self._method.function)(*args, **kwargs)
+
+    def _of_graph(self, what):
+        if self._method is None:
+            raise NotImplementedError(_NO_GRAPH.format(self.name, what))
+        return getattr(self._method, what)
+
+    graph = property(lambda self: self._of_graph("graph"))
+    inlined_graph = property(lambda self: self._of_graph("graph"))
+    code = property(lambda self: self._of_graph("code"))
+    code_with_constants = property(lambda self: self._of_graph("code_with_constants"))
+
+    def save(self, f, _extra_files=None):
+        """Write an archive that torch.jit.load reads."""
+        from ._serialization import write_function
+
+        write_function(self, f, _extra_files)
+
+    save_to_buffer = ScriptModule.save_to_buffer
+
+    def __reduce__(self):
+        raise pickle.PickleError("ScriptFunction cannot be pickled")
+
+    def __repr__(self):
+        return f"<torch.jit.ScriptFunction object at {id(self):#x}>"
+
+
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+    """A module as a script module, a function as a ScriptFunction: they run as the Python that they are. Classes are returned unchanged."""
+    if os.environ.get("PYTORCH_JIT", "1") == "0" or isinstance(obj, (ScriptModule, ScriptFunction)):
+        return obj
+    if isinstance(obj, torch.nn.Module):
+        prepared = obj.__prepare_scriptable__() if hasattr(obj, "__prepare_scriptable__") else obj
+        return scripted_module(prepared)
+    if inspect.isclass(obj):
+        if issubclass(obj, torch.nn.Module):
+            raise RuntimeError(f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider passing an instance instead")
+        return obj
+    if isinstance(obj, (dict, list)):
+        return obj
+    if not callable(obj):
+        raise TypeError(f"{type(obj).__name__} cannot be scripted")
+    if not hasattr(obj, "__name__"):
+        return script(type(obj).__call__.__get__(obj))
+    if hasattr(obj, "__script_if_tracing_wrapper"):
+        obj = obj.__original_fn
+    return ScriptFunction(obj.__name__, function=obj)
+
+
+def script_method(fn):
+    """The method unchanged."""
+    return fn

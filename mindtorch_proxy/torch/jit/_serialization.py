@@ -1,0 +1,311 @@
+"""torch.jit.save and torch.jit.load: TorchScript's archives, which hold code, and the modules' tensors and settings."""
+
+import ast
+import collections
+import enum
+import io
+import os
+import pickle
+import re
+import sys
+import textwrap
+
+import torch
+from mindtorch_proxy.runtime.serialization import STORAGE_NAMES, StorageType, _open_file_like, storage_loader
+from mindtorch_proxy.runtime.serialization.archive import Reader, Writer
+from mindtorch_proxy.runtime.serialization.storages import Storages
+
+from ._code import Constants
+from ._interpreter import function_of, parsed
+from ._script import Method, RecursiveScriptModule, _NO_GRAPH
+
+_VERSION = 10  # of PyTorch's operators: those of archives before it had other meanings
+
+
+# ------------------------------------------------------------------------------------------------ writing
+def save(m, f, _extra_files=None):
+    """Write a script module or function to a path or a binary stream. _extra_files: {name: text or bytes} to lie beside."""
+    if isinstance(f, (str, os.PathLike)):
+        m.save(f, _extra_files=_extra_files or {})
+    else:
+        f.write(m.save_to_buffer(_extra_files=_extra_files or {}))
+
+
+class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+    """A pickler that writes TorchScript's classes by their names, and storages as records."""
+
+    def __init__(self, stream, storages):
+        super().__init__(stream, protocol=2)
+        self.storages = storages
+
+    def persistent_id(self, o):
+        found = self.storages.describe(o)
+        return found and ("storage", found[0], str(found[1]), *found[2:])
+
+    def save(self, obj, save_persistent_id=True):
+        qualified = obj.__dict__.get("_qualified_name") if isinstance(obj, type) else None
+        if qualified is None:
+            return super().save(obj, save_persistent_id)
+        if id(obj) in self.memo:
+            return self.write(self.get(self.memo[id(obj)][0]))
+        module, _, last = qualified.rpartition(".")
+        self.write(pickle.GLOBAL + module.encode() + b"\n" + last.encode() + b"\n")
+        return self.memoize(obj)
+
+
+class _Archive:
+    """The classes and objects of a module, as they are written."""
+
+    def __init__(self, constants):
+        self.texts, self.constants, self.classes = {}, constants, {}
+
+    def object(self, module):
+        """What stands for a module in the pickle."""
+        if not isinstance(module, RecursiveScriptModule):
+            raise NotImplementedError(f"torch.jit.save: {type(module).__name__} is no script module")
+        if module._shadow is not None:
+            raise NotImplementedError(_NO_GRAPH.format(module.original_name, "code to save"))
+        state = {**module._parameters, **module._buffers}
+        state = {k: v if v is None else v.detach().requires_grad_(v.requires_grad) for k, v in state.items()}
+        own = {k: v for k, v in module.__dict__.items() if not k.startswith("_") and k != "training"}
+        settings = {k: v for k, v in own.items() if isinstance(v, (bool, int, float, str, type(None)))}
+        state |= {"training": module.training, "_is_full_backward_hook": None, **settings}
+        state |= {name: None if m is None else self.object(m) for name, m in module._modules.items()}
+        qualified = self._class(module, settings)
+        made = object.__new__(type(qualified.rpartition(".")[2], (), {"_qualified_name": qualified}))
+        made.__dict__.update(state)
+        return made
+
+    def _class(self, module, settings):
+        wanted = module._qualified_name
+        text = self._text(module, settings, "\0")
+        qualified, n = wanted, 0
+        while self.texts.get(qualified, text) != text:
+            base, _, last = wanted.rpartition(".")
+            qualified, n = f"{base}.___torch_mangle_{n}.{last}", n + 1
+        self.texts[qualified] = text
+        self.classes[id(module)] = qualified
+        return qualified
+
+    def _text(self, module, settings, own):
+        names = lambda table: "[" + "".join(f'"{n}", ' for n, v in table.items() if v is not None) + "]"  # noqa: E731
+        lines = [f"class {own}(Module):", f"  __parameters__ = {names(module._parameters)}", f"  __buffers__ = {names(module._buffers)}"]
+        kinds = {n: "Tensor" if v is not None else "NoneType" for n, v in (*module._parameters.items(), *module._buffers.items())}
+        kinds |= {"training": "bool", "_is_full_backward_hook": "Optional[bool]"}
+        kinds |= {n: "NoneType" if v is None else type(v).__name__ for n, v in settings.items()}
+        kinds |= {n: "NoneType" if m is None else self.classes[id(m)] for n, m in module._modules.items()}
+        lines += [f"  {n} : {k}" if n.isidentifier() else f'  __annotations__["{n}"] = {k}' for n, k in kinds.items()]
+        for method in module._script_methods.values():
+            code = self._renumbered(method)
+            code = re.sub(r"^def (\w+)\((\w+)", lambda m: f"def {m[1]}({m[2]}: {own}!", code, count=1)
+            lines.append(textwrap.indent(code, "  ").rstrip("\n"))
+        return "\n".join(lines) + "\n"
+
+    def _renumbered(self, method):
+        """A method's code, its constants by their numbers in this archive."""
+        return re.sub(r"\bCONSTANTS\.c(\d+)\b", lambda m: self.constants.name(method.constants.tensors[int(m[1])]), method.code)
+
+    def files(self):
+        """{path: text} of the code."""
+        found = {}
+        for qualified, text in self.texts.items():
+            module, _, last = qualified.rpartition(".")
+            path = f"code/{module.replace('.', '/')}.py"
+            found[path] = found.get(path, "") + text.replace("\0!", qualified).replace("\0", last)
+        return found
+
+
+def write(module, f, extra_files=None):
+    """Write a module's archive."""
+    constants = Constants()
+    archive = _Archive(constants)
+    root = archive.object(module)
+    name = os.path.basename(os.fspath(f)).rpartition(".")[0] or os.path.basename(os.fspath(f)) if isinstance(f, (str, os.PathLike)) else "archive"
+    with _open_file_like(f, "wb") as file:
+        out = Writer(file, name if name.isascii() else "archive")
+        for entry, text in (extra_files or {}).items():
+            out.record(f"extra/{entry}", text.encode() if isinstance(text, str) else text)
+        _write_pickle(out, "data", root)
+        for path, text in archive.files().items():
+            out.record(path, text.encode())
+        _write_pickle(out, "constants", tuple(t.detach() for t in constants.tensors))
+        out.record("byteorder", sys.byteorder.encode())
+        out.close(_VERSION)
+
+
+def _write_pickle(out, name, obj):
+    stream, storages = io.BytesIO(), Storages()
+    _Pickler(stream, storages).dump(obj)
+    for index, storage, _ in storages:
+        out.record(f"{name}/{index}", storage.cpu()._array())
+    out.record(f"{name}.pkl", stream.getbuffer())
+
+
+def write_function(function, f, extra_files=None):
+    """Write a function's archive: that of a module whose forward it is."""
+    if function._method is None:
+        raise NotImplementedError(_NO_GRAPH.format(function.name, "code to save"))
+    module = RecursiveScriptModule._made("PlaceholderModule", "__torch__.PlaceholderModule")
+    code = re.sub(r"^def \w+\(", "def forward(self, ", function.code, count=1).replace("(self, )", "(self)")
+    module._script_methods["forward"] = Method("forward", text=code, constants=function._method.constants)
+    write(module, f, extra_files)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+class _Object:
+    """What the pickle has for an object of a TorchScript class."""
+
+    def __setstate__(self, state):
+        self.state = state
+
+
+class _Unit:
+    """The classes and functions of an archive's code."""
+
+    def __init__(self, archive, constants):
+        self.classes, self.functions, self.constants, self.made = {}, {}, constants, {}
+        self.namespace = _Names(self, "__torch__")
+        for path in archive.records:
+            if path.startswith("code/") and path.endswith(".py"):
+                self._read(path[len("code/") : -len(".py")].replace("/", "."), archive.read(path).decode())
+
+    def _read(self, module, text):
+        for definition in parsed(text):
+            if isinstance(definition, ast.ClassDef):
+                self.classes[f"{module}.{definition.name}"] = definition, text
+            elif isinstance(definition, ast.FunctionDef):
+                self.functions[f"{module}.{definition.name}"] = definition
+
+    def find(self, qualified):
+        """A function, a named tuple, an enumeration or a class by its name; None where there is none."""
+        if qualified not in self.made:
+            if qualified in self.functions:
+                name = qualified.rpartition(".")[2]
+                self.made[qualified] = function_of(self.functions[qualified], name, self.constants, self.namespace)
+            elif qualified in self.classes:
+                self.made[qualified] = self._class(qualified)
+            else:
+                return None
+        return self.made[qualified]
+
+    def base(self, qualified):
+        return self.classes[qualified][0].bases[0].id if self.classes[qualified][0].bases else None
+
+    def _class(self, qualified):
+        definition, _ = self.classes[qualified]
+        base = self.base(qualified)
+        if base == "NamedTuple":
+            return collections.namedtuple(definition.name, [s.target.id for s in definition.body if isinstance(s, ast.AnnAssign)])
+        if base == "Enum":
+            return enum.Enum(definition.name, {s.targets[0].id: ast.literal_eval(s.value) for s in definition.body if isinstance(s, ast.Assign)})
+        methods = {s.name: function_of(s, s.name, self.constants, self.namespace) for s in definition.body if isinstance(s, ast.FunctionDef)}
+        return type(definition.name, (), {**methods, "__setstate__": lambda self, state: self.__dict__.update(state)})
+
+    def is_module(self, qualified):
+        return qualified in self.classes and self.base(qualified) == "Module"
+
+    def methods(self, qualified):
+        """{name: Method} of a module's class."""
+        definition, text = self.classes[qualified]
+        found = {}
+        for s in definition.body:
+            if isinstance(s, ast.FunctionDef):
+                code = textwrap.dedent("  " + ast.get_source_segment(text, s)) + "\n"
+                code = re.sub(r"^def (\w+)\((\w+): [\w.]+", r"def \1(\2", code, count=1)
+                found[s.name] = Method(s.name, text=code, constants=self.constants, namespace=self.namespace)
+        return found
+
+    def names(self, qualified, which):
+        """The names of __parameters__ or __buffers__."""
+        for s in self.classes[qualified][0].body:
+            if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name) and s.targets[0].id == which:
+                return ast.literal_eval(s.value)
+        return []
+
+
+class _Names:
+    """__torch__ and what lies below it in code."""
+
+    def __init__(self, unit, prefix):
+        self._unit, self._prefix = unit, prefix
+
+    def __getattr__(self, name):
+        qualified = f"{self._prefix}.{name}"
+        found = self._unit.find(qualified)
+        return _Names(self._unit, qualified) if found is None else found
+
+
+_BUILT = {f"build_{kind}list": list for kind in ("int", "tensor", "double", "bool")}
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads objects of the archive's own classes, tensors, and nothing else."""
+
+    def __init__(self, stream, unit, load):
+        super().__init__(stream, encoding="utf-8")
+        self.unit, self.persistent_load = unit, load
+
+    def find_class(self, module, name):
+        if module.startswith("__torch__"):
+            qualified = f"{module}.{name}"
+            if not self.unit.is_module(qualified):
+                return self.unit.find(qualified)
+            return type(name, (_Object,), {"_qualified_name": qualified})
+        if module == "torch" and name in STORAGE_NAMES:
+            return StorageType(name)
+        if module == "torch.jit._pickle":
+            return _BUILT[name] if name in _BUILT else lambda value, *kind: value
+        if (module, name) in (("torch._utils", "_rebuild_tensor_v2"), ("collections", "OrderedDict"), ("torch", "device")):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"TorchScript archives cannot hold {module}.{name}")
+
+
+def _module(unit, obj, made):
+    """The script module of a pickled object."""
+    if id(obj) in made:
+        return made[id(obj)]
+    qualified = type(obj)._qualified_name
+    state = dict(obj.state)
+    module = made[id(obj)] = RecursiveScriptModule._made(qualified.rpartition(".")[2], qualified, state.pop("training", False))
+    module._script_methods.update(unit.methods(qualified))
+    parameters, buffers = unit.names(qualified, "__parameters__"), unit.names(qualified, "__buffers__")
+    for name, value in state.items():
+        if isinstance(value, _Object):
+            module._modules[name] = _module(unit, value, made)
+        elif name in parameters:
+            module._parameters[name] = value
+        elif name in buffers:
+            module._buffers[name] = value
+        elif name != "_is_full_backward_hook":
+            module.__dict__[name] = value
+    return module
+
+
+def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
+    """Read an archive of torch.jit.save's, ours or PyTorch's: its code runs on our operators.
+
+    _extra_files: {name: anything}, whose values become the files' contents. Raises ValueError for a path that is not there.
+    """
+    if isinstance(f, (str, os.PathLike)):
+        if not os.path.exists(f):
+            raise ValueError(f"The provided filename {f} does not exist")
+        if os.path.isdir(f):
+            raise ValueError(f"The provided filename {f} is a directory")
+    with _open_file_like(f, "rb") as file:
+        archive = Reader(file)
+        if "constants.pkl" not in archive:
+            raise RuntimeError("PytorchStreamReader failed locating file constants.pkl: file not found")
+        constants = Constants()
+        unit = _Unit(archive, constants)
+        read = lambda name: _Unpickler(  # noqa: E731
+            io.BytesIO(archive.read(f"{name}.pkl")), unit, storage_loader(archive, map_location, folder=name)
+        ).load()
+        constants.tensors.extend(read("constants"))
+        for name in _extra_files or ():
+            _extra_files[name] = archive.read(f"extra/{name}") if f"extra/{name}" in archive else ""
+        return _module(unit, read("data"), {})
+
+
+def jit_module_from_flatbuffer(f):
+    """Flatbuffers cannot be read."""
+    raise NotImplementedError("torch.jit.jit_module_from_flatbuffer: archives in flatbuffers are not supported")

@@ -1,0 +1,140 @@
+"""Calls of operators as a tracer of graphs sees them: above autograd, by PyTorch's names, each function as a whole where PyTorch has it as one operator."""
+
+import functools
+from contextlib import contextmanager, nullcontext
+
+from ..registry import IMPLICIT, OPERATORS
+from .overload import resolve
+from .state import LOCAL, activate
+
+
+@contextmanager
+def tracing(note, mode):
+    """Inside, in this thread, note(schema, args, kwargs, result) is told of each operator that ran; schema is None, and args (name, values), where PyTorch
+    has no such operator. Sizes among the arguments are TracedInt where the tracer made them so; the operators themselves get plain ints. The
+    function mode sees what functions over others ask of tensors besides.
+    """
+    before, LOCAL.tracer = LOCAL.tracer, (note, mode)
+    activate(1, 1)
+    try:
+        yield
+    finally:
+        activate(-1, -1)
+        LOCAL.tracer = before
+
+
+@contextmanager
+def untraced():
+    """Inside, the tracer is told nothing."""
+    before, LOCAL.tracer = LOCAL.tracer, None
+    try:
+        yield
+    finally:
+        LOCAL.tracer = before
+
+
+class TracedInt(int):
+    """A size that a graph computes: its value in this run, and where the graph has it; the tracer notes arithmetic with it."""
+
+    def __new__(cls, value, node, tracer):
+        self = super().__new__(cls, value)
+        self.node, self.tracer = node, tracer
+        return self
+
+    def __index__(self):
+        return self  # conversions to int in this package keep it
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return int, (int(str(self)),)
+
+
+class TracedFloat(float):
+    """A number that a graph computes from sizes."""
+
+    def __new__(cls, value, node, tracer):
+        self = super().__new__(cls, value)
+        self.node, self.tracer = node, tracer
+        return self
+
+    def __floor__(self):
+        return self.tracer.number("floor", (self,), float.__floor__(self))
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return float, (repr(self),)
+
+
+NUMBERS = frozenset((TracedInt, TracedFloat))
+
+
+def _arithmetic(name, operator, swapped=False):
+    def method(self, other):
+        kind = float if isinstance(other, float) or isinstance(self, float) else int
+        if not isinstance(other, (int, float)) or isinstance(other, bool):
+            return NotImplemented
+        result = getattr(kind, name)(plain(self) if kind is int else float(plain(self)), kind(plain(other)))
+        return self.tracer.number(operator, (other, self) if swapped else (self, other), result)
+
+    method.__name__ = name
+    return method
+
+
+for _name, _operator in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("floordiv", "floordiv"), ("mod", "remainder"), ("truediv", "div")):
+    for _class in (TracedInt, TracedFloat):
+        setattr(_class, f"__{_name}__", _arithmetic(f"__{_name}__", _operator))
+        setattr(_class, f"__r{_name}__", _arithmetic(f"__r{_name}__", _operator, swapped=True))
+
+
+def plain(v):
+    """The value with plain numbers in place of those that a graph computes."""
+    if v.__class__ is TracedInt:
+        return int.__add__(v, 0)
+    if v.__class__ is TracedFloat:
+        return float.__add__(v, 0.0)
+    if v.__class__ in (tuple, list):
+        return v.__class__([plain(e) for e in v])
+    return v
+
+
+def traced(op, args, call, suffix=""):
+    """Run a call and tell the tracer of it; functions over others that PyTorch has not as operators are told of by what they call."""
+    note, mode = LOCAL.tracer
+    given = [tuple(a) if isinstance(a, tuple) and a.__class__ is not tuple and not hasattr(a, "_fields") else a for a in args]
+    values = [plain(a) for a in given]
+    found = None if op.full in IMPLICIT else resolve(op, given, suffix)
+    if found is not None and op.schema.several and found[0].returns and len(found[0].returns) == 1 and found[0].returns[0].declared == "Tensor":
+        found = None  # PyTorch's gives less
+    if found is None and (op.fn is not None or op.full in IMPLICIT):
+        within = IMPLICIT.get(op.full) or op.fn
+        with nullcontext() if mode in LOCAL.modes else mode:
+            result = within(*args)
+        return args[0].copy_(result) if suffix else result
+    with untraced():
+        result = call(*values)
+    if found is None:
+        note(None, (own_name(op) + suffix, given), {}, result)
+    else:
+        note(*found, result)
+    return result
+
+
+def own_name(op):
+    """The name in graphs of an operator that PyTorch has not."""
+    return op.full.replace(".", "__")
+
+
+@functools.cache
+def own_operators():
+    """The operators by these names."""
+    return {own_name(op): op for names in OPERATORS.values() for ops in names.values() for op in ops}
+
+
+def run_own(name, values):
+    """Run one of them on its values in order; a name that ends in "_" writes into the first."""
+    op = own_operators().get(name)
+    return op.call(*values) if op is not None else values[0].copy_(own_operators()[name[:-1]].call(*values))

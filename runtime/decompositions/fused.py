@@ -1,0 +1,57 @@
+"""What the kernels of runtime/ops/fused.py compute, by several operators."""
+
+from ..ops import fused
+from ..ops.loss import nll_loss_nd
+from ..ops.norm import formula
+from ..registry import T, decomposition
+
+
+@decomposition("_C.flash_attention")
+def flash_attention(query, key, value, hidden, scale, layout, causal):
+    q, k, v = (fused.heads_first(t, layout) for t in (query, key, value))
+    groups = q._shape[1] // k._shape[1]
+    s = fused.scores(q, fused.repeated(k, groups), hidden, scale, causal)
+    highest = s.amax(-1, keepdim=True)
+    p = T._safe_softmax(s, -1)
+    total = T.exp(s - highest).sum(-1, keepdim=True)
+    out = T.matmul(p, fused.repeated(v, groups).to(p.dtype)).to(query.dtype)
+    spread = (*highest._shape[:-1], 8)
+    return fused.heads_first(out, layout).contiguous(), *(t.float().expand(spread).contiguous() for t in (highest, total))
+
+
+@decomposition("_C.flash_attention_backward")
+def flash_attention_backward(g, query, key, value, hidden, out, highest, total, scale, layout, causal):
+    return tuple(t.contiguous() for t in fused.attention_backward(g, query, key, value, hidden, scale, layout, causal))
+
+
+@decomposition("_C.cross_entropy_loss")
+def cross_entropy_loss(input, target, weight, reduction, ignore_index):
+    log_prob = T.log_softmax(input, 1)
+    return nll_loss_nd(log_prob, target, weight, reduction, ignore_index), log_prob
+
+
+decomposition("_C.cross_entropy_loss_backward")(fused.cross_entropy_backward)
+
+
+@decomposition("_C.rms_norm_backward")
+def rms_norm_backward(g, x, rstd, weight):
+    params = range(len(x._shape) - len(weight._shape))
+    gx, gw, _ = formula(g, x, None, rstd, weight, range(len(params), len(x._shape)), params, True)
+    return gx, gw.reshape(weight._shape)
+
+
+@decomposition("_C.layer_norm_backward")
+def layer_norm_backward(g, x, shape, mean, rstd, weight):
+    params = range(len(x._shape) - len(shape))
+    gx, gw, gb = formula(g, x, mean, rstd, weight, range(len(params), len(x._shape)), params, True)
+    return gx, gw.reshape(weight._shape), gb.reshape(weight._shape)
+
+
+@decomposition("_C.swiglu")
+def swiglu(x, dim):
+    a, b = x.chunk(2, dim)
+    return a * T.sigmoid(a) * b
+
+
+decomposition("_C.swiglu_backward")(fused.swiglu_backward)
+decomposition("_C.rotary_embedding")(lambda x, cos, sin, interleaved: x * cos + fused.turned(x, interleaved) * sin)

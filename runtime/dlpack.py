@@ -1,0 +1,238 @@
+"""DLPack: capsules over the memory of tensors, and tensors over the memory of capsules."""
+
+import ctypes
+import enum
+import math
+
+import numpy as np
+
+from . import dtypes as dt
+from .device import HOST, strided, usable
+from .registry import T
+from .storage import UntypedStorage
+from .tensor import Tensor, tensor_method
+
+
+class DLDeviceType(enum.IntEnum):
+    """Types of devices in DLPack's specification."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
+
+
+DLDeviceType.__module__ = "torch.utils.dlpack"
+_DEVICE = DLDeviceType.kDLCPU
+_IS_COPIED = 2  # a flag of capsules with a version
+_VERSION = (1, 0)
+
+
+class _Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("index", ctypes.c_int32)]
+
+
+class _DataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+_LAYOUTS = {b"dltensor": _Managed, b"dltensor_versioned": _Versioned}
+_CODES = {dt.bool_: 6, dt.bfloat16: 4, **{d: 0 for d in (dt.int8, dt.int16, dt.int32, dt.int64)}, **{d: 1 for d in (dt.uint8, dt.uint16, dt.uint32, dt.uint64)}}
+_CODES |= {d: 2 for d in (dt.float16, dt.float32, dt.float64)} | {d: 5 for d in (dt.complex32, dt.complex64, dt.complex128)}
+_CODES |= {dt.ALL["float8_" + n]: c for n, c in (("e4m3fn", 10), ("e4m3fnuz", 11), ("e5m2", 12), ("e5m2fnuz", 13), ("e8m0fnu", 14))}
+_DTYPES = {(code, 8 * d.itemsize): d for d, code in _CODES.items()}
+
+
+def _of_python(name, result, *args):
+    f = getattr(ctypes.pythonapi, name)
+    f.restype, f.argtypes = result, args
+    return f
+
+
+_new = _of_python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_name_of = _of_python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+_pointer = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+_rename = _of_python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+# of capsules that are being destroyed, whose references may not be counted
+_dying_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+_dying_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_USED = {n: b"used_" + n for n in _LAYOUTS}  # names stay where capsules point to them
+_exported: dict = {}  # address of a structure -> what has to live as long
+
+
+@_Deleter
+def _forget(address):
+    _exported.pop(address, None)
+
+
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def _destroy(capsule):
+    for name in _LAYOUTS:
+        if _dying_is_valid(capsule, name):
+            _forget(_dying_pointer(capsule, name))
+
+
+def _capsule(t, name, copied):
+    """A capsule over the memory of a tensor of the host's."""
+    n, storage = max(len(t._shape), 1), t._get_storage()
+    shape, strides = (ctypes.c_int64 * n)(*t._shape), (ctypes.c_int64 * n)(*t.stride())
+    managed = _LAYOUTS[name]()
+    managed.tensor = _Tensor(
+        storage.data_ptr() + t._offset * t.dtype.itemsize if 0 not in t._shape else None,
+        _Device(_DEVICE, 0),
+        len(t._shape),
+        _DataType(_CODES[t.dtype], 8 * t.dtype.itemsize, 1),
+        ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)),
+        ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64)),
+        0,
+    )
+    managed.deleter = ctypes.cast(_forget, ctypes.c_void_p)
+    if name == b"dltensor_versioned":
+        (managed.major, managed.minor), managed.flags = _VERSION, _IS_COPIED * copied
+    storage._resizable = False  # others see this memory
+    address = ctypes.addressof(managed)
+    _exported[address] = managed, shape, strides, storage._array()
+    return _new(address, name, ctypes.cast(_destroy, ctypes.c_void_p))
+
+
+@tensor_method
+def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
+    """A capsule over the tensor's memory, for other libraries."""
+    if self._requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_conj():
+        raise BufferError("Can't export tensors with the conjugate bit set")
+    if self.layout is not strided:
+        raise BufferError("Can't export tensors with layout other than torch.strided")
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if self.device is not HOST:
+        raise BufferError(f"Cannot pack tensors on {self.device}")
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    if dl_device is not None and tuple(dl_device)[0] != _DEVICE:
+        raise NotImplementedError(f"__dlpack__: a copy on DLPack's device {tuple(dl_device)} of a {self.dtype} tensor on {self.device}")
+    if self.dtype not in _CODES:
+        raise BufferError(f"{dt.scalar_name(self.dtype)} types are not supported by dlpack")
+    versioned = max_version is not None and max_version[0] >= 1
+    t = self.resolve_neg()
+    return _capsule(t.clone() if copy else t, b"dltensor_versioned" if versioned else b"dltensor", bool(copy))
+
+
+@tensor_method
+def __dlpack_device__(self):
+    """(type, index) of the device, in DLPack's numbers."""
+    if self.device is not HOST:
+        raise ValueError(f"Unknown device type {self.device.type} for Dlpack")
+    return _DEVICE, 0
+
+
+class _Memory:
+    """What a capsule lent: given back when nothing is left over it."""
+
+    def __init__(self, address, deleter):
+        self.address, self.deleter = address, deleter
+
+    def __del__(self):
+        if self.deleter:
+            _Deleter(self.deleter)(self.address)
+
+
+_USED_UP = (
+    "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, "
+    "so you might have already constructed a tensor from it once."
+)
+
+
+def is_capsule(x):
+    return type(x).__name__ == "PyCapsule"
+
+
+def _imported(capsule):
+    """The tensor over a capsule's memory; the capsule is used up."""
+    name = _name_of(capsule) if is_capsule(capsule) else None
+    if name not in _LAYOUTS:
+        raise RuntimeError(_USED_UP)
+    address = _pointer(capsule, name)
+    managed = _LAYOUTS[name].from_address(address)
+    t = managed.tensor
+    dtype = _DTYPES.get((t.dtype.code, t.dtype.bits))
+    if t.device.type != _DEVICE:
+        raise NotImplementedError(f"from_dlpack: memory of DLPack's device type {t.device.type}")
+    if dtype is None or t.dtype.lanes != 1:
+        raise BufferError(f"from_dlpack: unsupported dtype (code {t.dtype.code}, {t.dtype.bits} bits, {t.dtype.lanes} lanes)")
+    shape = tuple(t.shape[: t.ndim])
+    stride = tuple(t.strides[: t.ndim]) if t.strides else None
+    _rename(capsule, _USED[name])
+    memory = _Memory(address, managed.deleter)
+    if 0 in shape:
+        return T.empty(shape, dtype=dtype)
+    n = math.prod(shape) if stride is None else 1 + sum((s - 1) * st for s, st in zip(shape, stride))
+    raw = (ctypes.c_uint8 * (n * dtype.itemsize)).from_address(t.data + t.byte_offset)
+    raw._owner = memory
+    storage = UntypedStorage._from_array(np.frombuffer(raw, np.uint8), resizable=False)
+    return T.empty((0,), dtype=dtype).set_(storage, 0, shape, stride)
+
+
+def from_dlpack(ext_tensor, *, device=None, copy=None):
+    """A tensor over the memory of another library's array, or of a capsule; copy: whether it has to be, or may not be, of its own memory."""
+    home = None if device is None else usable(device)
+    if hasattr(ext_tensor, "__dlpack__"):
+        if ext_tensor.__dlpack_device__()[0] != _DEVICE:
+            raise NotImplementedError(f"from_dlpack: memory of DLPack's device {tuple(ext_tensor.__dlpack_device__())}")
+        asked = {"max_version": _VERSION} | ({} if copy is None else {"copy": copy})
+        try:
+            capsule = ext_tensor.__dlpack__(**asked)
+        except TypeError:  # of before versions
+            capsule = ext_tensor.__dlpack__()
+    else:
+        if device is not None or copy is not None:
+            raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+        capsule = ext_tensor
+    t = _imported(capsule)
+    return t if home is None or home is HOST else t.to(home)
+
+
+from_dlpack.__module__ = "torch"
+__all__ = ["DLDeviceType", "Tensor"]

@@ -1,0 +1,20 @@
+"""torch.utils._triton: whether Triton's kernels run. The devices here, CPU and Ascend, run none through PyTorch's Triton."""
+
+import functools
+import importlib.util
+
+__all__ = ["has_triton", "has_triton_package", "has_triton_tma", "has_triton_tma_device"]
+
+
+@functools.cache
+def has_triton_package():
+    """Whether the package is installed."""
+    return importlib.util.find_spec("triton") is not None
+
+
+def has_triton():
+    """Whether a device runs its kernels: none."""
+    return False
+
+
+has_triton_tma = has_triton_tma_device = has_triton_stable_tma_api = has_triton_tensor_descriptor_host_tma = has_triton_experimental_host_tma = has_triton

@@ -1,0 +1,228 @@
+"""Storages, typed and untyped, and masks over sparse tensors: what they hold, what they refuse and in which words."""
+
+
+def _told(f):
+    try:
+        return f()
+    except Exception as e:
+        return type(e).__name__, str(e).split("\n")[0][:120]
+
+
+def case_typed_storages(torch):
+    kinds = ["float64", "complex128", "float16", "bool", "bfloat16", "int8"]
+    s = torch.FloatStorage([1, 2, 3, 4])
+    s[1:3] = 7
+    return [
+        [torch.zeros(2, dtype=getattr(torch, d)).storage_type() for d in kinds],
+        [isinstance(torch.zeros(2).storage(), c) for c in (torch.FloatStorage, torch.DoubleStorage, torch.TypedStorage)],
+        type(torch.FloatStorage(2)),
+        torch.Storage,
+        s.tolist(),
+        str(torch.TypedStorage([1, 2], dtype=torch.int8).float()),
+        str(torch.zeros(2, device="meta").storage()),
+        *(
+            _told(f)
+            for f in (
+                lambda: s[1:3],
+                lambda: s[9],
+                lambda: s["a"],
+                lambda: torch.FloatStorage(3, 3),
+                lambda: torch.FloatStorage(3, dtype=torch.double),
+                lambda: torch.TypedStorage(wrap_storage=torch.UntypedStorage(8)),
+                lambda: torch.TypedStorage([1, 2], dtype=torch.int8).copy_(torch.FloatStorage([3, 4])),
+                lambda: torch.UntypedStorage([1, 2, 3])[::2],
+                lambda: torch.UntypedStorage("a"),
+                lambda: torch.zeros(2, device="meta").storage()[0],
+                lambda: torch.zeros(2, device="meta").storage().cpu(),
+            )
+        ),
+    ]
+
+
+def case_tensors_of_storages(torch):
+    ints = torch.ones(4, dtype=torch.int32)
+    return [
+        torch.tensor(ints.untyped_storage(), dtype=torch.int32),
+        torch.tensor(ints.untyped_storage()),
+        torch.tensor(ints.storage(), dtype=torch.int32),
+        _told(lambda: torch.tensor(ints.storage())),
+        _told(lambda: torch.zeros(2).set_(ints.storage())),
+        torch.zeros(2).set_(ints.untyped_storage()).shape,
+    ]
+
+
+def case_storage_deprecation(torch):
+    import warnings
+
+    torch.storage._reset_warn_typed_storage_removal()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch.FloatStorage()
+        torch.ones(3).storage()
+    return [(w.category.__name__, str(w.message), w.filename == __file__) for w in told]
+
+
+def case_indexing_refusals(torch):
+    x, empty = torch.zeros(4, 4), torch.empty(10, 0)
+    byte = lambda v: torch.tensor(v, dtype=torch.uint8)  # noqa: E731
+    a, b = torch.zeros(2, 3), torch.tensor(3)
+    a[byte(1)] = torch.ones(1, 1, 2, 3)
+    a[byte(0)] = 5
+    b[byte(1)] = 4
+    return [
+        a,
+        b,
+        *(
+            _told(f)
+            for f in (
+                lambda: empty[:, [0, 1]],
+                lambda: x[:, [0, 5]],
+                lambda: x["0":"1"],
+                lambda: x[torch.tensor(1.5) : 3],
+                lambda: torch.rand([]).index_put([], torch.tensor([1.0]), True),
+                lambda: torch.randn(0, 3).index_select(0, torch.tensor([0, 1])),
+                lambda: torch.randn(0, 3).index_select(1, torch.tensor([0, 5])),
+                lambda: torch.tensor(1.0).index_select(0, torch.tensor([0, 0])),
+            )
+        ),
+    ]
+
+
+def case_layout_of_nothing(torch):
+    x = torch.zeros(2, 3, 4, 5)[:, :, :, 1][:, 1:1, :]
+    return [x.is_contiguous(), x.stride(), torch.empty(0, 3).T.is_contiguous()]
+
+
+def case_foreach_extremes(torch):
+    x = [torch.tensor([1, 5])]
+    found = [torch._foreach_maximum(x, 3), torch._foreach_minimum([torch.tensor([1.0, 5])], [torch.tensor(3.0)])]
+    torch._foreach_maximum_(x, 3)
+    names = [n for n in ("_foreach_zero", "_foreach_copy", "_foreach_zero_", "_foreach_copy_") if hasattr(torch, n)]
+    return [*found, x, names, torch._segment_reduce(torch.arange(6.0), "sum", lengths=torch.tensor([2, 4]))]
+
+
+def case_results_cast_as_they_are_drawn(torch):
+    return [
+        torch.bernoulli(torch.ones(3), out=torch.zeros(3, dtype=torch.uint8)),
+        _told(lambda: torch.arange(3).apply_(lambda v: "a")),
+        _told(lambda: torch.rand(3).apply_(lambda v: "a")),
+        _told(lambda: torch.use_deterministic_algorithms(False, warn_only=1)),
+        torch.ones(2)._neg_view(),
+    ]
+
+
+def case_masked_sparse(torch):
+    import torch.masked
+
+    x = torch.tensor([[1.0, 2, 0], [0, 3, 4], [5, 0, 6]])
+    m = torch.tensor([[1, 0, 1], [1, 1, 1], [1, 1, 0]], dtype=torch.bool)
+    found = []
+    for name in ("sum", "prod", "amax", "amin", "mean"):
+        for layout in (torch.sparse_coo, torch.sparse_csr)[name == "mean" :]:
+            for dim in (0, 1, None):
+                r = getattr(torch.masked, name)(x.to_sparse(layout=layout), dim, keepdim=True, mask=m.to_sparse(layout=layout))
+                found += [str(r.layout), r.to_dense()]
+    r = torch.masked.sum(x.to_sparse(), 0, mask=m)
+    hybrid = torch.masked.sum(x.to_sparse(1), 0, mask=m.to_sparse(1))
+    return [*found, r.to_dense(), r.dtype, hybrid.to_dense(), torch.masked.prod(x.to(torch.cfloat).to_sparse(), 0, mask=m).to_dense()]
+
+
+def case_dlpack(torch):
+    from torch.utils.dlpack import from_dlpack, to_dlpack
+
+    kinds = "bool uint8 uint16 uint64 float16 bfloat16 complex32 complex64 float8_e4m3fn".split()
+    x, given = torch.arange(6.0).view(2, 3).T, to_dlpack(torch.ones(2))
+    shared, copied = from_dlpack(x), from_dlpack(x, copy=True)
+    shared[0, 0] = 9
+    copied[0, 1] = 7
+    from_dlpack(given)
+    return [
+        [str(from_dlpack(to_dlpack(torch.ones(2).to(getattr(torch, d)))).dtype) for d in kinds],
+        x,
+        torch.asarray(to_dlpack(x)),
+        from_dlpack(to_dlpack(torch.arange(6)[2:])),
+        from_dlpack(torch.ones(0, 3)),
+        str(x.__dlpack_device__()),
+        repr(x.__dlpack__(max_version=(1, 0)))[:36],
+        *(
+            _told(f)
+            for f in (
+                lambda: x.__dlpack__(stream=object()),
+                lambda: x.__dlpack__(stream=3),
+                lambda: from_dlpack(given),
+                lambda: from_dlpack(3),
+                lambda: torch.ones(3, device="meta").__dlpack__(),
+                lambda: torch.ones(3, device="meta").__dlpack_device__(),
+                lambda: torch.ones(3).to_sparse().__dlpack__(),
+            )
+        ),
+    ]
+
+
+def case_ranges_into_views(torch):
+    x, y, z = torch.zeros(2, 3), torch.zeros(2, 3), torch.zeros(3, 2, dtype=torch.int8).T
+    torch.linspace(0, 3, 4, out=x.narrow(1, 1, 2))
+    torch.arange(0, 4, out=y.narrow(1, 1, 2))
+    torch.linspace(0, 5, 6, out=z)
+    return [x, y, z, torch.logspace(0, 3, 4, out=torch.zeros(2, 2))]
+
+
+def case_what_data_may_be(torch):
+    itself, first = [1, 2, 3], [1, 2]
+    itself.append(itself)
+    first[0] = first
+    return [
+        torch.tensor([2**64], dtype=torch.float64),
+        torch.tensor([2**63], dtype=torch.uint64),
+        torch.Tensor([2**64]),
+        torch.cat((torch.tensor([]), torch.tensor([])), dim=1),
+        *(
+            _told(f)
+            for f in (
+                lambda: torch.tensor(itself),
+                lambda: torch.tensor(first),
+                lambda: torch.tensor([2**64]),
+                lambda: torch.tensor([10**400], dtype=torch.float64),
+                lambda: torch.randint(6, (0,), dtype=torch.cfloat),
+                lambda: torch.rand((0,), dtype=torch.int8),
+                lambda: torch.set_default_tensor_type(torch.float32),
+                lambda: torch.all(torch.ones(3), out=torch.zeros((), dtype=torch.float16)),
+            )
+        ),
+    ]
+
+
+def case_hashes(torch):
+    x = torch.arange(6).view(2, 3)
+    hashes = [
+        torch.hash_tensor(torch.arange(5.0)),
+        torch.hash_tensor(x, 1),
+        torch.hash_tensor(x.half(), 0, keepdim=True),
+        x.bool().hash_tensor(dim=(0, 1)),
+        torch.hash_tensor(torch.tensor([-1, 3], dtype=torch.int8)),
+        torch.ones(3).bfloat16().hash_tensor(),
+    ]
+    return [h.tolist() for h in hashes] + [
+        str(hashes[0].dtype),
+        _told(lambda: torch.hash_tensor(torch.zeros(0))),
+        _told(lambda: torch.hash_tensor(torch.ones(2, 0), 1)),
+        _told(lambda: torch.hash_tensor(torch.ones(3, dtype=torch.cfloat))),
+        _told(lambda: torch.hash_tensor(torch.ones(3), mode=1)),
+    ]
+
+
+def case_differentiable_steps(torch):
+    found = []
+    for name in ("Adagrad", "NAdam", "Adam"):
+        p, g = (torch.rand(3, dtype=torch.double, requires_grad=True) for _ in range(2))
+        q = p.clone()
+        kwargs = {"amsgrad": True} if name == "Adam" else {}
+        optimizer = getattr(torch.optim, name)([q], differentiable=True, **kwargs)
+        for _ in range(2):
+            q.grad = g.clone()
+            optimizer.step()
+        found += [_told(lambda q=q, p=p, g=g: list(torch.autograd.grad(q.sum(), (p, g))))]
+    still = torch.zeros(3)
+    still.grad = torch.zeros(3)
+    optimizer = torch.optim.LBFGS([still], tolerance_grad=-float("inf"))
+    return [*found, optimizer.step(lambda: torch.tensor(1.0)), torch.nn.functional.cross_entropy(torch.zeros(2, 0), torch.zeros(2, 0))]

@@ -1,0 +1,220 @@
+"""torch.jit: traced graphs, which run on other sizes, print, are frozen, saved and loaded; scripting's faces."""
+
+import copy
+import io
+import warnings
+
+__warningregistry__ = {}
+
+
+def text(f):
+    try:
+        return f()
+    except Exception as e:
+        return [type(e).__name__, str(e).split("\n")[0]]
+
+
+def net(torch):
+    class Sub(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.fc = torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(2, 3)
+            torch.nn.init.ones_(self.fc.weight), torch.nn.init.zeros_(self.fc.bias)
+
+        def forward(self, x):
+            return self.fc(x * self.w)
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = Sub()
+            self.seq = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU(), torch.nn.Flatten())
+            torch.nn.init.ones_(self.seq[0].weight), torch.nn.init.zeros_(self.seq[0].bias)
+            self.register_buffer("b", torch.ones(3))
+
+        def forward(self, x, image):
+            y = (self.a(x) + self.b).view(x.size(0), -1)
+            y = torch.cat([y, self.seq(image)[:, :3]], dim=1)
+            values, _ = y.max(dim=1)
+            return torch.softmax(y, -1), values * x.shape[0], torch.dropout(y, 0.5, False).neg_()
+
+    return Net().eval()
+
+
+def inputs(torch, n):
+    return torch.arange(2.0 * n).view(n, 2), torch.arange(25.0 * n).view(n, 1, 5, 5) / 10
+
+
+def case_jit_trace_of_a_module(torch):
+    module = net(torch)
+    traced = torch.jit.trace(module, inputs(torch, 2))
+    other = traced(*inputs(torch, 3))
+    graph = traced.inlined_graph
+    kinds = sorted(n.kind() for n in graph.nodes() if n.kind()[:5] == "aten:" and n.kind() not in ("aten::slice", "aten::Int"))
+    children = [[n, type(m).__name__, m.original_name] for n, m in traced.named_modules()]
+    own_graph = traced.graph
+    outer = [n.kind() for n in own_graph.nodes() if n.kind() == "prim::CallMethod"]
+    own = [text(lambda: traced.a.fc(torch.ones(1, 2))), text(lambda: traced.a(torch.ones(1, 2))), traced.a.code.split("\n")[:2]]
+    flags = [isinstance(traced, torch.jit.ScriptModule), isinstance(traced, torch.jit.TopLevelTracedModule), traced.a.w is module.a.w, repr(traced)]
+    return [other, kinds, children, outer, own, flags, sorted(traced.state_dict()), sorted(graph.findNode("aten::linear").scopeName().split("/"))]
+
+
+def case_jit_trace_of_a_function(torch):
+    traced = torch.jit.trace(lambda x, pair: (x.sum(0) + pair[0], pair[1].unsqueeze(-1) * 2.5), (torch.ones(2, 3), (torch.ones(3), torch.ones(1))))
+    a, b = traced(torch.ones(4, 3), (torch.ones(3), torch.full((2,), 2.0)))
+    return [a, b, traced.name, type(traced).__name__, [n.kind() for n in traced.graph.nodes() if n.kind()[:4] == "aten"]]
+
+
+def case_jit_trace_module(torch):
+    class Two(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+        def other(self, x):
+            return x * 2
+
+    traced = torch.jit.trace_module(Two(), {"forward": torch.ones(1), "other": torch.ones(1)})
+    return [
+        traced(torch.ones(2)),
+        traced.other(torch.ones(2)),
+        traced.other.code.split("(")[0],
+        text(lambda: torch.jit.trace_module(Two(), {"": torch.ones(1)})),
+    ]
+
+
+def case_jit_graph_faces(torch):
+    graph, out = torch.jit._get_trace_graph(torch.nn.Linear(2, 3), (torch.ones(4, 2),))
+    (node,) = graph.nodes()
+    value = node.output()
+    found = [node.kind(), node.scopeName(), [v.isCompleteTensor() for v in node.inputs()], [v.type().sizes() for v in node.inputs()]]
+    found += [value.type().scalarType(), value.type().strides(), value.type().dim(), value.type().kind(), node.inputsSize(), node.hasMultipleOutputs()]
+    found += [
+        node.schema(),
+        [v.debugName() for v in graph.inputs()],
+        out.shape,
+        graph.findNode("aten::linear") is not None,
+        [u.user.kind() for u in value.uses()],
+    ]
+    traced = torch.jit.trace(lambda x: x.to(torch.float64).sum(dim=1, keepdim=True), torch.ones(2, 2)).graph
+    constants = [[v.type().str(), v.toIValue()] for v in traced.findNode("aten::sum").inputsAt(2).node().outputs()]
+    return [*found, constants, str(torch._C.ListType(torch._C.IntType.get())), torch._C.TensorType.get().str(), torch._C._get_tracing_state()]
+
+
+def case_jit_values_that_are_followed(torch):
+    def f(x, y):
+        n = x.size(0) * 2 + 1
+        parts = x.view(x.shape[0], -1).split(1, dim=1)
+        x = x + torch.arange(x.shape[1])[None]
+        return parts[0] * n, torch.stack([x, x.t().reshape(x.shape)]), y[..., -1].expand(x.size(0), -1), torch.zeros(x.size(0), y.numel()).bool()
+
+    traced = torch.jit.trace(f, (torch.ones(2, 3), torch.ones(4, 5)))
+    return list(traced(torch.arange(12.0).view(4, 3), torch.arange(10.0).view(2, 5)))
+
+
+def case_jit_recurrent_and_random(torch):
+    torch.manual_seed(0)
+    lstm = torch.nn.LSTM(3, 2, batch_first=True)
+    for p in lstm.parameters():
+        torch.nn.init.constant_(p, 0.1)
+    traced = torch.jit.trace(lstm, torch.ones(2, 4, 3))
+    out, (h, c) = traced(torch.ones(1, 6, 3))
+    embedded = torch.jit.trace(torch.nn.Sequential(torch.nn.Embedding(3, 2).requires_grad_(False), torch.nn.LayerNorm(2)), torch.tensor([0, 1]))
+    kinds = [n.kind() for n in embedded.inlined_graph.nodes() if n.kind()[:4] == "aten"]
+    return [out, h, c, kinds, [n.kind() for n in traced.graph.nodes() if n.kind() == "aten::lstm"]]
+
+
+def case_jit_gradients(torch):
+    module = net(torch)
+    traced = torch.jit.trace(module, inputs(torch, 2))
+    traced(*inputs(torch, 2))[1].sum().backward()
+    return [module.a.w.grad, module.a.fc.weight.grad]
+
+
+def case_jit_tracer_warnings(torch):
+    def f(x):
+        y = x + 1 if x.sum() > 0 else x
+        return y * x.sum().item() + len(x) + int(x.sum()) + float(x.sum()) + x.sum().tolist() + float(x.numpy().sum())
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        torch.jit.trace(f, torch.ones(2), check_trace=False)
+    return [str(w.message).split(". ")[0] for w in found if issubclass(w.category, torch.jit.TracerWarning)]
+
+
+def case_jit_errors(torch):
+    linear = torch.nn.Linear(1, 1)
+    p = torch.ones(1, requires_grad=True)
+    found = [text(lambda: torch.jit.trace(lambda x: {"a": x}, torch.ones(1))), text(lambda: torch.jit.trace(lambda x: 5, torch.ones(1)))]
+    found += [text(lambda: torch.jit.trace(lambda x: x * p, torch.ones(1)))[:2], text(lambda: torch.jit.freeze(torch.jit.trace(linear, torch.ones(1, 1))))]
+    found += [text(lambda: torch.jit.freeze(linear)), text(lambda: torch.jit.save(linear, io.BytesIO())), text(lambda: torch.jit.load("/nowhere/at/all.pt"))]
+    return [f[0] if "expects a Script" in f[1] else f for f in found]
+
+
+def case_jit_freeze(torch):
+    traced = torch.jit.trace(net(torch), inputs(torch, 2))
+    frozen = torch.jit.freeze(traced.eval())
+    return [frozen(*inputs(torch, 3)), sorted(frozen.state_dict()), [n for n, _ in frozen.named_modules()], frozen.original_name, traced.a.w.requires_grad]
+
+
+def case_jit_save_and_load(torch):
+    module, stream, extra = net(torch), io.BytesIO(), {"note.txt": "", "none": ""}
+    traced = torch.jit.trace(module, inputs(torch, 2))
+    torch.jit.save(traced, stream, _extra_files={"note.txt": "hello"})
+    stream.seek(0)
+    loaded = torch.jit.load(stream, _extra_files=extra)
+    faces = [
+        type(loaded).__name__,
+        loaded.original_name,
+        sorted(loaded.state_dict()),
+        [n for n, _ in loaded.named_modules()],
+        loaded.training,
+        extra["note.txt"],
+    ]
+    faces += [type(loaded.a.w).__name__, loaded.a.w.requires_grad, loaded.code.split("(")[0], len(list(loaded.buffers()))]
+    buffer = io.BytesIO(loaded.save_to_buffer())
+    function = io.BytesIO()
+    torch.jit.save(torch.jit.trace(lambda x: x * torch.tensor([1.0, 2.0]), torch.ones(2)), function)
+    function.seek(0)
+    return [loaded(*inputs(torch, 3)), faces, torch.jit.load(buffer)(*inputs(torch, 1)), torch.jit.load(function)(torch.ones(2)), loaded.a(torch.ones(1, 2))]
+
+
+def case_jit_copies_and_modes(torch):
+    traced = torch.jit.trace(net(torch), inputs(torch, 2))
+    twin = copy.deepcopy(traced)
+    with torch.no_grad():
+        twin.a.w.zero_()
+    return [
+        traced.a.w,
+        twin.a.w,
+        twin(*inputs(torch, 1))[0],
+        traced.train().a.training,
+        traced.eval().training,
+        traced.double()(*[t.double() for t in inputs(torch, 1)])[1],
+    ]
+
+
+def scaled(x, n: int = 2):
+    return x * n
+
+
+def case_jit_script_faces(torch):
+    f = torch.jit.script(scaled)
+    m = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU()))
+    torch.nn.init.ones_(m[0].weight), torch.nn.init.zeros_(m[0].bias)
+    found = [f(torch.ones(1)), f(torch.ones(1), 3), type(f).__name__, f.name, type(m).__name__, repr(m), len(m), m(torch.ones(1, 1)), sorted(m.state_dict())]
+    found += [isinstance(m, torch.nn.Sequential), isinstance(m, torch.jit.ScriptModule), torch.jit.script(m) is m, m.eval().training]
+    return [*found, torch.jit.is_tracing(), torch.jit.Attribute(1, int), text(lambda: torch.jit.script(torch.nn.Linear))[0], torch.jit.annotate(int, 3)]
+
+
+def case_jit_sizes_within_functions(torch):
+    torch.manual_seed(0)
+    heads = torch.nn.MultiheadAttention(4, 2).eval()
+    for p in heads.parameters():
+        torch.nn.init.constant_(p, 0.1)
+    attention = torch.jit.trace(heads, (torch.ones(2, 3, 4),) * 3)
+    x = torch.arange(32.0).view(2, 4, 4) / 10
+    grown = torch.jit.trace(torch.nn.Sequential(torch.nn.Upsample(scale_factor=2), torch.nn.AdaptiveAvgPool2d(1)), torch.ones(1, 2, 4, 4))
+    table = torch.arange(10.0)[None]
+    cut = torch.jit.trace(lambda x: table[:, : x.shape[1]].expand(x.size(0), x.size(1)) * (x.size(1) / 2) + x.shape[0] // 2, torch.ones(2, 3))
+    normed = torch.jit.trace(torch.nn.Sequential(torch.nn.InstanceNorm2d(2), torch.nn.SiLU(inplace=True)), torch.ones(1, 2, 3, 3) * torch.arange(3.0))
+    return [attention(x, x, x), grown(torch.arange(72.0).view(1, 2, 6, 6)), cut(torch.ones(4, 5)), normed(torch.arange(32.0).view(1, 2, 4, 4))]

@@ -1,0 +1,76 @@
+"""__torch_function__: what classes, modes and fx are handed of a call, and what takes their class."""
+
+__warningregistry__ = {}
+
+
+def duck(torch):
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, f, types, args=(), kwargs=None):
+            return f.__name__, len(args), sorted(kwargs or {})
+
+    return Duck()
+
+
+def case_overrides_keywords_as_given(torch):
+    d = duck(torch)
+    found = [torch.sum(d, dim=1), torch.sum(d), torch.sum(d, 1, True), torch.cat([d], dim=0), torch.cat(tensors=[d]), torch.add(d, 1, alpha=1)]
+    found += [torch.unsqueeze(d, dim=0), torch.unsqueeze(input=d, dim=0), torch.transpose(d, dim0=0, dim1=1), torch.softmax(d, -1), torch.max(d, dim=0)]
+    found += [torch.zeros_like(d, dtype=None), torch.add(input=d, other=1), torch.clamp(d, min=0), torch.nn.functional.softmax(d, dim=0), torch.add(*[d, 1])]
+    return [*found, [torch.stack(t, dim=0) for t in ([d],)], (lambda f: f(d, keepdim=False, dim=2))(torch.mean)]
+
+
+def case_overrides_methods_of_subclasses(torch):
+    seen = []
+
+    class Seen(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, f, types, args=(), kwargs=None):
+            seen.append((f.__name__, len(args), sorted(kwargs or {})))
+            return super().__torch_function__(f, types, args, kwargs or {})
+
+    x = torch.ones(2, 3).as_subclass(Seen)
+    x.sum(dim=0), x.view(3, 2), x.permute(dims=(1, 0)), x.clamp(min=0), x.mean(dim=0, keepdim=False), x.reshape(shape=(6,)), x.expand(2, 2, 3)
+    x.clamp_(min=0), x.new_zeros(size=(2,)), x.size(dim=0), x.to(dtype=torch.float64)
+    return seen
+
+
+def case_overrides_code_of_graphs(torch):
+    def f(x, y):
+        z = torch.cat([x, y], dim=0) + torch.unsqueeze(x, dim=1).sum(dim=0, keepdim=False)
+        return torch.add(z, other=y, alpha=1), torch.nn.functional.relu(z, inplace=False), z.flatten(start_dim=0)
+
+    return torch.fx.symbolic_trace(f).code
+
+
+def case_overrides_class_of_gradients(torch):
+    class Plain(torch.Tensor):
+        pass
+
+    x = torch.ones(2).as_subclass(Plain).requires_grad_()
+    (g,) = torch.autograd.grad((x * 3).sum(), x)
+    return [type(g).__name__, type(torch.tensor(x.detach())).__name__, type(x.detach()).__name__, g.as_subclass(torch.Tensor)]
+
+
+def case_overrides_class_made_within_a_mode(torch):
+    seen = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, f, types, args=(), kwargs=None):
+            seen.append("mode " + getattr(f, "__name__", "?"))
+            return f(*args, **(kwargs or {}))
+
+    with Mode():
+
+        class Late(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, f, types, args=(), kwargs=None):
+                seen.append("class " + f.__name__)
+                return super().__torch_function__(f, types, args, kwargs or {})
+
+        x = torch.ones(2).as_subclass(Late)
+        seen.clear()
+        x.tolist()
+    x.tolist()
+    x.dim()
+    return seen
