@@ -44,7 +44,7 @@ __path__ = [f"{folder}/_C" for folder in _modules["torch"].__path__]
 
 
 _ELSEWHERE = {
-    "FileCheck": ("torch.testing._file_check", "FileCheck"),
+    "FileCheck": ("torch._C._file_check", "FileCheck"),
     "Future": ("torch.futures", "_BareFuture"),
     "ScriptFunction": ("torch.jit._script", "ScriptFunction"),
     "ScriptModule": ("torch.jit._script", "ScriptModule"),

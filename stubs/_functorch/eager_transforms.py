@@ -46,15 +46,22 @@ def _dense(x):
     return x.contiguous() if 0 in x.stride() else x
 
 
-def _settled(x, own):
-    """``x`` without a graph that leads to ``own`` alone, and so its tangents."""
-    if not x.requires_grad or x.is_leaf or _leads_outside(x, own):
-        return forward_ad._carry(x, x, lambda t: _settled(t, own))
-    return forward_ad._carry(x, x.detach(), lambda t: _settled(t, own))
+def _settled(x, own, recording=True):
+    """``x`` without a graph that leads to ``own`` alone (not recording: without any), and so its tangents."""
+    if not x.requires_grad or recording and (x.is_leaf or _leads_outside(x, own)):
+        return forward_ad._carry(x, x, lambda t: _settled(t, own, recording))
+    return forward_ad._carry(x, x.detach(), lambda t: _settled(t, own, recording))
+
+
+def _refuse_nothing(what, outputs):
+    if not outputs or outputs == [None]:
+        raise RuntimeError(f"{what}: Expected f to be a function that has non-empty output (got output = {outputs})")
 
 
 def _tensors(tree, what=None):
     leaves, spec = tree_flatten(tree)
+    if what is not None:
+        _refuse_nothing(what.partition(":")[0], leaves)
     for x in leaves:
         if not isinstance(x, torch.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}") if what is None else RuntimeError(f"{what} {type(x)}")
@@ -80,13 +87,13 @@ class _Inputs:
     """Fresh copies of the inputs to differentiate by."""
 
     def __init__(self, args):
-        self.levels = list(_LEVELS)
+        self.levels, self.recording = list(_LEVELS), torch.is_grad_enabled()  # no_grad() around a transform: its results lead nowhere outside
         self.leaves, self.spec = _tensors(args)
         self.bases = []
         for x in self.leaves:
             b = _base(_batched(x, self.levels))
             with torch._C.DisableTorchFunction(), torch.enable_grad():
-                self.bases.append(b.view_as(b) if b.requires_grad else forward_ad._carry(b, b.detach()).requires_grad_())
+                self.bases.append(b.view_as(b) if b.requires_grad and self.recording else forward_ad._carry(b, b.detach()).requires_grad_())
         self.own = [b for b in self.bases if b.is_leaf]
 
     def fresh(self):
@@ -100,7 +107,7 @@ class _Inputs:
                 return x
             b = _base(x)
             with torch._C.DisableTorchFunction():
-                settled = _settled(b, self.own)
+                settled = _settled(b, self.own, torch.is_grad_enabled())
             return x if settled is b else _like(x, settled)
 
         return tree_map(one, tree)
@@ -171,7 +178,7 @@ def _pick(args, argnums):
             raise RuntimeError(f"Got argnum={a}, but only {len(args)} positional inputs")
     positions = [a % len(args) for a in (argnums if many else (argnums,))]
     if len(set(positions)) < len(positions):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        raise RuntimeError(f"argnums elements must be unique, got {tuple(positions)}")
 
     def put(values):
         full = list(args)
@@ -275,8 +282,7 @@ def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
                 raise RuntimeError(f"{_JVP}: output of function f should be a tuple: (output, aux) if has_aux is True")
             out, aux = out
         outputs, out_spec = tree_flatten(out)
-        if not outputs:
-            raise RuntimeError(f"{_JVP}: Expected f to be a function that has non-empty output (got output = {outputs})")
+        _refuse_nothing(_JVP, outputs)
         results = (tree_unflatten(column, out_spec) for column in zip(*(_unpacked(o, strict) for o in outputs)))
         return (*results, aux) if has_aux else tuple(results)
 

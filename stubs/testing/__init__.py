@@ -2,6 +2,6 @@
 
 from ._comparison import assert_allclose, assert_close
 from ._creation import make_tensor
-from ._file_check import FileCheck
+from torch._C import FileCheck
 
 __all__ = ["FileCheck", "assert_allclose", "assert_close", "make_tensor"]

@@ -186,3 +186,38 @@ def case_modules_as_functions(torch):
         F.vmap(F.grad(loss), in_dims=(None, 0, 0))(p, X, y),
         [v.shape for v in stacked.values()],
     ]
+
+
+def case_transforms_and_no_grad(torch):
+    import warnings
+
+    import functorch.experimental
+
+    grad, vjp = torch.func.grad, torch.func.vjp
+    x = torch.tensor(1.5, requires_grad=True)
+
+    def inner(x):
+        with torch.no_grad():
+            shift = grad(lambda x: 0.25 * x**4)(x)
+        return grad(lambda x: 0.25 * x**4)(x) - shift
+
+    def value(x):
+        with torch.no_grad():
+            _, value = torch.func.grad_and_value(lambda x: x**3)(x)
+        return x**3 - value
+
+    y = grad(value)(x)
+    out, pull = vjp(lambda x: x**2, x)
+    with torch.no_grad():
+        outside = [grad(lambda x: x**2)(x).requires_grad, pull(torch.tensor(1.0))[0].requires_grad, vjp(lambda x: x**2, x)[0].requires_grad]
+    texts = []
+    for f in (lambda: vjp(lambda _: None, x), lambda: torch.func.jvp(lambda _: (), (x,), (x,)), lambda: grad(lambda a, b: a, (0, -2))(x, x)):
+        try:
+            f()
+        except RuntimeError as e:
+            texts.append(str(e))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        functorch.grad(torch.sin)
+    chunks = functorch.experimental.chunk_vmap(lambda x: x.sum(), chunks=2)(torch.arange(6.0).reshape(3, 2))
+    return [grad(inner)(x), y, torch.autograd.grad(y, x), outside, torch.autograd.grad(out, x), texts, [str(w.message) for w in told], chunks]
