@@ -291,6 +291,12 @@ _OF_THE_FUZZ = r"""
     x=torch.ones(2)[None].expand(3,2); x.copy_(x)
     x=torch.ones(2,2); x.copy_(x.t())
     x=torch.ones(4); x[1:].copy_(x[:-1])
+torch.tensor([True,False]).add(torch.tensor([True,True]),alpha=0)
+torch.tensor([True,False]).add(torch.tensor([True,True]),alpha=3)
+torch.tensor([True,False]).add(True,alpha=0)
+torch.tensor([1,2]).add(torch.tensor([True,True]),alpha=3)
+torch.tensor([True,False]).add(2,alpha=3)
+torch.tensor([1.,2]).add(torch.tensor([True,True]),alpha=3)
 """
 
 
