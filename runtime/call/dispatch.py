@@ -63,7 +63,11 @@ def elementwise(op, args):
     operands, attributes = [args[i] for i in op.operands], [args[i] for i in op.attributes]
     tensors = [t for t in operands if isinstance(t, Tensor)]
     device = tensors[0].device if len(tensors) == 1 else common_device(op, args)
-    compute, dtype = promote(op, operands, args)
+    try:
+        compute, dtype = promote(op, operands, args)
+    except NotImplementedError:  # which PyTorch's kernels find after the shapes
+        broadcast_shapes((), *[t._shape for t in tensors])
+        raise
     if not tensors and not op.options.numbers:
         got = ", ".join(type(t).__name__ for t in operands)
         raise TypeError(f"{op.name.lstrip('_')}() received an invalid combination of arguments - got ({got})")

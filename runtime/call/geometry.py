@@ -10,8 +10,8 @@ def broadcast_shapes(*shapes):
     out = [1] * n
     for s in shapes:
         off = n - len(s)
-        for i, x in enumerate(s):
-            y = out[off + i]
+        for i in range(len(s) - 1, -1, -1):  # PyTorch names the last dimension that does not fit
+            x, y = s[i], out[off + i]
             if x != y:
                 if y == 1:
                     out[off + i] = x

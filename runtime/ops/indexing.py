@@ -617,7 +617,9 @@ def _along_prepare(self, dim, index, source, *rest):
     n = numel(index._shape)
     have = source._shape[dim] if source._shape else 1
     if n != have:
-        raise IndexError(f"Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+        if rest:
+            raise RuntimeError(f"index_add_(): Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+        raise IndexError(f"index_copy_(): Number of indices ({n}) should be equal to source.size(dim) ({have})")
     if source._shape and self._shape and changed(self._shape, dim) != changed(source._shape, dim):
         raise RuntimeError(
             f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "

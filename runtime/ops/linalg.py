@@ -134,7 +134,7 @@ def _norm_grad(g, self, ord, dim, keepdim, out):
         for d in dim:
             g, out = g.unsqueeze(d), out.unsqueeze(d)
     if ord == 0:
-        return T.zeros_like(self)
+        return None
     if ord == 1:
         return T.sgn(self) * g
     if ord == 2:

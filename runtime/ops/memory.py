@@ -290,13 +290,14 @@ def copy_(self, src, non_blocking=False):
         if isinstance(src, (int, float, complex)):
             return fill_(self, src)
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-    if src is self:
-        return self
     done = _copied_specially(self, src)
     if done is not None:
         return done
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, src)
+    if src is self and not self._requires_grad:
+        self._bump()
+        return self
     if src._shape != self._shape:
         try:
             src_view = src.expand(self._shape)

@@ -75,6 +75,8 @@ def _fold_alpha(self, other, alpha):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and d.category < dt.COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if d is dt.bool_ and isinstance(other, (Tensor, bool)):  # where any alpha but 0 is True
+        return self, other & bool(alpha), 1
     return self, other * alpha, 1
 
 

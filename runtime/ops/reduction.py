@@ -704,10 +704,10 @@ op("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "Bi
 
 
 def _histc_meta(self, bins, min, max):
-    if self.dtype.category != dt.FLOAT:
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if self.dtype.category != dt.FLOAT:
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{dt.scalar_name(self.dtype)}'")
     if max < min:
         raise RuntimeError("torch.histc: max must be larger than min")
     return (bins,), self.dtype

@@ -788,7 +788,7 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
         )
     have = source._shape[dim] if source._shape else 1
     if numel(index._shape) != have:
-        raise IndexError(f"index_reduce(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+        raise RuntimeError(f"index_reduce_(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for dim: {dim}")
     if len(self._shape) > 1:
         _reducible("index_reduce", self, reduce)
     else:

@@ -7,7 +7,20 @@ from mindtorch_proxy.runtime.device import rename_privateuse1_backend  # noqa: F
 
 from .hooks import RemovableHandle  # noqa: F401
 
-_LAZY = ("backcompat", "benchmark", "checkpoint", "collect_env", "data", "deterministic", "dlpack", "hooks", "model_zoo", "_pytree", "weak")
+_LAZY = (
+    "backcompat",
+    "backend_registration",
+    "benchmark",
+    "checkpoint",
+    "collect_env",
+    "data",
+    "deterministic",
+    "dlpack",
+    "hooks",
+    "model_zoo",
+    "_pytree",
+    "weak",
+)
 
 
 def __getattr__(name):
@@ -15,6 +28,8 @@ def __getattr__(name):
 
     if name in _LAZY:
         return importlib.import_module("torch.utils." + name)
+    if name == "generate_methods_for_privateuse1_backend":
+        return importlib.import_module("torch.utils.backend_registration").generate_methods_for_privateuse1_backend
     raise AttributeError(f"module 'torch.utils' has no attribute '{name}'")
 
 
@@ -39,3 +54,19 @@ def swap_tensors(t1, t2):
         setattr(t1, name, b)
         setattr(t2, name, a)
     t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+
+
+def get_cpp_backtrace(frames_to_skip=0, maximum_number_of_frames=64):
+    """The C frames that lead here, as text: the C library's own description of each."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.backtrace_symbols.restype = ctypes.POINTER(ctypes.c_char_p)
+    libc.free.argtypes = [ctypes.c_void_p]
+    frames = (ctypes.c_void_p * (frames_to_skip + maximum_number_of_frames))()
+    n = libc.backtrace(frames, len(frames))
+    names = libc.backtrace_symbols(frames, n)
+    try:
+        return "".join(f"frame #{i}: {names[i].decode(errors='replace')}\n" for i in range(frames_to_skip, n))
+    finally:
+        libc.free(names)

@@ -1,0 +1,40 @@
+"""torch.utils.backend_registration: the name of a device type from outside, and methods under that name."""
+
+import torch
+from mindtorch_proxy.runtime.device import privateuse1_name as _name
+from mindtorch_proxy.runtime.device import rename_privateuse1_backend  # noqa: F401
+
+
+def _add(cls, name, value):
+    if hasattr(cls, name):
+        raise RuntimeError(f"The custom {cls.__name__} attribute of the device {_name()} has already been registered: {name}")
+    setattr(cls, name, value)
+
+
+def _mover(name):
+    def move(self, device=None, non_blocking=False, **kwargs):
+        index = device.index if isinstance(device, torch.device) else device
+        return self.to(torch.device(name) if index is None else torch.device(name, index), non_blocking=non_blocking, **kwargs)
+
+    move.__name__ = name
+    move.__doc__ = f"A copy on the device {name}; itself where it lies there."
+    return move
+
+
+def generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=False, unsupported_dtype=None):
+    """Methods and attributes under the name that rename_privateuse1_backend gave: ``x.foo()``, ``x.is_foo``, ``module.foo()``.
+
+    A RuntimeError where one is there already; storages have none: NotImplementedError.
+    """
+    name = _name()
+    if for_storage:
+        raise NotImplementedError(f"methods of storages for the device {name}")
+    if for_tensor:
+        _add(torch.Tensor, f"is_{name}", property(lambda self: self.device.type == name))
+        _add(torch.Tensor, name, _mover(name))
+    if for_module:
+        _add(torch.nn.Module, name, lambda self, device=None: self._apply(lambda t: getattr(t, name)(device)))
+    if for_packed_sequence:
+        packed = torch.nn.utils.rnn.PackedSequence
+        _add(packed, f"is_{name}", property(lambda self: self.data.device.type == name))
+        _add(packed, name, lambda self, *args, **kwargs: self.to(name, *args, **kwargs))

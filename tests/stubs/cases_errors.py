@@ -1,0 +1,304 @@
+"""Errors of arguments, and what in-place operations inside transforms may do: types and first words as PyTorch's."""
+
+import copy
+import io
+import pickle
+import warnings
+
+import numpy as np
+
+
+def outcomes(torch, programs):
+    """What the last expression of each program gives, or its error; programs are statements before it, separated by semicolons."""
+    found = []
+    for text in programs.strip().splitlines():
+        names = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn, "np": np, "copy": copy, "io": io, "pickle": pickle}
+        *before, last = text.strip().split("; ")
+        torch.manual_seed(0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                exec("\n".join(before), names)
+                found.append([text, repr(eval(last, names))[:300]])
+        except Exception as e:
+            found.append([text, type(e).__name__, str(e)[:300]])
+    return found
+
+
+_ARGUMENT_ERRORS = r"""
+    torch.zeros(-1)
+    torch.ones(-1)
+    torch.empty(-1)
+    torch.full((-1,),1)
+    torch.rand(-1)
+    torch.randn(2,-3)
+    torch.randint(3,(-1,))
+    torch.eye(-1)
+    torch.empty_strided((-1,),(1,))
+    torch.zeros(2,-1,device='meta')
+    torch.ones(2).new_zeros(-1)
+    torch.ones(2).new_empty(-1)
+    torch.ones(2).new_full((-1,),1)
+    torch.HalfTensor(-1)
+    torch.add(torch.ones(2),1,out=1)
+    torch.mul(torch.ones(2),1,out=1)
+    torch.add(torch.ones(2),1,out=1.5)
+    torch.sin(torch.ones(2),out=1)
+    torch.sin(torch.ones(2),out=(torch.ones(2),))
+    torch.sin(torch.ones(2),out=(torch.ones(2),torch.ones(2)))
+    torch.mm(torch.ones(2,2),torch.ones(2,2),out=1)
+    torch.max(torch.ones(2),0,out=torch.ones(2))
+    torch.sort(torch.ones(2),out=(torch.ones(2),))
+    torch.sort(torch.ones(2),out=torch.ones(2))
+    torch.topk(torch.ones(2),1,out=(torch.ones(2),))
+    torch.topk(torch.ones(2),1,out=torch.ones(2))
+    torch.kthvalue(torch.ones(2),1,out=(torch.ones(1),))
+    torch.median(torch.ones(2),0,out=(torch.ones(1),))
+    torch.max(torch.ones(2),0,out=(torch.ones(1),))
+    torch.linalg.eigh(torch.ones(2,2),out=(torch.ones(1),))
+    torch.linalg.svd(torch.ones(2,2),out=(torch.ones(1),))
+    torch.frexp(torch.ones(2),out=(torch.ones(1),))
+    torch.aminmax(torch.ones(2),out=(torch.ones(1),))
+    torch.cummax(torch.ones(2),0,out=(torch.ones(1),))
+    torch.add(torch.ones(2),1,out=torch.zeros(2,device='meta'))
+    torch.sin(torch.ones(2),out=torch.zeros(2,device='meta'))
+    torch.mm(torch.ones(2,2),torch.ones(2,2),out=torch.zeros(2,2,device='meta'))
+    torch.cat([torch.ones(2)],out=torch.zeros(2,device='meta'))
+    torch.clamp(torch.ones(2),0,out=torch.zeros(2,device='meta'))
+    torch.sort(torch.ones(2),out=(torch.zeros(2,device='meta'),torch.zeros(2,device='meta')))
+    torch.where(torch.ones(2).bool(),torch.ones(2),torch.ones(2),out=torch.zeros(2,device='meta'))
+    torch.index_select(torch.ones(2),0,torch.tensor([0]),out=torch.zeros(2,device='meta'))
+    torch.baddbmm(torch.ones(2,3),torch.ones(2,3),torch.ones(2,3))
+    torch.bmm(torch.ones(2,3),torch.ones(2,3))
+    torch.addbmm(torch.ones(2,3),torch.ones(2,3),torch.ones(2,3))
+    torch.baddbmm(torch.ones(2,3),torch.ones(2,3,3),torch.ones(2,3))
+    torch.baddbmm(torch.ones(2,3),torch.ones(2,3),torch.ones(2,3,3))
+    torch.baddbmm(torch.ones(7),torch.ones(2,3,3),torch.ones(2,3,3))
+    torch.baddbmm(torch.ones(7),torch.ones(2,3,3),torch.ones(2,4,3))
+    torch.broadcast_shapes((2,),(3,))
+    torch.broadcast_shapes((2,3),(3,),(4,))
+    torch.broadcast_shapes((2,3),(-3,))
+    torch.broadcast_shapes(2,3)
+    torch.broadcast_shapes((2,3),5)
+    torch.broadcast_shapes((1,3),(2,1))
+    F.conv2d(torch.ones(1,2,5,5).double(),torch.ones(3,2,3,3))
+    F.conv2d(torch.ones(1,2,5,5),torch.ones(3,2,3,3).double())
+    F.conv2d(torch.ones(1,2,5,5),torch.ones(3,2,3,3),torch.ones(3).double())
+    F.conv1d(torch.ones(1,2,5).double(),torch.ones(3,2,3))
+    F.conv3d(torch.ones(1,2,5,5,5).double(),torch.ones(3,2,3,3,3))
+    F.conv2d(torch.ones(1,2,5,5).half(),torch.ones(3,2,3,3))
+    F.conv2d(torch.ones(1,2,5,5,dtype=torch.int64),torch.ones(3,2,3,3))
+    F.conv2d(torch.ones(1,2,5,5),torch.ones(3,2,3,3,dtype=torch.bfloat16))
+    F.conv_transpose2d(torch.ones(1,2,5,5).double(),torch.ones(2,3,3,3))
+    F.conv_transpose1d(torch.ones(1,2,5).double(),torch.ones(2,3,3))
+    F.pad(torch.ones(1,1,4,4),(9,9),mode='reflect')
+    F.pad(torch.ones(1,1,4,4),(1,1),mode='replicate')
+    F.pad(torch.ones(1,1,4,4),(1,1),mode='circular')
+    F.pad(torch.ones(1,1,4,4),(1,1),mode='odd')
+    F.pad(torch.ones(1,1,4,4),(1,1,1,1),mode='odd')
+    F.pad(torch.ones(4),(1,1),mode='reflect')
+    F.pad(torch.ones(1,4),(1,1),mode='reflect')
+    F.pad(torch.ones(1,4),(1,1,1,1),mode='reflect')
+    F.pad(torch.ones(1,1,1,1,4,4),(1,1,1,1),mode='reflect')
+    F.pad(torch.ones(1,1,4),(1,1),mode='constantt')
+    F.pad(torch.ones(1,1,4),(1,1),mode='circular',value=2)
+    F.pad(torch.ones(1,1,4),(1,1,1))
+    F.pad(torch.ones(1,1,4),(1,1,1,1,1,1,1,1))
+    F.pad(torch.ones(1,1,4,4),(1,),mode='reflect')
+    torch.bernoulli(torch.ones(2)*2)
+    torch.ones(2).bernoulli_(2)
+    torch.ones(2).bernoulli_(torch.ones(2)*2)
+    torch.bernoulli(torch.ones(2),2)
+    torch.where(torch.ones(2).bool(),torch.ones(2),torch.ones(2,device='meta'))
+    torch.cat([torch.ones(2),torch.ones(2,device='meta')])
+    torch.cat([torch.ones(2,device='meta'),torch.ones(2)])
+    torch.stack([torch.ones(2),torch.ones(2,device='meta')])
+    torch.maximum(torch.ones(2,device='meta'),torch.ones(2))
+    torch.ones(2).copy_(torch.ones(2,device='meta'))
+    nn.Linear(2,2,device='meta').to('cpu')
+    nn.Linear(2,2,device='meta').cpu()
+    nn.Linear(2,2,device='meta').float()
+    F.grid_sample(torch.ones(1,1,2,2),torch.ones(1,2,2,3))
+    F.ctc_loss(torch.ones(2,3),torch.ones(2,3),torch.ones(2,3),torch.ones(2,3))
+    F.unfold(torch.ones(2,3),2)
+    F.unfold(torch.ones(2,3,4),2)
+    F.unfold(torch.ones(2),2)
+    F.unfold(torch.ones(1,2,3,4,5),2)
+    F.unfold(torch.ones(1,2,3,4),9)
+    F.fold(torch.ones(2),(2,2),2)
+    F.cosine_similarity(torch.ones(2,3),torch.ones(2,4))
+    F.scaled_dot_product_attention(torch.ones(2,3),torch.ones(2,3),torch.ones(2))
+    F.scaled_dot_product_attention(torch.ones(2),torch.ones(2,3),torch.ones(2,3))
+    F.multi_head_attention_forward(torch.ones(2,3))
+    F.pixel_shuffle(torch.ones(2,3),2)
+    F.prelu(torch.ones(2,3),torch.ones(2))
+"""
+
+
+def case_argument_errors(torch):
+    return outcomes(torch, _ARGUMENT_ERRORS)
+
+
+_CONVERSIONS_AND_INDICES = r"""
+    torch.arange(10)[1.0:2]
+    torch.arange(10)["a":]
+    torch.arange(10)[1:2.0]
+    torch.arange(10)[::1.5]
+    torch.arange(10)[None:torch.tensor(3)]
+    torch.arange(10)[torch.tensor(1.5):]
+    torch.arange(12.).view(3,4).index_select(0,torch.tensor([[0]]))
+    torch.arange(12.).view(3,4).take(torch.tensor([12]))
+    torch.arange(12.).view(3,4).take(torch.tensor([-13]))
+    torch.arange(12.).view(3,4).put(torch.tensor([12]),torch.tensor([1.]))
+    torch.arange(12.).view(3,4).index_add(0,torch.tensor([5]),torch.ones(1,4))
+    torch.arange(12.).view(3,4).index_add(0,torch.tensor([-1]),torch.ones(1,4))
+    torch.arange(12.).index_add(0,torch.tensor([15]),torch.ones(1))
+    torch.arange(12.).view(3,4).index_add(1,torch.tensor([5]),torch.ones(3,1))
+    torch.arange(12.).view(3,4).index_copy(0,torch.tensor([5]),torch.ones(1,4))
+    torch.arange(12.).view(3,4).index_copy(0,torch.tensor([-5]),torch.ones(1,4))
+    torch.arange(12.).index_copy(0,torch.tensor([15]),torch.ones(1))
+    torch.arange(12.).view(3,4).index_fill(0,torch.tensor([5]),1.)
+    torch.arange(12.).view(3,4).index_select(0,torch.tensor([5]))
+    torch.arange(12.).view(3,4).index_reduce(0,torch.tensor([5]),torch.ones(1,4),'amax')
+    torch.arange(12.).index_reduce(0,torch.tensor([15]),torch.ones(1),'amax')
+    torch.arange(12.).view(3,4).index_add_(0,torch.tensor([5]),torch.ones(1,4))
+    torch.ones(1).copy_(torch.tensor([1j]))
+    torch.tensor([1j]).to(torch.float32)
+    torch.tensor([1j]).float()
+    torch.tensor([1j]).to(torch.int64)
+    torch.tensor([1j]).to(torch.bool)
+    torch.ones(1).fill_(1j)
+    torch.ones(2).type_as(torch.tensor([1j])).real
+    torch.tensor([1j]).type(torch.float64)
+    torch.LongTensor(torch.ones(2))
+    torch.FloatTensor(torch.ones(2).long())
+    torch.Tensor(torch.ones(2).double())
+    torch.autocast('')
+    torch.backends.cudnn.enabled
+    torch.backends.cudnn.allow_tf32
+    torch.arange(6.).view(2,-2)
+    torch.arange(6.).reshape(2,-2)
+    torch.arange(6.).view((-2,3))
+    torch.arange(6.).view(2,2,-3)
+    torch.asarray(torch.ones(2),dtype=torch.int64,copy=False)
+    torch.asarray(torch.ones(2),device='meta',copy=False)
+    torch.asarray(np.ones(2),dtype=torch.int64,copy=False)
+    torch.asarray([1,2],copy=False)
+    torch.unsafe_split(torch.arange(6.),2)[0]._is_view()
+    torch.unsafe_chunk(torch.arange(6.),2)[0]._is_view()
+    x=torch.arange(6.); torch.unsafe_split(x,2)[0].mul_(5); x
+    x=torch.arange(6.); torch.unsafe_split(x,2)[0].untyped_storage().data_ptr()==x.untyped_storage().data_ptr()
+    torch.tensor([1.0]).storage_type()
+    torch.tensor([1]).storage_type()
+    torch.tensor([1.]).storage()
+    torch.FloatStorage
+    torch.FloatStorage.__name__, torch.FloatStorage.__module__
+    type(torch.FloatStorage([1.,2.]))
+    torch.LongStorage(3).dtype
+    torch.tensor([True]).storage_type().dtype
+    torch.Tensor.storage_type(torch.ones(1,dtype=torch.bfloat16))
+    torch.ones(1).storage().type()
+    torch.ones(1).storage().pickle_storage_type()
+    copy.deepcopy(torch.channels_last)
+    copy.copy(torch.channels_last)
+    copy.deepcopy(torch.strided)
+    copy.deepcopy(torch.finfo(torch.float32))
+    torch.load(io.BytesIO(b'x'))
+    torch.load(io.BytesIO(b'garbage'))
+    torch.load(io.BytesIO(b'\x80\x02garbage'))
+    torch.load(io.BytesIO(b''))
+    nn.LazyLinear(2).weight.shape
+    nn.LazyLinear(2).weight.dtype
+"""
+
+
+def case_conversions_and_indices(torch):
+    return outcomes(torch, _CONVERSIONS_AND_INDICES)
+
+
+_CAPTURED_TENSORS = r"""
+    w=torch.ones(2); torch.func.grad(lambda x: (w.add_(x), w.sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.copy_(x), w.sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.fill_(1), (w*x).sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.__setitem__(torch.tensor([0]), 3), (w*x).sum())[1])(torch.ones(2))
+    torch.func.grad(lambda x: (torch.zeros(2).add_(x)).sum())(torch.ones(2))
+    torch.func.grad(lambda x: (x.clone().mul_(2)).sum())(torch.ones(2))
+    torch.func.grad(lambda x: (x.mul_(2)).sum())(torch.ones(2))
+    torch.func.grad(lambda x: (x.view(1,2).mul(1).mul_(2)).sum())(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x, w: (w.add_(1), (w*x).sum())[1])(torch.ones(2), w), w
+    w=torch.ones(2); torch.func.vjp(lambda x: w.add_(x), torch.ones(2))
+    w=torch.ones(2); torch.func.jvp(lambda x: w.add_(x), (torch.ones(2),), (torch.ones(2),))
+    w=torch.ones(2); torch.func.jvp(lambda x: w.add_(1)*x, (torch.ones(2),), (torch.ones(2),))
+    torch.func.jvp(lambda x: torch.zeros(2).add_(x), (torch.ones(2),), (torch.ones(2),))
+    torch.func.jvp(lambda x: x.mul_(2), (torch.ones(2),), (torch.ones(2),))
+    torch.func.jacrev(lambda x: x.clone().mul_(2))(torch.ones(2))
+    torch.func.jacfwd(lambda x: x.clone().mul_(2))(torch.ones(2))
+    torch.func.hessian(lambda x: (x.clone().mul_(2)**2).sum())(torch.ones(2))
+    torch.func.grad(lambda x: torch.func.grad(lambda y: (x.clone().mul_(2)*y).sum())(torch.ones(2)).sum())(torch.ones(2))
+    torch.func.vmap(torch.func.grad(lambda x: torch.zeros(()).add(x.clone().add_(1)).sum()))(torch.ones(2))
+    w=torch.ones(2); torch.func.vmap(torch.func.grad(lambda x: (w.add_(1)*x).sum()))(torch.ones(2,2))
+    w=torch.ones(2); torch.func.vmap(lambda x: w.add_(1)*x)(torch.ones(2,2)), w
+    w=torch.ones(2); torch.func.grad(lambda x: torch.func.vmap(lambda y: w.add_(1)*y)(x).sum())(torch.ones(2,2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.clone().add_(x), w.sum())[0].sum())(torch.ones(2))
+    bn=torch.nn.BatchNorm1d(2); torch.func.grad(lambda x: bn(x).sum())(torch.ones(3,2))
+    lin=torch.nn.Linear(2,2); torch.func.grad(lambda p: torch.func.functional_call(lin,p,(torch.ones(2),)).sum())(dict(lin.named_parameters()))['bias']
+    torch.func.grad(lambda x: torch.nn.functional.relu(x*1, inplace=True).sum())(torch.ones(2))
+    torch.func.grad(lambda x: torch.nn.functional.dropout(x*1, 0.0, inplace=True).sum())(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.detach().add_(1), x.sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w[0:1].add_(1), x.sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.index_fill_(0,torch.tensor([0]),1.), x.sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.relu_(), x.sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.clamp_(0), x.sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.scatter_(0,torch.tensor([0]),1.), x.sum())[1])(torch.ones(2))
+    w=torch.ones(2); torch.func.grad(lambda x: (w.div_(2), x.sum())[1])(torch.ones(2))
+    w=torch.ones(2,2); torch.func.grad(lambda x: (torch.add(w,1,out=w), x.sum())[1])(torch.ones(2))
+"""
+
+
+def case_captured_tensors(torch):
+    return outcomes(torch, _CAPTURED_TENSORS)
+
+
+_OF_THE_FUZZ = r"""
+    torch.ones(3).index_add(0,torch.tensor([0]),torch.ones(3))
+    torch.ones(3).index_copy(0,torch.tensor([0]),torch.ones(3))
+    torch.ones(2,3).index_copy(0,torch.tensor([0]),torch.ones(2,3))
+    torch.ones(2,3).index_reduce(0,torch.tensor([0]),torch.ones(2,3),'amax')
+    torch.ones(2,requires_grad=True).unique().sum().backward()
+    torch.unique_consecutive(torch.ones(2,requires_grad=True)).sum().backward()
+    x=torch.ones(2); x.copy_(x)._version
+    torch.histc(torch.tensor([1]),0)
+    torch.histc(torch.tensor([1.]),0)
+    torch.histc(torch.tensor([1]),1)
+    torch.fmod(torch.ones(2,3),torch.ones(3,2)*1j)
+    torch.remainder(torch.ones(2,3),torch.ones(3,2)*1j)
+    torch.fmod(torch.ones(3),torch.ones(3)*1j)
+    torch.maximum(torch.ones(2,3),torch.ones(3,2)*1j)
+    torch.floor_divide(torch.ones(2,3),torch.ones(3,2)*1j)
+    torch.atan2(torch.ones(2,3),torch.ones(3,2)*1j)
+    torch.lt(torch.ones(2,3),torch.ones(3,2)*1j)
+    torch.hypot(torch.ones(2,3),torch.ones(3,2)*1j)
+    torch.copysign(torch.ones(2,3),torch.ones(3,2)*1j)
+    torch.bitwise_and(torch.ones(2,3),torch.ones(3,2))
+    torch.gcd(torch.ones(2,3),torch.ones(3,2))
+    torch.nextafter(torch.ones(2,3),torch.ones(3,2).int())
+    torch.logaddexp(torch.ones(2,3),torch.ones(3,2).int())
+    x=torch.tensor([1.,2.],requires_grad=True); x.norm(0).backward(); x.grad
+    x=torch.tensor([1.,2.],requires_grad=True); torch.linalg.vector_norm(x,0).backward(); x.grad
+    torch.func.jvp(lambda x: x.norm(0), (torch.ones(2),), (torch.ones(2),))
+    x=torch.tensor([1.,2.],requires_grad=True); (x.norm(0)+x.sum()).backward(); x.grad
+    x=torch.ones(2,requires_grad=True); x.copy_(x)
+    x=torch.ones(2)[None].expand(3,2); x.copy_(x)
+    x=torch.ones(2,2); x.copy_(x.t())
+    x=torch.ones(4); x[1:].copy_(x[:-1])
+torch.tensor([True,False]).add(torch.tensor([True,True]),alpha=0)
+torch.tensor([True,False]).add(torch.tensor([True,True]),alpha=3)
+torch.tensor([True,False]).add(True,alpha=0)
+torch.tensor([1,2]).add(torch.tensor([True,True]),alpha=3)
+torch.tensor([True,False]).add(2,alpha=3)
+torch.tensor([1.,2]).add(torch.tensor([True,True]),alpha=3)
+"""
+
+
+def case_of_the_fuzz(torch):
+    return outcomes(torch, _OF_THE_FUZZ)
