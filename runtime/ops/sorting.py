@@ -58,7 +58,15 @@ op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) ->
 
 # ------------------------------------------------------------------------------------------------ distinct values
 _distinct_meta = lambda self, dim, sort: [(no_meta("unique")(self)[0], self.dtype), (None, dt.int64), (None, dt.int64)]
-_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, meta=_distinct_meta)
+
+
+def _distinct_grad(g, dim, sort):
+    """Recorded, as PyTorch does, and refused."""
+    raise NotImplementedError(f"the derivative for '{'unique_consecutive' if not sort else '_unique2' if dim is None else 'unique_dim'}' is not implemented.")
+
+
+_DISTINCT = dict(meta=_distinct_meta, derivative={"self": _distinct_grad})
+_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, **_DISTINCT)
 
 
 def _unique(self, dim, sort, return_inverse, return_counts):
@@ -70,7 +78,7 @@ def _unique(self, dim, sort, return_inverse, return_counts):
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         if 0 in self._shape[:dim] + self._shape[dim + 1 :]:
             raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    values, inverse, counts = _distinct.call(self.detach(), dim, sort)
+    values, inverse, counts = _distinct.call(self, dim, sort)
     if dim:
         values = in_order(
             values, (*values._shape[1 : dim + 1], values._shape[0], *values._shape[dim + 1 :]), [dim, *(d for d in range(len(self._shape)) if d != dim)]
