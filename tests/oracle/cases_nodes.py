@@ -147,3 +147,8 @@ def case_older_functions(torch):
     q, _ = Doubled.apply(x, y)
     q.sum().backward()
     return [found, q is x, y.grad, Doubled(inplace=True).inplace]
+
+
+def case_results_of_ambiguous_formats(torch):
+    x, y = torch.rand(10, 3, 1, 1).to(memory_format=torch.channels_last), torch.rand(10, 3, 1, 1)
+    return [t.stride() for t in (x * 5, 5 * x, x > 0, x + x, x * y, y * x, x.exp(), -x, x + torch.rand(3, 1, 1), torch.empty_like(x))]
