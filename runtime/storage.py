@@ -280,6 +280,8 @@ class UntypedStorage:
             return UntypedStorage._from_array(self._array()[i], resizable=False)
         if not hasattr(i, "__index__"):
             raise TypeError(f"can't index a torch.UntypedStorage with {type(i).__name__}")
+        if self.device is META:
+            self._array()
         i = i.__index__()
         if not -n <= i < n:
             raise IndexError(f"index {i} out of range for storage of size {n}")

@@ -157,10 +157,9 @@ class TypedStorage:
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(i, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(i)}")
-        at = self._maybe_wrap_index(i)
         if self._untyped_storage.device is META:
             raise NotImplementedError(_NO_VALUES)
-        return self._tensor()[at].item()
+        return self._tensor()[self._maybe_wrap_index(i)].item()
 
     def _pickle_storage_type(self):
         name = STORAGE_OF.get(self.dtype)

@@ -1,6 +1,7 @@
 """torch.autograd.Function: operators whose backward the user writes."""
 
 import functools
+import warnings
 from contextlib import contextmanager, nullcontext
 
 from .. import dtypes as dt
@@ -66,7 +67,10 @@ class BackwardCFunction(Node, FunctionCtx):
             return tuple(self.saved_for_forward)
         return tuple(s.get() if s is not None else None for s in self._saved or ()) if self._saved is not None else tuple(self.to_save)
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self):
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     @property
     def _raw_saved_tensors(self):

@@ -75,7 +75,7 @@ def elementwise(op, args):
     order = None
     for t in tensors:
         if t._stride is not None and not op.options.contiguous:
-            order = memory_order(shape, tensors)
+            order = memory_order(shape, operands)
             break
     if device is META:
         return meta_tensor(shape, dtype, strides_in_order(shape, order) if order else None)

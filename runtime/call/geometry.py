@@ -24,7 +24,8 @@ def memory_order(shape, operands):
     """Dimensions from slowest to fastest in the memory of a result over these operands; None for contiguous."""
     tensors = [t for t in operands if isinstance(t, Tensor)]
     n = len(shape)
-    if n < 2 or len(tensors) == 1 and tensors[0]._shape == shape and tensors[0].is_contiguous():
+    given = sum(t is not None for t in operands)  # beside a number PyTorch looks at the strides, where they are ambiguous too
+    if n < 2 or len(tensors) == given and all(t._shape == shape and t.is_contiguous() for t in tensors):
         return None
     strides = [_broadcast_strides(t, shape) for t in tensors]
     perm = list(range(n - 1, -1, -1))

@@ -16,7 +16,7 @@ from ..autograd.tangents import innermost
 from ..backend import backend
 from ..device import HOST
 from ..registry import IMPLICIT
-from ..tensor import Tensor, numel, strided_view, versions
+from ..tensor import INFERENCE, Tensor, numel, strided_view, versions
 from .codegen import Source
 from .dispatch import elementwise, general, handle, intercepted, requires_grad
 from .overload import resolve
@@ -33,6 +33,7 @@ _NAMES = {
     "general": general,
     "new": object.__new__,
     "note_view": note_view,
+    "INFERENCE": INFERENCE,
     "numel": numel,
     "other_threads": other_threads,
     "requires_grad": requires_grad,
@@ -108,7 +109,8 @@ def _stages(op, source, tensors=frozenset()):
         source.add(*kernel, "return out")
         return
     source.names.update(op.compiled_derivative.names())
-    record = [f"if {_wants_gradient(op, args, tensors)}:", *("    " + line for line in op.compiled_derivative.record_lines(tensors))]
+    own = " and a0._vc is not INFERENCE" if op.geometry is not None else ""  # views of inference tensors are such themselves
+    record = [f"if {_wants_gradient(op, args, tensors)}{own}:", *("    " + line for line in op.compiled_derivative.record_lines(tensors))]
     source.add(*(kernel + record if op.compiled_derivative.saves_output else record + kernel), "return out")
 
 

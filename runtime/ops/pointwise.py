@@ -202,7 +202,7 @@ _pow = op(
 
 def _grad_exponent(g, self, exponent, out):
     if not isinstance(self, Tensor):
-        log = cmath.log(self) if isinstance(self, complex) or self > 0 else -math.inf if self == 0 else math.nan
+        log = -math.inf if self == 0 else cmath.log(self) if isinstance(self, complex) or self > 0 or out.dtype.is_complex else math.nan
         grad = g * conj(out * (log.real if not out.dtype.is_complex and isinstance(log, complex) else log))
         return T.where(exponent >= 0, 0, grad) if self == 0 else grad
     at_zero = self == 0 if out.dtype.is_complex else (self == 0) & (exponent >= 0)

@@ -13,7 +13,7 @@ from ..call.promotion import result_dtype
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, channels_last, channels_last_3d, contiguous_format
-from ..tensor import strided_view
+from ..tensor import INFERENCE, strided_view
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .indexing import at_places
@@ -522,14 +522,17 @@ def narrow_copy(self, dim, start, length):
 
 
 def _unsafe(name, args):
-    """unsafe_split and the like: parts over the same memory that are no views for autograd, each with a version of its own."""
+    """unsafe_split and the like: autograd takes the parts for tensors of their own, which may be written to without telling the others."""
 
-    @composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)
-    def unsafe(self, *rest):
-        parts = getattr(M, name)(self, *rest)
-        for t in parts:
-            t._view = t._vc = None
-        return parts
+    def parts(self, *rest):
+        out = getattr(M, name)(self, *rest)
+        for t in out:
+            t._view = None
+            if t._vc is not INFERENCE:
+                t._vc = None
+        return out
+
+    composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)(parts)
 
 
 _unsafe("split", "int split_size, int dim=0")
@@ -809,6 +812,7 @@ op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, 
 
 
 def _segment_prepare(data, reduce, lengths, indices, offsets, axis, unsafe, initial):
+    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
     if reduce not in ("sum", "mean", "max", "min", "prod"):
         raise RuntimeError(f"unsupported reduction given: {reduce}")
     if indices is not None:
@@ -857,12 +861,12 @@ def _segment_grad(g, data, reduce, lengths, axis, initial, out):
         count = add(T.ones_like(data))
         r = gather(g / count.masked_fill(count == 0, 1))
     elif reduce == "prod":
-        zero = data == 0
+        zero = (data == 0) | data.isnan()
         alone = zero & (gather(add(zero.to(g.dtype))) == 1)
         rest = T.segment_reduce(data.masked_fill(alone, 1), "prod", lengths=lengths, axis=axis, unsafe=True, initial=initial)
         r = T.where(alone, gather(g * rest), gather(g * out) / data.masked_fill(zero, 1))
     else:
-        hit = (data == gather(out)).to(g.dtype)
+        hit = ((data == gather(out)) | data.isnan()).to(g.dtype)
         count = add(hit)
         r = hit * gather(g / count.masked_fill(count == 0, 1))
     return r * inside

@@ -87,7 +87,7 @@ def reduced(name, input, dims, keepdim, dtype):
         return reduced(name, input.to_sparse(), dims, keepdim, dtype).to_sparse_csr()
     input = input.coalesce()
     n = input.sparse_dim()
-    sparse, dense = [d for d in dims if d < n], [d - n + 1 for d in dims if d >= n]
+    sparse, dense = [d for d in dims if d < n], [d - n + 1 for d in dims if n <= d < input.ndim]
     values = _along_dense(name, input.values().to(dtype), dense, keepdim)
     left = [d for d in range(n) if d not in sparse]
     sizes = input.shape[:n]

@@ -90,3 +90,65 @@ def case_refused_parametrizations(torch):
     plain, taken = torch.nn.Linear(3, 4), torch.nn.Linear(3, 4)
     parametrize.register_parametrization(taken, "weight", Changed())
     return [_told(lambda m=m, c=c: parametrize.register_parametrization(m, "weight", Changed(**c))) for m in (plain, taken) for c in changes]
+
+
+def case_parts_that_are_no_views(torch):
+    found = []
+    for name, n in (("unsafe_split", 1), ("unsafe_chunk", 3), ("unsafe_split_with_sizes", (1, 1, 1))):
+        a, x = torch.arange(9.0).view(3, 3).requires_grad_(), torch.ones(3, 3)
+        s1, s2, _ = getattr(a + a, name)(n)
+        s1.mul_(s2)
+        s1.sum().backward()
+        getattr(x, name)(n)[0].zero_()
+        found += [a.grad, x, s1._is_view(), s1.grad_fn.name()]
+    return found
+
+
+def case_views_of_inference_tensors(torch):
+    with torch.inference_mode():
+        c = torch.ones(1, 2, 3, requires_grad=True)
+    views = [c.view(-1), c[0], c.expand(2, 2, 3), c.T]
+    return [[v.is_inference(), v.requires_grad, v._is_view(), v.is_leaf] for v in views] + [(c * 2).requires_grad]
+
+
+def case_gradients_of_powers_of_minus_one(torch):
+    found = []
+    for base in (-torch.ones(2, dtype=torch.double), -1):
+        e = torch.tensor([1 + 2j, 0.5 - 1j], dtype=torch.cdouble, requires_grad=True)
+        torch.pow(base, e).sum().abs().backward()
+        found.append(e.grad)
+    return found
+
+
+def case_what_is_recorded_and_refused(torch):
+    x = torch.rand(4, requires_grad=True)
+    results = [torch.unique(x), torch.unique(x, return_inverse=True)[0], torch.unique(x, dim=0), torch.unique_consecutive(x)]
+    return [[r.requires_grad, _told(lambda r=r: r.sum().backward())] for r in results] + [torch.unique(x, return_counts=True)[1].requires_grad]
+
+
+def case_older_functions(torch):
+    import warnings
+
+    class Doubled(torch.autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.mark_dirty(a)
+            ctx.save_for_backward(b)
+            return a.add_(b), b + 2
+
+        @staticmethod
+        def backward(ctx, ga, gb):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                found.extend((len(ctx.saved_variables), told[0].category.__name__, str(told[0].message)))
+            return ga, ga + gb
+
+    found, x, y = [], torch.ones(2), torch.ones(2, requires_grad=True)
+    q, _ = Doubled.apply(x, y)
+    q.sum().backward()
+    return [found, q is x, y.grad, Doubled(inplace=True).inplace]
+
+
+def case_results_of_ambiguous_formats(torch):
+    x, y = torch.rand(10, 3, 1, 1).to(memory_format=torch.channels_last), torch.rand(10, 3, 1, 1)
+    return [t.stride() for t in (x * 5, 5 * x, x > 0, x + x, x * y, y * x, x.exp(), -x, x + torch.rand(3, 1, 1), torch.empty_like(x))]

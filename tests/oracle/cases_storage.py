@@ -226,3 +226,13 @@ def case_differentiable_steps(torch):
     still.grad = torch.zeros(3)
     optimizer = torch.optim.LBFGS([still], tolerance_grad=-float("inf"))
     return [*found, optimizer.step(lambda: torch.tensor(1.0)), torch.nn.functional.cross_entropy(torch.zeros(2, 0), torch.zeros(2, 0))]
+
+
+def case_segments_with_nan(torch):
+    found = []
+    for reduce in ("max", "amax", "min", "amin", "prod", "mean", "sum"):
+        d = torch.tensor([1, float("nan"), 3, 4, 5, 5], requires_grad=True)
+        r = torch.segment_reduce(d, reduce, lengths=torch.tensor([1, 2, 3, 0]), initial=5.0)
+        r.sum().backward()
+        found += [r, d.grad]
+    return found

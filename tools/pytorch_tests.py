@@ -1,0 +1,74 @@
+"""Writes docs/pytorch-tests.md from what the runner of PyTorch's own test files found.
+
+    python tools/pytorch_tests.py "TREE, at most N tests a file=RUN.json" ... > docs/pytorch-tests.md
+
+RUN.json: of a run with `--json`: for each file how many tests the real torch passes, how many pass here, and the message of each that does not.
+Of a file that several runs have, the last one counts.
+"""
+
+import json
+import re
+import sys
+from collections import Counter
+
+HEAD = """# PyTorch's own test files
+
+Unmodified test files of PyTorch, under PyTorch's own harness (`torch.testing._internal` of its wheel), run on the real torch 2.13 and under the hook on
+the same machine; counted are the tests that the real torch passes. The trees are of April 2023 (pt) and of August 2026, changed for NPUs and run on
+the CPU (npu). A file is sampled where it has more tests than is said: the same tests each time.
+`python tools/pytorch_tests.py` made this page from the runner's figures.
+
+| file | tree and sample | real torch passes | pass here | | what is left |
+|---|---|---|---|---|---|
+"""
+# the first pattern that a failure's message or name has says why it fails
+CAUSES = [
+    ("quantized tensors", r"quanti[sz]e|affine_quantized|Q(U)?Int\d|qint|is_quantized|qconfig"),
+    ("named tensors", r"[Nn]amed tensors|\bnames\b"),
+    ("MKL-DNN layouts", r"mkldnn"),
+    ("a time limit on the busy machine", r"Timeout|not reached|ended before it"),
+    ("`torch.jit` scripts", r"_jit|script|RuntimeError not raised.*jit"),
+    ("the profiler's internals", r"kineto|profiler"),
+    ("PyTorch's internals", r"_convolution_double_backward|convolution_backward|will_engine|'(cloned|tid_to_weakhandle)'"),
+    ("PyTorch's internals", r"has no attribute '_|_C\._"),
+    ("vmap over what it cannot batch", r"vmap|Batched"),
+]
+
+
+def cause(test, message):
+    """The name of the cause of one failure, or the head of its message."""
+    for name, pattern in CAUSES:
+        if re.search(pattern, f"{test} {message}"):
+            return name
+    return "others"
+
+
+def row(file, where, found):
+    missed = found.get("missed", {})
+    left = Counter(cause(test, " ".join(why)) for test, why in missed.items())
+    share = 100 * found["ours"] / max(found["real"], 1)
+    said = ", ".join(f"{n} {name}" for name, n in left.most_common())
+    return f"| {file} | {where} | {found['real']} | {found['ours']} | {share:.0f} % | {said} |"
+
+
+def main(*runs):
+    files = {}
+    for run in runs:
+        where, _, path = run.rpartition("=")
+        with open(path) as f:
+            files.update({(where, name): found for name, found in json.load(f).items() if "ours" in found})
+    lines = [row(name, where, found) for (where, name), found in sorted(files.items(), key=lambda item: item[0][1])]
+    real, ours = (sum(found[k] for found in files.values()) for k in ("real", "ours"))
+    others = [
+        f"- {name}: `{test}`: {' '.join(why).splitlines()[0][:160]}"
+        for (_, name), found in sorted(files.items(), key=lambda item: item[0][1])
+        for test, why in found.get("missed", {}).items()
+        if cause(test, " ".join(why)) == "others"
+    ]
+    print(HEAD + "\n".join(lines))
+    print(f"\n{ours} of {real} tests ({100 * ours / max(real, 1):.1f} %).\n\n## The others\n")
+    print("\n".join(others))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
