@@ -98,3 +98,25 @@ def test_linear_has_second_derivatives():
 def test_einsum_on_meta():
     a, b = torch.empty(2, 3, 4, device="meta"), torch.empty(4, 5, 3, device="meta")
     assert torch.einsum("bij,jki->bk", a, b).shape == (2, 5)
+
+
+@pytest.mark.skipif(KERNELS == "fastest", reason="small products are NumPy's there")
+@pytest.mark.parametrize(("rows", "columns", "kind"), [(1, 96, "numpy"), (4, 96, "numpy"), (5, 96, "pyboost"), (4, 2048, "pyboost")])
+def test_products_of_few_rows_are_numpy_s(rows, columns, kind):
+    """MatMul takes 11 to 20 times as long there, with 64k elements too."""
+    x, w, b = torch.randn(rows, 64), torch.randn(columns, 64), torch.randn(columns)
+
+    def calls():
+        return Counter({(k["op"], k["kind"]): k["calls"] for k in report()["kernels"]})
+
+    before = calls()
+    found = torch.nn.functional.linear(x, w, b), x @ w.t(), torch.addmm(b, x, w.t())
+    assert {key for key, n in (calls() - before).items() if n} == {("_linear", kind), ("mm", kind), ("addmm", kind)}
+    for y, bias in zip(found, (b, 0, b)):
+        torch.testing.assert_close(y, (x.double() @ w.double().t() + bias).float(), atol=1e-4, rtol=1e-4)
+
+
+def test_products_of_few_rows_in_a_stack():
+    q, k = torch.randn(2, 3, 1, 8), torch.randn(2, 1, 5, 8)
+    torch.testing.assert_close(q @ k.mT, (q.double() @ k.double().mT).float())
+    assert (torch.ones(1, 0) @ torch.ones(0, 3)).tolist() == [[0, 0, 0]]

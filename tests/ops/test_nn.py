@@ -120,3 +120,9 @@ def test_lstm_under_autocast():
     assert {t.dtype for t in (output, h, c)} == {torch.bfloat16}
     output.float().sum().backward()
     assert layer.weight_hh_l0.grad.dtype is torch.float32
+
+
+def test_binary_cross_entropy_refuses_what_is_no_probability():
+    for bad in (-0.1, 1.1, float("nan")):
+        with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+            torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, bad]), torch.ones(2))

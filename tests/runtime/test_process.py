@@ -97,6 +97,12 @@ def _resident():
         return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def test_loading_leaves_the_collector_as_it_was(python):
+    code = "import gc, torch; {}; torch.ones(2).exp(); torch.ones(2) + 1; print(gc.isenabled())"
+    assert python("-m", "mindtorch_proxy", "-c", code.format("gc.enable()")) == "True"
+    assert python("-m", "mindtorch_proxy", "-c", code.format("gc.disable()")) == "False"
+
+
 @pytest.mark.slow
 def test_training_loop_keeps_its_memory():
     from mindtorch_proxy.runtime import pyboost
