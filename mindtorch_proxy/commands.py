@@ -109,7 +109,7 @@ def main(argv=None):
 
 
 def demo():
-    """The command `mindtorch-demo`: examples/train_bert.py, from the installed package."""
+    """The command `mindtorch-demo`: examples/train_bert.py, from the installed package. It needs what the extra `demo` installs."""
     from .__main__ import main as run_program
 
     try:

@@ -28,6 +28,14 @@ class RedOpType(enum.IntEnum):
     def __str__(self):
         return f"RedOpType.{self.name}"
 
+    def __eq__(self, other):  # a ReduceOp equals its RedOpType, in PyTorch not the other way round
+        return type(other) is not ReduceOp and int.__eq__(self, other)
+
+    def __ne__(self, other):
+        return type(other) is ReduceOp or int.__ne__(self, other)
+
+    __hash__ = int.__hash__
+
 
 class _ReduceOpMeta(type):
     def __instancecheck__(cls, x):

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import torch
 
+from ._errors import DistStoreError
 from ._process_group import Backend as _Backend
 from ._process_group import ProcessGroup
 from ._store import PrefixStore, Store
@@ -337,8 +338,8 @@ def _store_based_barrier(rank, store, group_name, rendezvous_count, timeout, log
         store.wait([f"{key}:last_worker"], timeout)
     except RuntimeError as error:
         came = store.add(key, 0)
-        raise RuntimeError(
-            f"Timed out initializing process group in store based barrier on rank: {rank}, for key: {key} (world_size={rendezvous_count}, "
+        raise DistStoreError(
+            f"Timed out initializing process group in store based barrier on rank {rank}, for key: {key} (world_size={rendezvous_count}, "
             f"num_workers_joined={came}, timeout={timeout} error={error})"
         ) from None
 

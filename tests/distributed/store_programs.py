@@ -126,6 +126,24 @@ def servers(rank, size):
     return chosen
 
 
+def barriers(rank, size):
+    """One of two processes does not come."""
+    found = []
+    for store in (dist.HashStore(), dist.TCPStore("127.0.0.1", 0, 2, True, wait_for_workers=False)):
+        try:
+            dist.distributed_c10d._store_based_barrier(0, store, "_", 2, SHORT, SHORT / 2)
+        except dist.DistStoreError as error:
+            found.append(str(error).partition(" error=")[0])
+    return found
+
+
+def reductions(rank, size):
+    """A ReduceOp equals its kind; the kind equals no ReduceOp."""
+    made = dist.ReduceOp(dist.ReduceOp.SUM)
+    kinds = [made == dist.ReduceOp.SUM, dist.ReduceOp.SUM == made, dist.ReduceOp.SUM != made, dist.ReduceOp.SUM == dist.ReduceOp.SUM]
+    return kinds + [dist.ReduceOp.SUM == 0, dist.ReduceOp.SUM in {dist.ReduceOp.SUM: 1}]
+
+
 def over_tcp(rank, size):
     """A server in rank 0, found by its port through the group's own store."""
     if rank == 0:

@@ -2,10 +2,12 @@
 
 import pytest
 
+ALONE = "stores", "between_threads", "servers", "barriers", "reductions"
 
-@pytest.mark.parametrize("function", ["stores", "between_threads", "servers"])
+
+@pytest.mark.parametrize("function", ALONE)
 def test_a_process_of_its_own(both, function):
-    ours, theirs = both("store_programs", ("stores", "between_threads", "servers"), 1)
+    ours, theirs = both("store_programs", ALONE, 1)
     if isinstance(ours[function][0], dict):
         for name, wanted in theirs[function][0].items():
             assert ours[function][0][name] == wanted, name

@@ -252,7 +252,7 @@ def _local_piece(local, mesh, placements, src_data_rank):
         elif p.is_replicate() or p.is_partial():
             if src_data_rank is not None and local.device.type != "meta":
                 local = local.clone(memory_format=torch.contiguous_format)
-                comm.mesh_broadcast(local, mesh, i, src_data_rank)
+                comm.mesh_broadcast(local, mesh, i, group_src=src_data_rank)
             if p.is_partial():
                 from ._redistribute import _partition
 
@@ -268,7 +268,7 @@ def _scattered(local, placement, mesh, mesh_dim, src_data_rank):
         return comm.chunk(local, placement.dim, count, index).clone(memory_format=torch.contiguous_format)
     pieces, paddings = placement._split_tensor(local, count)
     out = torch.empty_like(pieces[index])
-    comm.mesh_scatter(out, pieces, mesh, mesh_dim, src_data_rank)
+    comm.mesh_scatter(out, pieces, mesh, mesh_dim, group_src=src_data_rank)
     return out.narrow(placement.dim, 0, out.size(placement.dim) - paddings[index]).contiguous() if paddings[index] else out
 
 

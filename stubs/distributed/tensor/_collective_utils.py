@@ -71,12 +71,32 @@ def all_to_all(tensor, dim, size, new_dim, mesh, mesh_dim):
     return torch.cat([g.narrow(dim, 0, b - a) for g, (a, b) in zip(got, lengths)], dim).narrow(new_dim, 0, stop - start)
 
 
-def mesh_broadcast(tensor, mesh, mesh_dim=0, group_src=0):
-    """Fill a contiguous tensor with that of a rank of the dimension's group."""
-    c10d.broadcast(tensor, group=mesh.get_group(mesh_dim), group_src=group_src)
+def mesh_broadcast(tensor, mesh, mesh_dim=0, async_op=False, *, group_src=0):
+    """Fill a contiguous tensor with that of a rank of the dimension's group; the Work with ``async_op``."""
+    return c10d.broadcast(tensor, group=mesh.get_group(mesh_dim), async_op=async_op, group_src=group_src)
 
 
-def mesh_scatter(output, pieces, mesh, mesh_dim=0, group_src=0):
-    """Fill a tensor with this rank's piece of those of a rank of the dimension's group."""
+def mesh_scatter(output, scatter_list, mesh, mesh_dim=0, async_op=False, *, group_src=0):
+    """Fill a tensor with this rank's piece of those of a rank of the dimension's group; the Work with ``async_op``."""
     group = mesh.get_group(mesh_dim)
-    c10d.scatter(output, pieces if group.rank() == group_src else None, group=group, group_src=group_src)
+    pieces = scatter_list if group.rank() == group_src else None
+    return c10d.scatter(output, pieces, group=group, async_op=async_op, group_src=group_src)
+
+
+def pad_tensor(tensor, pad_dim, pad_size):
+    """A tensor with so many zeros at the end of a dimension; itself where there are none."""
+    return _padded(tensor, pad_dim, pad_size) if pad_size else tensor
+
+
+def unpad_tensor(tensor, pad_dim, pad_size):
+    """The view of a tensor without the end of a dimension; itself where nothing is left out."""
+    return tensor.narrow(pad_dim, 0, tensor.size(pad_dim) - pad_size) if pad_size else tensor
+
+
+def fill_empty_tensor_to_shards(shards, shard_dim, num_empty_tensors):
+    """Shards, and behind them so many that are empty along a dimension, for ranks that have none."""
+    if not num_empty_tensors:
+        return shards
+    shape = list(shards[0].shape)
+    shape[shard_dim] = 0
+    return [*shards, *(shards[0].new_zeros(shape) for _ in range(num_empty_tensors))]

@@ -187,3 +187,6 @@ class Partial(Placement):
 
     def __reduce__(self):
         return Partial, (self._reduce_op,)
+
+
+_Partial = Partial  # its name before it was public, by which programs still import it
