@@ -197,7 +197,8 @@ class Derivative:
                 "    out._requires_grad = True",
                 "    out._grad_fn = node",
             ]
-        outs = ", ".join(f"Saved(out[{k}], node, {k}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
+        of_node = {k: "" if k in op.options.non_differentiable else f", node, {k}" for k in kept}  # others lead nowhere: no second tensor is needed
+        outs = ", ".join(f"Saved(out[{k}]{of_node[k]}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
         return [
             "node._out_meta = [(t._shape, t.dtype, t.device) for t in out]",
             f"node.outs = [{outs}] if {need_any} else None" if kept else "node.outs = None",

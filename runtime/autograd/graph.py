@@ -122,10 +122,11 @@ class Saved:
             if self.output_of is None:
                 raise modified(t, self.version, t._grad_fn, t._output_nr)
             raise modified(t, self.version, self.output_of(), self.nr)
-        if self.output_of is not None and MODE.grad:
+        if self.output_of is not None and (MODE.grad or _handed_over(t)):
             node = self.output_of()
             t = _shallow(t)
-            t._requires_grad, t._grad_fn, t._output_nr = True, node, self.nr
+            if MODE.grad:
+                t._requires_grad, t._grad_fn, t._output_nr = True, node, self.nr
         return t
 
     def put_tangents(self, t):
@@ -184,6 +185,9 @@ def add(a, b):
     return b + a if a.is_sparse else a + b
 
 
+OF_LEAVES = 1 << 62  # younger than every other node
+
+
 class AccumulateGrad(Node):
     __slots__ = ("variable", "lock", "fork", "dtype")
     __module__ = "torch.autograd.graph"
@@ -192,7 +196,7 @@ class AccumulateGrad(Node):
         super().__init__()
         self.variable, self.lock, self.fork = variable, threading.RLock(), FORKS.number
         self.dtype = variable.__dict__.get("_grad_dtype")  # what a program has set
-        self._seq = 1 << 62
+        self._seq = OF_LEAVES
         self._out_meta = ((variable._shape, variable.dtype, variable.device),)
 
     def name(self):
@@ -215,7 +219,8 @@ class AccumulateGrad(Node):
             if old is None:
                 # a gradient nobody else holds is taken as it is: two references are this frame's and the call's
                 if STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
-                    g = g if MODE.grad else T.detach(g)
+                    if not MODE.grad:
+                        g = T.detach(g) if g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride() else _laid_out(g, v)
                 elif not MODE.grad and not (
                     sys.getrefcount(g) <= 2 and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
@@ -235,9 +240,10 @@ class AccumulateGrad(Node):
 
 def _laid_out(g, v):
     """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else contiguous."""
-    if v._stride is None or v.is_sparse or g.is_sparse or not is_dense(v._shape, v._stride):
+    plain = v._stride is None and not _handed_over(g)  # the same, in one step
+    if plain or v.is_sparse or g.is_sparse or not is_dense(v._shape, v.stride()):
         return g.contiguous() if g._stride is not None else g.clone()
-    return T.empty_strided(v._shape, v._stride, dtype=g.dtype, device=g.device).copy_(g)
+    return g.new_empty_strided(v._shape, v.stride()).copy_(g)
 
 
 _accumulators = lock()

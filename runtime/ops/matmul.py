@@ -38,6 +38,10 @@ def mH(x):
     return conj(x.transpose(-2, -1))
 
 
+def tH(x):
+    return conj(x.t())
+
+
 def rows(x):
     """All leading dimensions as one."""
     return x if len(x._shape) == 2 else x.reshape((numel(x._shape[:-1]), x._shape[-1]))
@@ -85,12 +89,14 @@ def _bmm_meta(a, b):
     return (*batch, s[-2], r[-1]), a.dtype
 
 
-_PRODUCT = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.mm(mH(rows(self)), rows(g))}
+_PRODUCT = {"self": lambda g, mat2: T.mm(g, tH(mat2)), "mat2": lambda g, self: T.mm(tH(self), g)}
+_PRODUCTS = {"self": lambda g, mat2: T.bmm(g, mH(mat2)), "mat2": lambda g, self: T.bmm(mH(self), g)}
+_FOLDED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.mm(tH(rows(self)), rows(g))}
 _BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.matmul(mH(self), g)}
 mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT, out=SAME_DTYPE, autocast=LOWER)
-bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_BATCHED, out=SAME_DTYPE, autocast=LOWER)
+bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_PRODUCTS, out=SAME_DTYPE, autocast=LOWER)
 # the same with leading dimensions: self of any rank times a matrix, and broadcasting stacks of matrices
-folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_PRODUCT, method=False, out=SAME_DTYPE, aten="matmul.default")
+folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_FOLDED, method=False, out=SAME_DTYPE, aten="matmul.default")
 stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, method=False, out=SAME_DTYPE, aten="matmul.default")
 
 
@@ -218,7 +224,7 @@ def _adding(name, first, second, prim, meta, grads, **options):
     op(schema, prim, meta=meta, inplace=True, derivative=grads, out=SAME_DTYPE, numbers_between=True, **options)
 
 
-_addmm_grads = {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)}
+_addmm_grads = {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, tH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(tH(mat1), g), alpha)}
 _adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, _addmm_grads, autocast=LOWER)
 _baddbmm_grads = {
     "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha),

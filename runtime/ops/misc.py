@@ -89,7 +89,8 @@ def _mapped(name, self, others, function):
         if o.dtype is not self.dtype:
             raise TypeError(f"{name}: expected {self.type()} for 'other' (got {o.type()})")
     values = zip(*(t.reshape(-1).tolist() for t in (self, *(o.expand(self._shape) for o in others))))
-    return self.copy_(FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape))
+    self.data.copy_(FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape))  # no new version
+    return self
 
 
 def _stored(value, dtype):

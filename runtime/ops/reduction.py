@@ -29,7 +29,11 @@ def _spread(g, shape, dims, keepdim):
 
 
 def _restore(g, shape, dims, keepdim):
-    return g if keepdim or not dims or not g._shape and len(shape) == 1 else g.reshape(reduced(shape, dims, True))
+    """A reduced tensor with the dimensions back, where it has any left, of one element each."""
+    if not keepdim and g._shape:
+        for d in dims:
+            g = g.unsqueeze(d)
+    return g
 
 
 def _count(shape, dims):
@@ -230,7 +234,7 @@ def _along(self, dim, *rest):
     return self, wrap_dim(dim, len(self._shape)), *rest
 
 
-_PICKED = dict(prepare=_along, derivative=_chosen_grad)
+_PICKED = dict(prepare=_along, derivative=_chosen_grad, non_differentiable=(1,))
 
 
 def _pair(self, dim, keepdim):
@@ -403,8 +407,10 @@ def _pick_scan(name, prim, call=None):
         _not_implemented(name + "_cpu", self)
         return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
-    grad = lambda g0, dim, out1: T.zeros_like(g0).scatter_add(dim, out1, g0) if g0._shape else g0
-    options = dict(prepare=_along, meta=meta, call=call, derivative=grad, opmath=False, out=SAME_SCALAR_TYPE)
+    def grad(g0, self_shape, dim, out1):
+        return T.zeros(self_shape, dtype=g0.dtype, device=g0.device).scatter_add(dim, out1, g0) if self_shape else g0
+
+    options = dict(prepare=_along, meta=meta, call=call, derivative=grad, opmath=False, out=SAME_SCALAR_TYPE, non_differentiable=(1,))
     op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, **options)
 
 

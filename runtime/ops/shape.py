@@ -389,7 +389,7 @@ def diag(self, diagonal):
 @composite("trace(Tensor self) -> Tensor", out=False, autocast=FLOAT32)
 def trace(self):
     if len(self._shape) != 2:
-        raise RuntimeError("trace: expected a matrix")
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(self._shape)}")
     only("trace", self, dt.INT, dt.FLOAT, dt.COMPLEX)
     return self.diagonal().sum()
 

@@ -308,7 +308,8 @@ def _squeeze_dims(self, dims):
 
 _squeeze_grad = lambda g, self_shape: T.reshape(g, self_shape)
 view("squeeze(Tensor(a) self) -> Tensor(a)", lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}), derivative=_squeeze_grad)
-view("squeeze.dim(Tensor(a) self, int[1] dim) -> Tensor(a)", _squeeze_dims, derivative=_squeeze_grad)
+view("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", lambda self, dim: _squeeze_dims(self, (dim,)), derivative=_squeeze_grad)
+view("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", _squeeze_dims, derivative=_squeeze_grad)
 
 
 # ------------------------------------------------------------------------------------------------ expand

@@ -457,7 +457,7 @@ def case_rearrange(torch):
     x = torch.arange(144.0).reshape(2, 4, 6, 3)
     good = [(p, {}) for p in ("b h w c -> b (c h w)", "... c -> c ...", "b ... -> (b ...)", "b h w (c 1) -> b c h w")]
     good.append(("b (h k) (w l) c -> b h w (c k l)", {"k": 2, "l": 2}))
-    bad = [("b h w -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
+    bad = [("b h -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
     values = [torch.func.rearrange(x, pattern, **sizes) for pattern, sizes in good]
     return [[v.shape, v] for v in values] + [text(lambda p=p, k=k: torch.func.rearrange(x, p, **k)) for p, k in bad]
 
