@@ -218,7 +218,7 @@ def _ask_classes(name, args, call):
         if result is not NotImplemented:
             return checked(overload, result, cls)
     raise TypeError(
-        f"Multiple dispatch failed for '{overload.name()}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {cls}\n" for cls in classes)
         + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )
@@ -228,7 +228,7 @@ def checked(overload, result, owner):
     """What a __torch_dispatch__ gave, or PyTorch's errors for what cannot be an operator's result."""
     if result is NotImplemented:
         raise TypeError(
-            f"Multiple dispatch failed for '{overload.name()}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n  - mode object {owner}\n\n"
+            f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n  - mode object {owner}\n\n"
             "For more information, try re-running with TORCH_LOGS=not_implemented"
         )
     return result

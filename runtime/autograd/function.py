@@ -5,7 +5,7 @@ import warnings
 from contextlib import contextmanager, nullcontext
 
 from .. import dtypes as dt
-from ..call.state import LOCAL, STATE
+from ..call.state import LOCAL, STATE, direct, dispatching
 from ..tensor import Tensor, alias
 from .derivative import forward_trace, zeros
 from .forward import function_tangents
@@ -264,12 +264,21 @@ def _output(o, inputs, dirty, fixed, recording, noted):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if id(o) not in inputs:
         return o if o._grad_fn is None else alias(o)
-    new = alias(o)
+    new = alias(o) if o.__class__ in direct else _viewed(o)
     if id(o) in fixed:
         fixed.add(id(new))
-    if noted:
+    if noted and o.__class__ not in dispatching:
         note_view(new, o, "custom")
     return new
+
+
+def _viewed(o):
+    """An input of a class with a __torch_function__ or __torch_dispatch__ of its own, through the operator that the class sees."""
+    prev, MODE.grad = MODE.grad, False
+    try:
+        return o.view_as(o)
+    finally:
+        MODE.grad = prev
 
 
 def _hang(node, k, o, dirty, fixed):

@@ -31,6 +31,7 @@ FAMILIES = (
     "fused",
     "misc",
     "sparse",
+    "quantized",
     "aten",
 )
 

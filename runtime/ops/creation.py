@@ -414,7 +414,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     elif isinstance(obj, np.ndarray):
         t, shared = from_numpy(obj), dtype is None or dt.FROM_NP.get(obj.dtype) is dtype
     elif hasattr(obj, "__dlpack__") or is_capsule(obj):
-        t, shared = from_dlpack(obj), dtype is None
+        t = from_dlpack(obj)
+        shared = dtype is None or dtype is t.dtype
     elif isinstance(obj, UntypedStorage):
         d = dtype or dt.get_default_dtype()
         t, shared = _empty((0,), d).set_(obj, 0, (obj.nbytes() // d.itemsize,)), True

@@ -22,7 +22,7 @@ BLOCKS = tuple(LAYOUTS[n] for n in ("sparse_bsr", "sparse_bsc"))  # each index i
 COMPRESSED = (*ROWS, *(LAYOUTS[n] for n in ("sparse_csc", "sparse_bsc")))
 SPOKEN = {LAYOUTS[n]: s for n, s in zip(LAYOUTS, "Strided Sparse SparseCsr SparseCsc SparseBsr SparseBsc Mkldnn Jagged".split())}  # in errors
 # methods that are no operators and act on each value as it is
-_CONVERSIONS = frozenset(("to", "cpu", "npu", *CONVERSIONS))
+TO_ANOTHER = frozenset(("to", "cpu", "npu", *CONVERSIONS))
 
 
 @functools.cache
@@ -55,7 +55,7 @@ class SparseTensor(Tensor, raw=True):
         _check(func, args, kwargs)
         if name in owner.TABLE:
             result = owner.TABLE[name](*args, **kwargs)
-        elif args and isinstance(args[0], SparseTensor) and name in _CONVERSIONS:
+        elif args and isinstance(args[0], SparseTensor) and name in TO_ANOTHER:
             result = _converted(func, args[0], args[1:], kwargs)
         elif rules().get(name, ("", ""))[1] == "composite" and (call := declared(func, args, kwargs)) is not None:
             result = call[0].fn(*call[1])
@@ -66,7 +66,7 @@ class SparseTensor(Tensor, raw=True):
         if any(result is a for a in args):
             return result
         found = owner.TABLE.get(name)
-        conversion = found is None and name in _CONVERSIONS
+        conversion = found is None and name in TO_ANOTHER
         kind = getattr(found, "gradient", None) or ("all" if conversion or rules().get(name, ("", ""))[1].endswith("values") else None)
         return named("to_copy" if conversion else name, reaching_all(func, kind, args, kwargs, result), args, kwargs)
 
