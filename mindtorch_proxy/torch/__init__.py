@@ -105,7 +105,6 @@ _LAZY = {
         is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
         "_tensor_str": "set_printoptions",
         "_ops": "ops",
-        "functional": "align_tensors",
         "jit": "fork wait",
         "utils.dlpack": "to_dlpack",
         "amp": "autocast GradScaler",
