@@ -1,6 +1,7 @@
 """torch._C: the names that Python code reaches for below torch."""
 
 import enum as _enum
+import faulthandler as _faulthandler
 from importlib import import_module as _import_module
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
@@ -227,6 +228,11 @@ def _len_torch_function_stack():
     from mindtorch_proxy.runtime.call.state import LOCAL
 
     return len(LOCAL.modes)
+
+
+def _set_print_stack_traces_on_fatal_signal(print):
+    """Whether a signal that ends the process has Python's stacks printed first."""
+    (_faulthandler.enable if print else _faulthandler.disable)()
 
 
 def set_flush_denormal(mode):
