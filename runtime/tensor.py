@@ -390,11 +390,6 @@ class Tensor(metaclass=TensorMeta):
         """Whether no recorded operator made the tensor: all that need no gradient, and those that a user made."""
         return self._get_grad_fn() is None
 
-    @property
-    def grad_fn(self):
-        """The node of the graph that made the tensor, or None for a leaf."""
-        return self._get_grad_fn()
-
     def _get_grad_fn(self):
         v = self._view
         if v is not None and self._requires_grad:

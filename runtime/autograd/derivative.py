@@ -87,8 +87,12 @@ class Derivative:
             self.reads.append((reader.targets, reader.arguments, reader.outputs))
         self.saves_output = any(outputs for _, _, outputs in self.reads)
         self.backward = self._backward(steps)
-        label = "".join(w.title() for w in op.name.split("_")) + "Backward0"
+        name = op.options.node
+        space = op.namespace if op.namespace in ("linalg", "special") else ""
+        label = name if isinstance(name, str) else "".join(w.title() for w in (space, *op.name.split("_"))) + "Backward0"
         body = {"op": op, "formulas": staticmethod(self.backward), "__slots__": (), "__module__": "builtins"}
+        if callable(name):
+            body["choose_name"] = staticmethod(name)
         self.node_class = type(label, (OpNode,), body)
         self.record = self._record()
 

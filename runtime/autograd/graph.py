@@ -34,7 +34,7 @@ class Node:
     @property
     def next_functions(self):
         """The nodes that get this one's gradients, with the number of the result each time."""
-        return tuple((None, 0) if e is None else e for e in self._edges)
+        return tuple((None, 0) if e is None else (named(e[0]), e[1]) for e in self._edges)
 
     def _sequence_nr(self):
         return self._seq
@@ -281,12 +281,34 @@ def edge(t):
     return (fn, t._output_nr) if fn is not None else (accumulator(t), 0)
 
 
+def renamed(node, name):
+    """A node of an operator under another name, which is that of its class."""
+    cls = node.__class__
+    if (cls, name) not in _RENAMED:
+        _RENAMED[cls, name] = type(name, (cls,), {"__slots__": (), "__module__": cls.__module__, "choose_name": None})
+    node.__class__ = _RENAMED[cls, name]
+    return node
+
+
+_RENAMED: dict = {}
+
+
+def named(node):
+    """A node under the name that PyTorch gives it for its arguments; nothing needs it before a program looks."""
+    choose = getattr(node.__class__, "choose_name", None)
+    if choose is None or node.saved is None:
+        return node
+    args, derivative = node.op.schema.args, node.op.compiled_derivative
+    shapes = {args[i].name: meta and meta[0] for i, meta in zip(derivative.diff, node._in_meta)}
+    return renamed(node, choose({a.name: v for a, v in zip(args, node.saved)}, shapes))
+
+
 class OpNode(Node):
     """The node of a declared operator. Subclassed for each operator by derivative.py, which sets `op` and `formulas`."""
 
     # saved: the arguments that formulas read; versions: theirs then, None for what is no tensor or checks itself (Saved)
     __slots__ = ("saved", "versions", "outs", "needs")
-    op = formulas = None
+    op = formulas = choose_name = None  # choose_name: see Options.node
 
     def run(self, grads):
         args = self.saved

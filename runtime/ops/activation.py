@@ -129,7 +129,7 @@ _elu_grad = lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self) * alpha)
 _elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad)
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
 _selu_grad = lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA)
-_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True)
+_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True, node="EluBackward0")
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 
 
@@ -204,7 +204,9 @@ _functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
 _softplus_grad = lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta))
 _SOFTPLUS = dict(promote=_reals("softplus"), derivative=_softplus_grad, inplace=False, out=FOUND_DTYPE, python=False, autocast=FLOAT32_ON_ACCELERATORS)
 op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", **_SOFTPLUS)
-_LOGSIGMOID = dict(promote=_reals("log_sigmoid"), derivative=lambda g, self: g * T.sigmoid(-self), aten="log_sigmoid_forward.default")
+_LOGSIGMOID = dict(
+    promote=_reals("log_sigmoid"), derivative=lambda g, self: g * T.sigmoid(-self), aten="log_sigmoid_forward.default", node="LogSigmoidBackward0"
+)
 op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", inplace=False, contiguous=True, out=SAME_SCALAR_TYPE, python=False, **_LOGSIGMOID)
 _hardswish_backward = _hidden(
     "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",

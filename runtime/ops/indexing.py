@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from ..autograd import MODE
+from ..autograd.graph import renamed
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
 from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
@@ -294,13 +295,8 @@ def _named(out, index):
     if node is not None and node.__class__ is _basic_index.compiled_derivative.node_class:
         steps = (_step(i) for i in reversed(index))
         name = next((s for s in steps if s), "Slice" if len(index) == 1 and index[0] is not Ellipsis else "Alias") + "Backward0"
-        if name not in _NODES:
-            _NODES[name] = type(name, (node.__class__,), {"__slots__": (), "__module__": node.__class__.__module__})
-        node.__class__ = _NODES[name]
+        renamed(node, name)
     return out
-
-
-_NODES: dict = {}
 
 
 def _step(i):

@@ -95,9 +95,10 @@ _FOLDED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self
 _BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.matmul(mH(self), g)}
 mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT, out=SAME_DTYPE, autocast=LOWER)
 bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_PRODUCTS, out=SAME_DTYPE, autocast=LOWER)
+_COMPOSED = dict(method=False, aten="matmul.default", node="UnsafeViewBackward0")
 # the same with leading dimensions: self of any rank times a matrix, and broadcasting stacks of matrices
-folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_FOLDED, method=False, out=SAME_DTYPE, aten="matmul.default")
-stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, method=False, out=SAME_DTYPE, aten="matmul.default")
+folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_FOLDED, out=SAME_DTYPE, **_COMPOSED)
+stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, out=SAME_DTYPE, **_COMPOSED)
 
 
 def _dot_meta(self, tensor):
@@ -297,7 +298,15 @@ _linear_grads = {
     "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
     "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
 }
-_LINEAR = dict(meta=_linear_meta, derivative=_linear_grads)
+
+
+def _linear_name(given, shapes):
+    """PyTorch has products, sums and views in its place."""
+    matrix, bias = len(shapes["input"]) == 2, shapes["bias"] is not None
+    return ("AddmmBackward0" if bias else "MmBackward0") if matrix else "ViewBackward0" if bias else "UnsafeViewBackward0"
+
+
+_LINEAR = dict(meta=_linear_meta, derivative=_linear_grads, node=_linear_name)
 linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", method=False, out=SAME_DTYPE, aten="linear.default", **_LINEAR)
 
 

@@ -272,7 +272,9 @@ composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")(lambda self, ot
 
 # ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
 _copy_grads = {"self": lambda g: T.zeros_like(g), "src": lambda g: g}
-_copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative=_copy_grads, function=False, method=False, memory=True, aten="copy.default")
+_copy = op(
+    "_copy(Tensor self, Tensor src) -> Tensor", derivative=_copy_grads, function=False, method=False, memory=True, aten="copy.default", node="CopyBackwards"
+)
 
 
 def _copied_specially(self, src):
@@ -340,7 +342,15 @@ def _written(op, self, source, given):
 
 Tensor.copy_ = _overridable(copy_)
 _fill_grads = {"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()}
-_fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative=_fill_grads, function=False, method=False, memory=True, aten="fill.Scalar")
+_fill = op(
+    "_fill(Tensor self, Tensor|Scalar value) -> Tensor",
+    derivative=_fill_grads,
+    function=False,
+    method=False,
+    memory=True,
+    aten="fill.Scalar",
+    node="FillBackward2",
+)
 
 
 def fill_(self, value):
