@@ -186,16 +186,11 @@ class Cpu:
     # ---------------------------------------------------------------- in place
     def update(self, op, dst, args):
         k = table.updates.get(op.full)
-        if k is None or dst.dtype not in k.dtypes or dst._stride is not None and 0 in dst._stride:
+        if k is None or dst.dtype not in k.dtypes:
             return False
-        operands = [dst._array()]
-        for a in args[1:]:
-            if a.__class__ is int or a.__class__ is float:
-                operands.append(dst.dtype.np.type(a))
-            elif not isinstance(a, Tensor) or a.dtype is not dst.dtype or a.device is not CPU or a._shape and a._shape != dst._shape:
-                return False
-            else:
-                operands.append(a._array())
+        operands = (_listed if op.schema.args[0].list else _operands)(dst, args)
+        if operands is None:
+            return False
         key = op, dst.dtype, "update"
         plan = self._plans.get(key)
         if plan is None:
@@ -279,6 +274,34 @@ class Cpu:
 
     def to_host(self, tensor):
         return self.compact(tensor)
+
+
+def _operands(dst, args):
+    """What an update in place takes: dst's array, and numbers and arrays of its dtype and shape; None where something else was given."""
+    if dst._stride is not None and 0 in dst._stride:
+        return None
+    operands = [dst._array()]
+    for a in args[1:]:
+        if a.__class__ is int or a.__class__ is float:
+            operands.append(dst.dtype.np.type(a))
+        elif not isinstance(a, Tensor) or a.dtype is not dst.dtype or a.device is not CPU or a._shape and a._shape != dst._shape:
+            return None
+        else:
+            operands.append(a._array())
+    return operands
+
+
+def _listed(first, args):
+    """The same for lists of tensors, which are alike in their places: those of numbers are float32."""
+    lists = [a for a in args if a.__class__ is list or a.__class__ is tuple]
+    for ts in zip(*lists):
+        shape, stride = ts[0]._shape, ts[0]._stride
+        if stride is not None and 0 in stride:
+            return None
+        for t in ts:
+            if t.device is not CPU or t._shape != shape and t._shape or t.dtype is not first.dtype and t._shape:
+                return None
+    return [[t._array() for t in a] if a.__class__ is list or a.__class__ is tuple else a for a in args]
 
 
 def _converted(a, have, want):
