@@ -445,6 +445,7 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     check_writable(self)
     if forward.has_tangent(self):
         raise forward.refuse("set_")
+    self._acc = None  # what was recorded before leads to the tensor that it was
     if source is None:
         source = UntypedStorage(0)
         size = (0,)

@@ -582,3 +582,31 @@ def case_cross_map_lrn(torch):
         (y * y).sum().backward()
         r += [y, x.grad]
     return r
+
+
+def case_bags_of_nothing_and_of_what_is_not_there(torch):
+    bag, w = torch.nn.functional.embedding_bag, torch.arange(20.0).view(10, 2)
+    found = [
+        outcome(lambda: bag(torch.tensor([i]), w.to(d), mode=m)) for i in ([-1, 1], [11, 8]) for d in (torch.float32, torch.float64) for m in ("sum", "max")
+    ]
+    found += [outcome(lambda: bag(torch.tensor([[11, 8]]), w, padding_idx=0)), outcome(lambda: bag(torch.tensor([1]), w[0], torch.tensor([0])))]
+    found.append(outcome(lambda: bag(torch.tensor([[1, 8]]), w, mode="sum", per_sample_weights=torch.ones(1, 2, dtype=torch.float64))))
+    nothing = torch.tensor([], dtype=torch.int64)
+    for mode in ("sum", "mean", "max"):
+        for at, offsets in ((nothing, torch.tensor([0, 0])), (nothing, nothing), (nothing.view(0, 3), None)):
+            leaf = torch.ones(4, 3, requires_grad=True)
+            out = bag(at, leaf, offsets, mode=mode)
+            out.sum().backward()
+            found += [out, leaf.grad]
+    e = torch.nn.Embedding(0, 0, sparse=True)
+    e(nothing).sum().backward()
+    return [*found, e.weight.grad.is_sparse, e.weight.grad.shape]
+
+
+def case_tangents_of_a_renormed_embedding(torch):
+    from torch.autograd import forward_ad
+
+    with forward_ad.dual_level():
+        w = forward_ad.make_dual(torch.arange(16.0).view(4, 4), torch.ones(4, 4))
+        out = torch.nn.functional.embedding(torch.tensor([[0, 1], [2, 2]]), w, max_norm=1.0)
+        return list(forward_ad.unpack_dual(out))

@@ -28,7 +28,7 @@ def grad(
     """Gradients of outputs with respect to inputs, returned instead of accumulated."""
     tensors = [t for given in (outputs, inputs) for t in (given if isinstance(given, (tuple, list)) else (given,))]
     settings = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
-    if _has_torch_function(tensors):
+    if _has_torch_function([t for t in tensors if not getattr(t, "_of_layout", False)]):  # layouts have gradients of their own
         names = ("grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused", "is_grads_batched", "materialize_grads")
         return _handle_torch_function(grad, tensors, outputs, inputs, **dict(zip(names, settings)))
     return _grad(outputs, inputs, *settings)
