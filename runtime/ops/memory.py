@@ -339,6 +339,18 @@ def _written(op, self, source, given):
 
 
 Tensor.copy_ = _overridable(copy_)
+
+
+@tensor_method
+def module_load(self, other, assign=False):
+    """What Module.load_state_dict swaps a parameter with, where tensors are swapped: `other` itself (assign), or self with its values; detached."""
+    from ..call.overrides import handle_torch_function, has_torch_function
+
+    if has_torch_function((other,)):
+        return handle_torch_function(Tensor.module_load, (self, other), self, other, assign=assign)
+    return other.detach() if assign else self.copy_(other).detach()
+
+
 _fill_grads = {"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()}
 _fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative=_fill_grads, function=False, method=False, memory=True, aten="fill.Scalar")
 
