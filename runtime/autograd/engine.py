@@ -385,6 +385,8 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
             )
         if g is None and materialize_grads:
-            g = t.new_zeros(t._shape) if isinstance(t, Tensor) else T.zeros(t[0]._out_meta[t[1]][0], dtype=t[0]._out_meta[t[1]][1])
+            if not isinstance(t, Tensor):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            g = t.new_zeros(t._shape)
         result.append(g if g is None or not isinstance(t, Tensor) or t.layout is strided else t._gradient(g))
     return tuple(result)

@@ -160,14 +160,20 @@ def _same_memory(t):
     return s
 
 
+def forward_name(node):
+    """The name of what a node is the backward of, as PyTorch's errors call it: Exp, Mean1, the name of a custom function."""
+    before, found, after = node.name().rpartition("Backward")
+    return before + after.removeprefix("0") if found else after
+
+
 def modified(t, version, fn, nr):
     """The error for a saved tensor that an in-place operation has changed since."""
-    where = "" if fn is None else f", which is output {nr} of {fn.name()},"
+    where = "" if fn is None else f", which is output {nr} of {forward_name(fn)},"
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; expected version "
         f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        f"torch.autograd.set_detect_anomaly(True)."
+        f"torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 
@@ -366,6 +372,9 @@ def save_list(ts):
     return _SavedList(Saved(t) if isinstance(t, Tensor) else t for t in ts)
 
 
+_NAMES = {"CopySlices": "torch::autograd::CopySlices"}
+
+
 class FunctionNode(Node):
     """A node whose backward is a Python closure over gradients (views, CopySlices, custom functions)."""
 
@@ -382,6 +391,9 @@ class FunctionNode(Node):
         super().__init__()
         self.inner = None
         self.fn, self._edges, self._in_meta, self._out_meta = fn, edges, in_meta, out_meta
+
+    def name(self):
+        return _NAMES.get(type(self).__name__) or type(self).__name__
 
     def run(self, grads):
         return self.fn(*grads)

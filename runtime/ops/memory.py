@@ -341,6 +341,18 @@ def _written(op, self, source, given):
 
 
 Tensor.copy_ = _overridable(copy_)
+
+
+@tensor_method
+def module_load(self, other, assign=False):
+    """What Module.load_state_dict swaps a parameter with, where tensors are swapped: `other` itself (assign), or self with its values; detached."""
+    from ..call.overrides import handle_torch_function, has_torch_function
+
+    if has_torch_function((other,)):
+        return handle_torch_function(Tensor.module_load, (self, other), self, other, assign=assign)
+    return other.detach() if assign else self.copy_(other).detach()
+
+
 _fill_grads = {"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()}
 _fill = op(
     "_fill(Tensor self, Tensor|Scalar value) -> Tensor",
@@ -455,6 +467,7 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     check_writable(self)
     if forward.has_tangent(self):
         raise forward.refuse("set_")
+    self._acc = None  # what was recorded before leads to the tensor that it was
     if source is None:
         source = UntypedStorage(0)
         size = (0,)

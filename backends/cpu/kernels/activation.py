@@ -10,7 +10,7 @@ from ...host import ms_dtype_of
 from ...quiet import quiet
 from ..arrays import select, total_last, zeroed
 from ..backend import BACKEND
-from ..table import decomposed, legacy, numpy, pyboost_, without
+from ..table import decomposed, legacy, numpy, pyboost_, quick, without
 from .pointwise import _prim, _slower, against
 
 
@@ -70,7 +70,7 @@ def _leaky_relu_backward(g, x, slope, out):
     out[...] = select(x > 0, g, g * g.dtype.type(slope))
 
 
-@numpy("hardtanh_backward", PIECES.format("1.8"), dtypes="fd")
+@quick("hardtanh_backward")
 @_blocks
 def _hardtanh_backward(g, x, low, high, out):
     out[...] = zeroed((x <= low) | (x >= high), g)

@@ -1,12 +1,43 @@
 """torch.autograd.graph."""
 
+import abc
 import contextlib
 import threading
 from functools import partial
 from typing import NamedTuple
 
-from mindtorch_proxy.runtime.autograd import MODE, TASK, Node, disable_saved_tensors_hooks, edge, saved_tensors_hooks, will_execute
+from mindtorch_proxy.runtime.autograd import MODE, TASK, disable_saved_tensors_hooks, edge, saved_tensors_hooks, will_execute
+from mindtorch_proxy.runtime.autograd import Node as _Node
 from mindtorch_proxy.runtime.autograd import RemovableHandle
+
+
+class Node(abc.ABC):
+    """What every node of the graph is an instance of, without inheriting from it."""
+
+    @abc.abstractmethod
+    def name(self):
+        """The name of the operator's backward."""
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self):
+        """The nodes that get this one's gradients, with the number of the result each time."""
+
+    @property
+    @abc.abstractmethod
+    def metadata(self):
+        """A dictionary for whatever a program notes of this node."""
+
+    @abc.abstractmethod
+    def register_hook(self, fn):
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first. Returns a handle."""
+
+    @abc.abstractmethod
+    def register_prehook(self, fn):
+        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them. Returns a handle."""
+
+
+Node.register(_Node)
 
 
 class save_on_cpu(saved_tensors_hooks):
