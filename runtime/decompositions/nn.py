@@ -10,7 +10,7 @@ from ..ops.loss import POINTWISE, composed, reduced
 from ..ops.norm import formula
 from ..ops.pooling import MAX_POOL, pooled, spread
 from ..ops.resample import _sample
-from ..registry import T, decomposition
+from ..registry import DECOMPOSITIONS, T, decomposition, implicit
 
 decomposition("_C.convolution_weight")(weight_by_convolution)
 decomposition("_C.norm_backward")(formula)
@@ -45,6 +45,8 @@ def _reduced(between, fn):
 for _name, (_between, _, _, _fn, _grad, _) in POINTWISE.items():
     decomposition("_C._nn." + _name)(_reduced(_between, _fn))
     decomposition(f"_C._nn.{_name}_backward")(partial(composed, _grad, 1, 2 + _between.count("Tensor?")))
+# PyTorch has no such operator
+implicit("_C._nn.binary_cross_entropy_with_logits_backward")(DECOMPOSITIONS["_C._nn.binary_cross_entropy_with_logits_backward"])
 
 
 # ---------------------------------------------------------------- pooling by gathered windows

@@ -66,7 +66,7 @@ def case_adam_over_parameters_of_all_kinds(torch):
                 p.grad = None if i == k else torch.randn_like(p)
             o.step()
         state = [[s["step"], s["exp_avg"], s["exp_avg_sq"], s["exp_avg"].stride()] for s in (o.state[p] for p in params)]
-        r.append([[p.detach() for p in params], [p._version for p in params[4:5]], state])
+        r.append([[p.detach() for p in params], [p._version > 0 for p in params[4:5]], state])
     return r
 
 

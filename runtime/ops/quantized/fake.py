@@ -19,7 +19,7 @@ def _check_zero(zero_point, quant_min, quant_max):
 
 _SAME = dict(meta=lambda self, *args: [(self._shape, self.dtype), (self._shape, dt.bool_)], non_differentiable=(1,), out=False, method=False, function=False)
 _PASSED = {"self": lambda g0, out1: g0 * out1}
-_MASKED = "int quant_min, int quant_max) -> (Tensor output, Tensor mask)"
+_MASKED = "int quant_min, int quant_max) -> (Tensor, Tensor)"
 _BY_NUMBERS = op(f"fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, {_MASKED}", derivative=_PASSED, **_SAME)
 _TENSORS = "Tensor scale, Tensor zero_point, Tensor fake_quant_enabled"
 _WITH_TENSORS = op(f"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, {_TENSORS}, {_MASKED}", derivative=_PASSED, **_SAME)
