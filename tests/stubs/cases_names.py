@@ -523,3 +523,26 @@ def case_redispatch(torch):
     with Mode():
         s = scaled(torch.tensor([3.0]), torch.tensor([4.0]))
     return [seen, r, type(r).__name__, s]
+
+
+def case_star_imports(torch):
+    """Names that are found when they are asked for come with `import *` too, and are listed by dir()."""
+    wanted = {
+        "torch": "add relu Tensor float32",
+        "torch.nn.functional": "relu conv2d pad softmax one_hot grid_sample",
+        "torch.linalg": "norm svd eigh",
+        "torch.fft": "fft rfft fftshift",
+        "torch.special": "expit i0 zeta",
+        "torch.utils": "data checkpoint swap_tensors",
+        "torch.nn.parallel": "DataParallel DistributedDataParallel",
+        "torch.distributed": "all_reduce Backend ReduceOp init_process_group",
+        "torch.distributed.distributed_c10d": "all_reduce Backend",
+        "torch.return_types": "max svd all_return_types",
+    }
+    found = []
+    for module, names in wanted.items():
+        got: dict = {}
+        exec(f"from {module} import *", got)
+        listed = dir(__import__(module, fromlist=["x"]))
+        found.append([[name in got, name in listed] for name in names.split()])
+    return found
