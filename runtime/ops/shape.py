@@ -4,8 +4,8 @@ import itertools
 import warnings
 
 from ..autograd import MODE
-from ..autograd.function import DelayedError
 from ..autograd.forward import linear
+from ..autograd.function import DelayedError
 from ..call.autocast import FLOAT32, WIDEST
 from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, JOINED, SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out
