@@ -9,7 +9,7 @@ from ..call.state import LOCAL, STATE, dispatching
 from ..forks import FORKS, lock
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
-from .hooks import RemovableHandle, run_hooks
+from .hooks import RemovableHandle, check_result, run_hooks
 from .modes import MODE, next_sequence, no_grad
 from .tangents import carry, visible
 
@@ -76,26 +76,43 @@ class Saved:
     def __init__(self, t, node=None, nr=0):
         vc = t._vc
         self.version = 0 if vc is None else vc[0]
-        hooks = MODE.saved_hooks
         self.output_of = self.unpack = None
         if node is not None:
             t, self.output_of, self.nr = _same_memory(t), weakref.ref(node), nr
-        if hooks:
-            pack, self.unpack = hooks[-1]
-            # what comes back is another tensor: it takes this one's place in the graph
-            self.edge = edge(t) if node is None else None
-            before = t._version if vc is not INFERENCE else None
-            with no_grad():
-                self.packed = pack(t)
-            if before is not None and t._version != before:
-                raise RuntimeError(
-                    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
-                    "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the "
-                    "input to a pack hook."
-                )
-            self.tensor = None
-        else:
-            self.tensor = t
+        self.tensor = t
+        if MODE.saved_hooks:
+            self.pack(*MODE.saved_hooks[-1])
+
+    def pack(self, pack, unpack):
+        """Keep what pack(tensor) gives instead of the tensor."""
+        t, self.unpack = self.tensor, unpack
+        self.edge = edge(t) if self.output_of is None else None  # what comes back is another tensor: it takes this one's place in the graph
+        before = t._version if t._vc is not INFERENCE else None
+        with no_grad():
+            self.packed = pack(t)
+        if before is not None and t._version != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
+                "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the "
+                "input to a pack hook."
+            )
+        self.tensor = None
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Keep what pack_hook(tensor) gives; backward() gets what unpack_hook makes of it."""
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError("register_hooks(): incompatible function arguments: expected two callables")
+        if self.unpack is not None:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
+        if self.tensor is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. " + FREED.partition(". ")[2])
+        self.get()  # which a change since forbids
+        self.pack(pack_hook, unpack_hook)
+
+    @property
+    def data(self):
+        """The tensor, or what was kept in its place."""
+        return self.tensor if self.unpack is None else self.packed
 
     def get(self):
         t = self.tensor
@@ -136,6 +153,14 @@ class Saved:
 
     def release(self):
         self.tensor = self.packed = None
+
+
+class SavedNone:
+    """Stands for an argument that is None among those that a node keeps."""
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """RuntimeError: there is no tensor."""
+        raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
 
 
 def _handed_over(t):
@@ -240,7 +265,9 @@ class AccumulateGrad(Node):
             else:
                 old.add_(g)
             for h in list(v.__dict__.get("_post_accumulate_grad_hooks", {}).values()):
-                h(v)
+                if (r := h(v)) is not None:
+                    check_result(h, v, r)
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return ()
 
 
@@ -351,17 +378,31 @@ class OpNode(Node):
             self.saved = self.outs = None
 
     def __getattr__(self, name):
-        if name.startswith("_saved_"):
+        raw, _, key = name.partition("_saved_")
+        if raw in ("", "_raw") and key:
             names = [a.name for a in self.op.schema.args]
-            key = name[7:]
             if self.saved is None:
                 raise RuntimeError(FREED)
-            if key in names:
-                v = self.saved[names.index(key)]
-                return v.get() if v.__class__ is Saved else v
+            if key in names and not (raw and self.op.is_tensor[names.index(key)] is False):
+                v = self._raw(names.index(key)) if raw else self.saved[names.index(key)]
+                return v.get() if not raw and v.__class__ is Saved else v
             if key.startswith("result") and self.outs:
-                return self.outs[int(key[6:] or 0)].get()
+                v = self.outs[int(key[6:] or 0)]
+                return v if raw else v.get()
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+
+    def _raw(self, i):
+        """What stands for an argument that was kept, with hooks of its own."""
+        v = self.saved[i]
+        if v is None:
+            return SavedNone()
+        if isinstance(v, Tensor):
+            if v._version != self.versions[i]:
+                raise modified(v, self.versions[i], v._grad_fn, v._output_nr)
+            v = Saved(v)
+            self.saved = (*self.saved[:i], v, *self.saved[i + 1 :])
+            self.versions = (*self.versions[:i], None, *self.versions[i + 1 :])
+        return v
 
 
 class _SavedList(list):

@@ -256,6 +256,8 @@ class saved_tensors_hooks:
     def __enter__(self):
         if MODE.saved_hooks_disabled:
             raise RuntimeError(MODE.saved_hooks_disabled)
+        if not all(map(callable, self.hooks)):
+            raise TypeError(f"_push_saved_tensors_default_hooks(): incompatible function arguments: expected two callables, got {self.hooks}")
         MODE.saved_hooks = (*MODE.saved_hooks, self.hooks)
 
     def __exit__(self, *exc):
@@ -269,6 +271,8 @@ class disable_saved_tensors_hooks(contextlib.ContextDecorator):
         self.message = message
 
     def __enter__(self):
+        if MODE.saved_hooks:
+            raise RuntimeError(self.message)
         self.prev, MODE.saved_hooks_disabled = MODE.saved_hooks_disabled, self.message
 
     def __exit__(self, *exc):

@@ -662,3 +662,20 @@ def case_tensors_are_swapped_when_modules_load(torch):
     x = torch.zeros(2)
     out = x.module_load(torch.ones(2, dtype=torch.float64))
     return [*found, out, x, out is x, outcome(lambda: torch.zeros(2, requires_grad=True).module_load(x))]
+
+
+def case_pools_of_nothing_and_of_planes_of_one_pixel(torch):
+    nn, F = torch.nn, torch.nn.functional
+    found = [nn.AdaptiveAvgPool1d(5)(torch.ones(0, 10)), nn.AdaptiveAvgPool2d(5)(torch.ones(2, 0, 10, 10)), nn.AdaptiveAvgPool3d(5)(torch.ones(0, 4, 4, 4))]
+    for shape, dims in (((1, 0, 9, 9), 2), ((0, 3, 9, 9), 2), ((1, 0, 9, 9, 9), 3), ((2, 3, 0, 9, 9), 3)):
+        pool = (nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)[dims - 2]
+        found.append(outcome(lambda: pool(3, output_ratio=0.5)(torch.ones(shape)).shape))  # noqa: B023
+    for samples in (torch.rand(0, 3, 2), torch.rand(2, 2, 2), torch.rand(2, 3, 3), torch.rand(3, 2), torch.rand(2, 3, 2).double()):
+        found.append(outcome(lambda: F.fractional_max_pool2d(torch.ones(2, 3, 9, 9), 3, 1, _random_samples=samples).shape))  # noqa: B023
+    x = torch.arange(120.0).view(2, 3, 4, 5).contiguous(memory_format=torch.channels_last).requires_grad_()
+    out = F.adaptive_avg_pool2d(x, 1)
+    (out * torch.arange(6.0).view(2, 3, 1, 1)).sum().backward()
+    volume = torch.arange(2.0 * 3 * 6 * 6 * 6).view(2, 3, 6, 6, 6).contiguous(memory_format=torch.channels_last_3d)
+    found += [out, x.grad, F.adaptive_max_pool3d(volume, 2), F.max_pool3d(volume, 2), *F.max_pool3d(volume[0], 2, return_indices=True)]
+    one = torch.tensor([[1.0]])
+    return found + [F.max_pool1d(one, 2, padding=1, dilation=2, ceil_mode=c, return_indices=True) for c in (False, True)]

@@ -312,3 +312,79 @@ def case_sparse_gradients_keep_their_own_indices(torch):
     e(at).sum().backward()
     at[0] = 3
     return [e.weight.grad._indices(), e.weight.grad._values()]
+
+
+def case_hooks_of_what_one_node_saved(torch):
+    def of(f, name, pack, unpack, times=1):
+        x = torch.full((3,), 2.0, requires_grad=True)
+        y = f(x)
+        for _ in range(times):
+            getattr(y.grad_fn, f"_raw_saved_{name}").register_hooks(pack, unpack)
+        y.sum().backward()
+        return x.grad
+
+    class Custom(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    found = [of(torch.exp, "result", lambda t: t * 3, lambda t: t / 3), of(lambda x: x * x, "self", lambda t: t.numpy(), torch.from_numpy)]
+    x = torch.full((2,), -3.0, requires_grad=True)
+    y = Custom.apply(x)
+    y.grad_fn._raw_saved_tensors[0].register_hooks(abs, abs)
+    y.sum().backward()
+    return [*found, x.grad, error(of, torch.exp, "result", lambda t: 1, lambda t: 2), error(of, torch.exp, "result", abs, abs, 2)]
+
+
+def case_hooks_of_saved_tensors_that_are_refused(torch):
+    graph = torch.autograd.graph
+
+    def disabled_inside():
+        with graph.saved_tensors_hooks(abs, abs), graph.disable_saved_tensors_hooks("no hooks here"):
+            pass
+
+    def after_accumulation(result):
+        x = torch.ones(3, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda t: result)
+        x.sum().backward()
+
+    return [error(disabled_inside), error(after_accumulation, 3), error(after_accumulation, torch.ones(1))]
+
+
+def case_mutation_of_saved_tensors(torch):
+    allow = torch.autograd.graph.allow_mutation_on_saved_tensors
+
+    def changed(where):
+        a = torch.full((2, 3), 0.5, requires_grad=True)
+        with allow() as context:
+            b = a.clone()
+            out = (b**2).sum()
+            b.sin_()
+            if where == "cleared":
+                context.clear()
+            if where != "after":
+                out.backward()
+        if where == "after":
+            out.backward()
+        return a.grad
+
+    def nested():
+        with allow(), allow():
+            pass
+
+    return [changed("inside"), [error(changed, w)[0] for w in ("cleared", "after")], error(nested)]
+
+
+def case_second_gradients_of_products_with_zeros(torch):
+    x, at = torch.tensor([0.0, 0.0, 1.0], requires_grad=True), torch.tensor([0, 0, 1])
+    found = []
+    for values in ([0.0, 0.0, 3.0], [0.0, 2.0, 3.0]):
+        src = torch.tensor(values, requires_grad=True)
+        first = torch.autograd.grad(x.scatter_reduce(0, at, src, "prod").sum(), src, create_graph=True)[0]
+        found += [first.detach(), error(lambda: first.sum().backward())]  # noqa: B023
+    return found
