@@ -5,7 +5,6 @@ import itertools
 import warnings
 
 from .. import dtypes as dt
-from ..device import strided
 from ..registry import T
 from ..tensor import Tensor, numel
 from .graph import AccumulateGrad, add, edge, fitted
@@ -254,7 +253,7 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
             roots.append(t[:2])
             grads.append(_root_gradient(t[:2], g))
             continue
-        if t.layout is not strided and isinstance(g, Tensor):
+        if t._of_layout and isinstance(g, Tensor):
             t, g = t._root(g)
         e = edge(t)
         if g is None:
@@ -317,7 +316,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def _input_edge(t):
-    e = edge(t if t.layout is strided else t._root(None)[0]) if isinstance(t, Tensor) else t[:2]
+    e = edge(t._root(None)[0] if t._of_layout else t) if isinstance(t, Tensor) else t[:2]
     if e is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return e
@@ -356,5 +355,5 @@ def grad(
             )
         if g is None and materialize_grads:
             g = t.new_zeros(t._shape) if isinstance(t, Tensor) else T.zeros(t[0]._out_meta[t[1]][0], dtype=t[0]._out_meta[t[1]][1])
-        result.append(g if g is None or not isinstance(t, Tensor) or t.layout is strided else t._gradient(g))
+        result.append(g if g is None or not isinstance(t, Tensor) or not t._of_layout else t._gradient(g))
     return tuple(result)
