@@ -5,7 +5,6 @@ import warnings
 from heapq import heappop, heappush
 
 from .. import dtypes as dt
-from ..device import strided
 from ..registry import T
 from ..tensor import Tensor, numel
 from .graph import OF_LEAVES, AccumulateGrad, add, edge, fitted
@@ -284,7 +283,7 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
             roots.append(t[:2])
             grads.append(_root_gradient(t[:2], g))
             continue
-        if t.layout is not strided and isinstance(g, Tensor):
+        if t._of_layout and isinstance(g, Tensor):
             t, g = t._root(g)
         e = edge(t)
         if g is None:
@@ -347,7 +346,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def _input_edge(t):
-    e = edge(t if t.layout is strided else t._root(None)[0]) if isinstance(t, Tensor) else t[:2]
+    e = edge(t._root(None)[0] if t._of_layout else t) if isinstance(t, Tensor) else t[:2]
     if e is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return e
@@ -388,5 +387,5 @@ def grad(
             if not isinstance(t, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
             g = t.new_zeros(t._shape)
-        result.append(g if g is None or not isinstance(t, Tensor) or t.layout is strided else t._gradient(g))
+        result.append(g if g is None or not isinstance(t, Tensor) or not t._of_layout else t._gradient(g))
     return tuple(result)

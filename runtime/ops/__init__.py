@@ -32,6 +32,7 @@ FAMILIES = (
     "misc",
     "sparse",
     "quantized",
+    "nested",
     "aten",
 )
 

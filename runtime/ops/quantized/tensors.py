@@ -7,8 +7,9 @@ what stands in no table is no operator of quantized tensors, and says so in PyTo
 import copy
 
 from ...tensor import wrap
-from ..common import T, Tensor, dt
+from ..common import T, dt
 from ..sparse.tensors import could_not_run, declared, written
+from ..valued import ValuedTensor
 from .values import STORED, PerTensor
 
 TABLE: dict = {}
@@ -24,11 +25,10 @@ def on_quantized(*names):
     return deco
 
 
-class QuantizedTensor(Tensor, raw=True):
+class QuantizedTensor(ValuedTensor, raw=True):
     """Integers `_v` with the quantizer `_q`."""
 
     __module__, __qualname__ = "torch", "Tensor"
-    _of_layout = True
     KEY = "Quantized"
     is_quantized = True
 
@@ -105,9 +105,6 @@ class QuantizedTensor(Tensor, raw=True):
         return self._with(self._v.detach())
 
     data = property(detach, lambda self, new: self._take(new) and None)
-
-    def detach_(self):
-        return self
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
