@@ -250,8 +250,7 @@ class AccumulateGrad(Node):
             if old is None:
                 # a gradient nobody else holds is taken as it is: two references are this frame's and the call's
                 if STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
-                    if not MODE.grad:
-                        g = T.detach(g) if g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride() else _laid_out(g, v)
+                    g = g if MODE.grad else _detached(g, v)
                 elif not MODE.grad and not (
                     sys.getrefcount(g) <= 2 and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
@@ -269,6 +268,11 @@ class AccumulateGrad(Node):
                     check_result(h, v, r)
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return ()
+
+
+def _detached(g, v):
+    """A gradient as the first of its leaf, by operators that handlers see."""
+    return T.detach(g) if g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride() else _laid_out(g, v)
 
 
 def _laid_out(g, v):

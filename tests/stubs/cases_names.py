@@ -546,3 +546,54 @@ def case_star_imports(torch):
         listed = dir(__import__(module, fromlist=["x"]))
         found.append([[name in got, name in listed] for name in names.split()])
     return found
+
+
+def case_tuned_parameters_of_sparse_kernels(torch):
+    from torch.sparse._triton_ops_meta import get_meta, minimize, update
+
+    op, version = "bsr_dense_addmm", (0, torch.float16, 0.25)
+    for key, value in (((1, 2), (1, 2, 3, 4)), ((1, 3), (5, 6, 7, 8))):
+        update(op, "a device", version, key, value)
+
+    def target(p):
+        if p["a"] > 4:
+            raise RuntimeError("out of resource")
+        return float((p["a"] - 3) ** 2 + (p["b"] + 1) ** 2 + 1)
+
+    def step(name, value, direction, parameters):
+        return value + direction if -2 <= value + direction <= 6 else value
+
+    return [
+        get_meta(op, (1, 2), "a device", version),
+        get_meta(op, (1, "*"), "a device", version),
+        get_meta(op, (9, 9), "a device", version),
+        get_meta(op, (1, 2), "another", version),
+        *minimize(target, {"a": 0, "b": 0}, {"a": 1, "b": 1}, step),
+        text(lambda: minimize(target, {"a": 9, "b": 0}, {"a": 8, "b": 1}, step)[0]),
+    ]
+
+
+def case_names_that_libraries_import(torch):
+    import torch.utils._device
+    from torch.utils.data.dataloader import _collate_fn_t, _worker_init_fn_t
+
+    with torch.utils._device.DeviceContext("meta"):
+        inside = torch.ones(2).device
+    made = torch.utils._device.set_device("meta")(lambda: torch.ones(2))()
+    script = lambda x: x + 1  # noqa: E731
+    torch.jit._state.disable()
+    try:
+        off = torch.jit.script(script) is script, bool(torch.jit._state._enabled)
+    finally:
+        torch.jit._state.enable()
+    types = torch.TensorType.get() == torch._C.TensorType.get(), torch.DeviceObjType.__name__
+    return [str(_collate_fn_t), str(_worker_init_fn_t), inside, made.device, off, types]
+
+
+def case_schema_of_optional_numbers(torch):
+    from typing import Optional, Union
+
+    def f(x: torch.Tensor, a: Optional[Union[int, float, bool]] = None, b: Union[int, float, bool] = 2) -> torch.Tensor:  # noqa: UP007, UP045
+        return x
+
+    return torch.library.infer_schema(f, mutates_args=())
