@@ -97,6 +97,7 @@ class Op:
         self.full = self.key if schema.namespace in ("torch", "Tensor") else schema.namespace + "." + self.key
         self.python = options.python if options.python is not None else self.namespace == "nn.functional"
         self.plans: dict = {}  # (dtype, device) -> plan: the direct way of a call
+        self.hosted: dict = {}  # dtype -> plan: a short way to elementwise kernels that take the host's arrays
         self._call = self._intercepted = self._derivative = None
 
     @cached_property

@@ -9,11 +9,12 @@ import scipy.special
 from ..arrays import add_rows
 from ..table import quick
 from .indexing import check_rows
-from .matmul import by_rows, np_addmm, np_linear
+from .matmul import by_rows, np_addmm, np_linear, np_over_rows
 
 # ------------------------------------------------------------------------------------------------ products
 quick("mm dot mv", np.dot)
 quick("_mm", by_rows)
+quick("_over_rows", np_over_rows)
 quick("_linear", np_linear)
 quick("addmm", np_addmm)
 quick("bmm _bmm", np.matmul)
