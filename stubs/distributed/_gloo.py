@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import reduce as fold
 
 import torch
+from torch.autograd.profiler import recorders
 
 from ._address import Device, interface_address, local_address
 from ._engine import memcpy
@@ -125,7 +126,7 @@ class ProcessGroupGloo(OrderedCalls):
                     t.copy_(tensors[opts.rootTensor])
 
         detail = f"{describe([tensor])}, root {root}"
-        return self._submit(Call("broadcast", body, list(tensors), None, detail, f"{tensor.dtype} {nbytes(tensor)} {root}"), opts)
+        return self._submit(Call("broadcast", body, list(tensors), None, detail, f"{tensor.dtype} {nbytes(tensor)} {root}"), opts, tensors)
 
     def _reals(self, name, tensors, op):
         """Tensors whose real numbers may be reduced one by one."""
@@ -193,7 +194,7 @@ class ProcessGroupGloo(OrderedCalls):
             for t in reals[1:]:
                 t.copy_(first)
 
-        return self._submit(Call("all_reduce", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts)
+        return self._submit(Call("all_reduce", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts, tensors)
 
     def _allreduce_sparse(self, tensors, op, opts):
         """The sum of sparse tensors: all indices and values, added up."""
@@ -224,17 +225,19 @@ class ProcessGroupGloo(OrderedCalls):
             for t in tensors:
                 t.copy_(total)
 
-        return self._submit(Call("all_reduce", body, list(tensors), None, f"{list(tensor.shape)} sparse", f"sparse {tensor.dtype} {list(tensor.shape)}"), opts)
+        return self._submit(
+            Call("all_reduce", body, list(tensors), None, f"{list(tensor.shape)} sparse", f"sparse {tensor.dtype} {list(tensor.shape)}"), opts, tensors
+        )
 
     def allreduce_coalesced(self, tensors, opts):
         """Several tensors reduced as one."""
         op = reduction(opts.reduceOp)
         self._check_layouts("allreduce_coalesced", tensors)
-        if any(t.dtype is not tensors[0].dtype for t in tensors):
-            raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: tensors must all have the same type")
         if tensors[0].layout is not torch.strided:
             raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: unsupported layout")
         reals = self._reals("allreduce_coalesced", tensors, op)
+        if any(t.dtype is not reals[0].dtype for t in reals):
+            raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: tensors must all have the same type")
         how = self._reduction("allreduce_coalesced", reals[0], op)
 
         def body(call):
@@ -243,7 +246,7 @@ class ProcessGroupGloo(OrderedCalls):
             for t, piece in zip(reals, flat.split([t.numel() for t in reals])):
                 t.copy_(piece.view(t.shape))
 
-        return self._submit(Call("all_reduce_coalesced", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts)
+        return self._submit(Call("all_reduce_coalesced", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts, reals)
 
     def reduce(self, tensors, opts):
         """Each rank's tensor, reduced, on the root."""
@@ -253,7 +256,9 @@ class ProcessGroupGloo(OrderedCalls):
         (tensor,) = self._reals("reduce", [self._single("reduce", tensors)], op)
         how = self._reduction("reduce", tensor, op)
         body = lambda call: self._reduce_in(call, tensor, op, root, how)
-        return self._submit(Call("reduce", body, list(tensors), None, f"{describe([tensor])}, {op.name}, root {root}", f"{_key([tensor], op)} {root}"), opts)
+        return self._submit(
+            Call("reduce", body, list(tensors), None, f"{describe([tensor])}, {op.name}, root {root}", f"{_key([tensor], op)} {root}"), opts, tensors
+        )
 
     def _gather_all(self, name, outputs, inputs, opts, result):
         """all_gather: lists of tensors, as many as all ranks' inputs, each list filled with all of them."""
@@ -265,9 +270,9 @@ class ProcessGroupGloo(OrderedCalls):
                 self._exchange(call, inputs, first, lambda s, t, tag: self._ask(call, "allgather", s, t, size, tag))
             copies = zip(first, inputs) if self._size == 1 else ()
             for target, source in (*copies, *(pair for others in outputs[1:] for pair in zip(others, first))):
-                target.copy_(source)
+                target.copy_(source.view(target.shape))
 
-        return self._submit(Call(name, body, result, None, describe(inputs), _key(inputs)), opts)
+        return self._submit(Call(name, body, result, None, describe(inputs), _key(inputs)), opts, inputs)
 
     def allgather(self, outputs, inputs, opts):
         """Each rank's tensor, in a list, everywhere."""
@@ -316,7 +321,7 @@ class ProcessGroupGloo(OrderedCalls):
                 for t, source in zip(targets, reals):
                     t.copy_(source)
 
-        return self._submit(Call("all_gather_coalesced", body, [list(targets) for targets in outputs], None, describe(reals), _key(reals)), opts)
+        return self._submit(Call("all_gather_coalesced", body, [list(targets) for targets in outputs], None, describe(reals), _key(reals)), opts, inputs)
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts):
         """all_gather_into_tensor of several."""
@@ -353,7 +358,7 @@ class ProcessGroupGloo(OrderedCalls):
             else:
                 self._exchange(call, [tensor], targets, lambda s, t, tag: self._ask(call, "gather", s, t if mine else s, nbytes(tensor), root, tag))
 
-        return self._submit(Call("gather", body, list(targets), None, f"{describe([tensor])}, root {root}", f"{_key([tensor])} {root}"), opts)
+        return self._submit(Call("gather", body, list(targets), None, f"{describe([tensor])}, root {root}", f"{_key([tensor])} {root}"), opts, inputs)
 
     def scatter(self, outputs, inputs, opts):
         """A tensor of the root's list, on each rank."""
@@ -378,7 +383,7 @@ class ProcessGroupGloo(OrderedCalls):
                 ranks = self._size if mine else 0
                 self._exchange(call, sources, [target], lambda s, t, tag: self._ask(call, "scatter", s, t, nbytes(target), ranks, root, tag))
 
-        return self._submit(Call("scatter", body, list(outputs), None, f"{describe([target])}, root {root}", f"{_key([target])} {root}"), opts)
+        return self._submit(Call("scatter", body, list(outputs), None, f"{describe([target])}, root {root}", f"{_key([target])} {root}"), opts, sources)
 
     def _scatter_reduced(self, name, output, inputs, result, opts):
         """reduce_scatter: all inputs reduced everywhere, of which each rank keeps its own, as PyTorch's gloo does."""
@@ -392,7 +397,7 @@ class ProcessGroupGloo(OrderedCalls):
             start = sum(t.numel() for t in inputs[: self._rank]) if len(inputs) > 1 else self._rank * output.numel()
             output.copy_(flat[start : start + output.numel()].view(output.shape))
 
-        return self._submit(Call(name, body, result, None, f"{describe(inputs)}, {op.name}", _key(inputs, op)), opts)
+        return self._submit(Call(name, body, result, None, f"{describe(inputs)}, {op.name}", _key(inputs, op)), opts, inputs)
 
     def reduce_scatter(self, outputs, inputs, opts):
         """Each rank's share of the reduced lists."""
@@ -432,7 +437,7 @@ class ProcessGroupGloo(OrderedCalls):
         name = "all_to_all_single"
         detail = describe([source]) if even else f"{describe([source])} in {sent} to {describe([target])} in {received}"
         body = lambda call: self._all_to_all(call, *pieces, even)
-        return self._submit(Call(name, body, [output], None, detail, _key([source]) if even else f"{source.dtype} {row}"), opts)
+        return self._submit(Call(name, body, [output], None, detail, _key([source]) if even else f"{source.dtype} {row}"), opts, [input])
 
     def _splits(self, tensor, sizes):
         if not sizes:
@@ -453,7 +458,7 @@ class ProcessGroupGloo(OrderedCalls):
         sources, targets = [_real(t) for t in inputs], [_real(t) for t in outputs]
         self._one_dtype("alltoall", sources)
         body = lambda call: self._all_to_all(call, sources, targets, False)
-        return self._submit(Call("all_to_all", body, list(outputs), None, f"{describe(sources)} to {describe(targets)}", f"{sources[0].dtype}"), opts)
+        return self._submit(Call("all_to_all", body, list(outputs), None, f"{describe(sources)} to {describe(targets)}", f"{sources[0].dtype}"), opts, inputs)
 
     def _all_to_all(self, call, sources, targets, even):
         """Pieces that may differ in size travel in slots of the size of the largest, with their lengths in front."""
@@ -543,7 +548,7 @@ class ProcessGroupGloo(OrderedCalls):
         """A tensor to a rank."""
         tensor = self._message("send", tensors)
         kept = tensor.detach().contiguous()
-        work = _MessageWork(tensors, kept, self._timeout, f"send of {describe([tensor])} from rank {self._rank} to rank {target} (tag {tag})")
+        work = _MessageWork("send", tensors, kept, self._timeout, f"send of {describe([tensor])} from rank {self._rank} to rank {target} (tag {tag})")
         self._box().send(target, tag, kept.data_ptr(), nbytes(kept), lambda error: work._finish(list(tensors), error))
         return work
 
@@ -552,7 +557,13 @@ class ProcessGroupGloo(OrderedCalls):
         tensor = self._message("recv", tensors)
         kept = tensor.detach() if tensor.is_contiguous() else tensor.detach().contiguous()
         where = "any rank" if source is None else f"rank {source}"
-        work = _MessageWork(tensors, kept, self._timeout, f"recv of {describe([tensor])} on rank {self._rank} from {where} (tag {tag})")
+        work = _MessageWork(
+            "recvAnySource" if source is None else "recv",
+            tensors,
+            kept,
+            self._timeout,
+            f"recv of {describe([tensor])} on rank {self._rank} from {where} (tag {tag})",
+        )
 
         def done(rank, error):
             if error is None and not tensor.is_contiguous():
@@ -583,9 +594,15 @@ class ProcessGroupGloo(OrderedCalls):
 class _MessageWork(Work):
     """A message in flight. It keeps the memory that is sent or filled."""
 
-    def __init__(self, tensors, kept, timeout, what):
+    def __init__(self, name, tensors, kept, timeout, what):
         super().__init__()
+        self._recorded = recorders[-1].begin_async(f"gloo:{name}", tensors) if recorders else None
         self._tensors, self._kept, self._timeout, self._what, self._withdraw = tensors, kept, timeout, what, None
+
+    def _finish(self, result=None, error=None):
+        if self._recorded is not None:
+            self._recorded.end_now()
+        super()._finish(result, error)
 
     def wait(self, timeout=timedelta(0)):
         """Wait until it is sent or received, as long as the group's timeout allows."""

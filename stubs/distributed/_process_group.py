@@ -208,14 +208,14 @@ class ProcessGroup:
         return self._size
 
     def name(self):
-        """The name of the default backend."""
-        return self._default.name() if self._default is not None else "undefined"
+        """The name of the default backend, or what a subclass says."""
+        return self.getBackendName()
 
     _get_backend_name = name
 
     def getBackendName(self):
         """The name of the default backend."""
-        return self.name()
+        return self._default.name() if self._default is not None else "undefined"
 
     def get_group_store(self):
         """The store through which the group's processes found each other."""

@@ -201,6 +201,8 @@ class Work:
             raise RuntimeError("sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call.")
         return self._source
 
+    _source_rank = source_rank
+
     def get_future(self):
         """A Future of the tensors that it fills."""
         with self._lock:

@@ -321,6 +321,29 @@ def engine_calls(rank, size):
     return [attempt(f) for f in calls], [k if isinstance(k, list) else k.split(":")[0] for k in kinds]
 
 
+def profiled(rank, size):
+    """The events of a profile."""
+    x, new = torch.ones(3, size), lambda: torch.ones(3, size)
+    flat = lambda: torch.ones(size * 3)
+    with torch.autograd.profiler.profile(record_shapes=True) as found:
+        dist.all_reduce(x)
+        dist.broadcast(x, 0)
+        dist.reduce(x, 0)
+        dist.all_gather([new() for _ in range(size)], x)
+        dist.all_gather_into_tensor(torch.ones(size * 3, size), x)
+        dist.all_gather_coalesced([[new()] for _ in range(size)], [x])
+        dist.gather(x, [new() for _ in range(size)] if rank == 0 else None, 0)
+        dist.scatter(x, [new() for _ in range(size)] if rank == 0 else None, 0)
+        dist.all_to_all_single(flat(), flat())
+        dist.all_to_all([new() for _ in range(size)], [new() for _ in range(size)])
+        dist.all_reduce_coalesced([new(), torch.ones(2, dtype=torch.complex64)])
+        dist.reduce_scatter_tensor(torch.ones(3), flat())
+        dist.barrier()
+        dist.send(x, 1) if rank == 0 else dist.recv(x) if rank == 1 else None
+        dist.all_reduce(x, async_op=True).wait()
+    return [(e.name, e.is_async, e.input_shapes, e.count, e.cpu_time > 0) for e in found.function_events if e.name.startswith("gloo:")]
+
+
 def random_rounds(rank, size, rounds=60):
     """Random collectives, alike on all ranks, with one rank late now and then."""
     chance, results = random.Random(7), []
