@@ -60,6 +60,7 @@ tensor_op = op(
     "fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_tensor_meta,
     function=False,
+    aten="fake_quantize_per_tensor_affine_cachemask.default",
     **_STRAIGHT,
 )
 qparams_op = op(
@@ -72,6 +73,7 @@ channel_op = op(
     "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_channel_meta,
     function=False,
+    aten="fake_quantize_per_channel_affine_cachemask.default",
     **_STRAIGHT,
 )
 
