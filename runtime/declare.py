@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, get_args
 
+from . import dtypes as dt
 from . import registry
 from .autograd import Derivative
 from .call import pipeline
@@ -44,7 +45,7 @@ class Options:
     exact: int | None = None  # an operand that half types take unrounded where it is one number
     contiguous: bool = False  # the result is, whatever the operands are
     opmath: bool = True  # half types are computed in float32
-    constant_attributes: bool = False  # what the numbers are changes neither the promotion nor the checks
+    constant_attributes: bool = False  # what the numbers are changes neither the promotion nor the checks of floating-point operands
     empty_ok: bool = False  # the kernel is asked for empty results too
     non_differentiable: tuple = ()  # results without gradients
     integral: bool = False  # PyTorch's formula is for types that have no gradients here
@@ -99,6 +100,11 @@ class Op:
         self.plans: dict = {}  # (dtype, device) -> plan: the direct way of a call
         self.hosted: dict = {}  # dtype -> plan: a short way to elementwise kernels that take the host's arrays
         self._call = self._intercepted = self._derivative = None
+
+    def may_be_direct(self, attributes, dtype):
+        """Whether later calls in this dtype may go the direct way, whatever their attributes are: powers of integers are refused by the number, or floats."""
+        constant = not attributes or self.options.constant_attributes and dtype.category >= dt.FLOAT
+        return constant and not self.options.keep
 
     @cached_property
     def tensor_args(self):

@@ -61,8 +61,7 @@ class NumpyPlan(Plan):
         return self.backend.result(r, result, self.device)
 
     def broadcast(self, operands, attributes, shape, dtype):
-        options = self.op.options
-        if self.direct and self.work is None and not (options.keep or attributes and not options.constant_attributes):
+        if self.direct and self.work is None and self.op.may_be_direct(attributes, self.dtype):
             self.out, self.op.hosted[self.dtype] = dtype, self
         self.direct = False
         with quiet():

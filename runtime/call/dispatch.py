@@ -89,7 +89,7 @@ def elementwise(op, args):
         operands = [permuted(t, order) if isinstance(t, Tensor) and t._shape else t for t in operands]
         return in_order(plan.elementwise(operands, attributes, tuple(shape[i] for i in order), dtype), shape, order)
     out = plan.elementwise(operands, attributes, shape, dtype)
-    if plan.direct and dtype is plan.out and not (attributes and not op.options.constant_attributes or op.options.keep):
+    if plan.direct and dtype is plan.out and op.may_be_direct(attributes, compute):
         op.plans[compute, device] = plan
     return out
 

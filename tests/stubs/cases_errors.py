@@ -58,6 +58,8 @@ _ARGUMENT_ERRORS = r"""
     torch.ones(2,3)[...,...].shape
     torch.ones(2,3)[0,...,None,...].shape
     torch.ones(2).apply_(lambda v: v+1)._version
+    x=torch.ones(2,dtype=torch.uint8); x**2; x**3; (x**2.5).dtype
+    x=torch.ones(2,dtype=torch.int64); x**2; x**3; x**-1
     torch.zeros(2,-1,device='meta')
     torch.ones(2).new_zeros(-1)
     torch.ones(2).new_empty(-1)
