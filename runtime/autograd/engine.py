@@ -170,7 +170,7 @@ def _run_node(n, gs, run):
         return
     if n._tensor_hooks or n._retains:
         gs = _after_tensor_hooks(n, gs)
-    if n._pre_hooks:
+    if n._pre_hooks or n._post_hooks:
         gs = _after_pre_hooks(n, gs)
     inputs_for_hooks = tuple(gs) if n._post_hooks else None
     TASK.current = n
@@ -201,7 +201,10 @@ def _after_tensor_hooks(n, gs):
 
 
 def _after_pre_hooks(n, gs):
-    for h in list(n._pre_hooks.values()):
+    """The gradients after the node's own hooks; those of the tensor come first, with a leaf too."""
+    if n.__class__ is AccumulateGrad:
+        gs = _after_tensor_hooks(n, gs)
+    for h in list((n._pre_hooks or {}).values()):
         r = h(tuple(gs))
         if r is not None:
             gs = list(_checked(r, len(gs), h))

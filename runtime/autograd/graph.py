@@ -240,21 +240,21 @@ class AccumulateGrad(Node):
             return ()
         if g.dtype is not self.dtype is not None:
             g = g.to(self.dtype)
-        hooks = v._hooks
-        if hooks:
+        hooks, more = v._hooks, 1 if self._post_hooks else 0  # which hold the gradient too
+        if hooks and not more and not self._pre_hooks:  # else the engine has asked them, before the node's own
             g = run_hooks(hooks, g)
         if self.fork != FORKS.number:  # a thread that is gone with the parent may have had it
             self.lock, self.fork = threading.RLock(), FORKS.number
         with self.lock:  # other threads' gradients of this leaf wait
             old = v._grad
             if old is None:
-                # a gradient nobody else holds is taken as it is: two references are this frame's and the call's
+                # a gradient that no program holds is taken as it is: two references are this frame's and the call's
                 if STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
                     g = g if MODE.grad else _detached(g, v)
                 elif not MODE.grad and not (
-                    sys.getrefcount(g) <= 2 and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
+                    sys.getrefcount(g) <= 2 + more and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
-                    stealable = sys.getrefcount(g) <= 2 and g.__class__ is Tensor
+                    stealable = sys.getrefcount(g) <= 2 + more and g.__class__ is Tensor
                     g = _laid_out(g.detach(), v) if MODE.grad_layout or not stealable else g.detach()
                 v._grad = g
             elif MODE.grad:

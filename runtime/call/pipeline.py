@@ -135,7 +135,7 @@ def _mutating_composite(op, source, given):
 def _view(op, source, given):
     if op.schema.several:
         source.add(f"out = tuple([strided_view(a0, *g) for g in geometry({given})])")
-        source.add("if a0._requires_grad or MODE.grad:", "    for t in out:", "        note_view(t, a0, 'multi')")
+        source.add("for t in out:", "    note_view(t, a0, 'multi')")
     else:
         source.add(f"out = strided_view(a0, *geometry({given}))", "note_view(out, a0)")
 

@@ -258,11 +258,12 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         out, top = _largest(x, indices, starts, count, kept, sizes)
         return out, bag.to(indices.dtype), sizes, top
     x = x if padding_idx is None else x.masked_fill(kept.logical_not().unsqueeze(-1), 0)
-    out = T.zeros((bags, weight._shape[1]), dtype=weight.dtype, device=device).index_add(0, bag, x)
+    exact = dt.OPMATH.get(weight.dtype, weight.dtype)  # one rounding, not one for each row
+    out = T.zeros((bags, weight._shape[1]), dtype=exact, device=device).index_add(0, bag, x.to(exact))
     if mode == 1:
-        return out / sizes.clamp_min(1).unsqueeze(-1).to(out.dtype), bag.to(indices.dtype), sizes, sizes
+        return (out / sizes.clamp_min(1).unsqueeze(-1).to(exact)).to(weight.dtype), bag.to(indices.dtype), sizes, sizes
     none = T.zeros_like(sizes)
-    return out, bag[:0] if padding_idx is None and weights is None else bag, none, none
+    return out.to(weight.dtype), bag[:0] if padding_idx is None and weights is None else bag, none, none
 
 
 def _padded_row(padding_idx, rows):

@@ -679,3 +679,8 @@ def case_pools_of_nothing_and_of_planes_of_one_pixel(torch):
     found += [out, x.grad, F.adaptive_max_pool3d(volume, 2), F.max_pool3d(volume, 2), *F.max_pool3d(volume[0], 2, return_indices=True)]
     one = torch.tensor([[1.0]])
     return found + [F.max_pool1d(one, 2, padding=1, dilation=2, ceil_mode=c, return_indices=True) for c in (False, True)]
+
+
+def case_bags_of_half_types_round_once(torch):
+    w, at = torch.linspace(-3, 7, 4000).view(40, 100).to(torch.bfloat16), torch.arange(90) % 40
+    return [torch.nn.functional.embedding_bag(at, w, torch.tensor([0, 60]), mode=m) for m in ("sum", "mean", "max")]

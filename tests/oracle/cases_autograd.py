@@ -388,3 +388,28 @@ def case_second_gradients_of_products_with_zeros(torch):
         first = torch.autograd.grad(x.scatter_reduce(0, at, src, "prod").sum(), src, create_graph=True)[0]
         found += [first.detach(), error(lambda: first.sum().backward())]  # noqa: B023
     return found
+
+
+def case_order_of_all_hooks_of_a_leaf(torch):
+    x = torch.ones(3, requires_grad=True)
+    node = x.view_as(x).grad_fn.next_functions[0][0]
+
+    def add(t):
+        t.grad.add_(0.5)
+
+    def last(given, grads):
+        x.grad = grads[0] * 10
+
+    x.register_hook(lambda g: g - 2)
+    node.register_prehook(lambda grads: (grads[0] / 5,))
+    x.register_post_accumulate_grad_hook(add)
+    node.register_hook(last)
+    x.sum().backward()
+    return [x.grad]
+
+
+def case_parts_made_without_gradients_are_views(torch):
+    x, w = torch.ones(4), torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        a, b = x.chunk(2)
+    return [a._is_view(), b._base is x, error(a.mul_, w)]

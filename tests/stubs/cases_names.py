@@ -417,6 +417,12 @@ def case_named_results_of_out(torch):
     return [type(r).__name__, r.values, r.indices, isinstance(r, torch.return_types.max_out), plain]
 
 
+def case_whether_backward_may_use_threads(torch):
+    with torch.autograd.set_multithreading_enabled(False):
+        inside = torch.autograd.is_multithreading_enabled()
+    return [inside, torch.autograd.is_multithreading_enabled(), type(torch.autograd.kineto_available()).__name__]
+
+
 def case_dim_order(torch):
     x = torch.empty(1, 2, 3, 4)
     formats = [torch.channels_last, torch.contiguous_format]
