@@ -487,3 +487,30 @@ def case_nodes(torch):
     outs = x, d.to_sparse(1), c, d.to_sparse_csc(), made, made.coalesce(), x.to_dense(), c.to_dense(), x.values(), c.values(), x * 2, x + x, -x, x.t()
     outs += x[0], x @ d, c @ d, torch.sparse.mm(x, d), x.sum(), torch.sparse.softmax(x, 0), x.to_sparse_csr(), c.to_sparse(), x.clone(), x.double()
     return [type(y.grad_fn).__name__ for y in outs] + [repr(c), repr(x)]
+
+
+def case_call_forms(torch):
+    """Arguments by PyTorch's names, out=, the legacy constructor, and what is composed of sparse products."""
+    s = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0]), (2, 3))
+    found = [
+        s.permute(dims=(1, 0)),
+        torch.permute(input=s, dims=(1, 0)),
+        s.transpose(dim0=0, dim1=1),
+        s.sum(dim=0),
+        torch.sum(input=s),
+        s.select(dim=0, index=1),
+    ]
+    found += [torch.add(input=s, other=s), torch.mm(s, mat2=torch.ones(3, 2)), s.unsqueeze(dim=0), s.mul(other=2), s.select(dim=0, index=1)]
+    out = s.clone()
+    found += [torch.zeros((2, 3), out=out), out.clone(), torch.zeros((4,), out=out), torch.zeros((3, 3), out=s.clone(), requires_grad=True)]
+    found += [s.new(), s.new(2, 3), s.new().resize_as_(s), s.new(s._indices(), s._values()), torch.zeros(2, out=torch.ones(2), requires_grad=True)]
+    wide = torch.eye(8).to_sparse()
+    shapes = [
+        torch.pca_lowrank(wide, q=2)[1].shape,
+        torch.pca_lowrank(wide, q=2, center=False)[1].shape,
+        torch.svd_lowrank(wide, q=2, M=torch.ones(1, 8))[1].shape,
+    ]
+    empty = [(torch.ones(b, 5, 5, dtype=torch.cdouble) @ torch.ones(b, 5, 0, dtype=torch.cdouble).conj()).shape for b in (0, 1, 2)]
+    randoms = [torch.randn(2, dtype=torch.cfloat)._is_view(), torch.rand(2, dtype=torch.cdouble).real._base is None]
+    capsule = torch.asarray(torch.utils.dlpack.to_dlpack(torch.ones(2)), dtype=torch.float32, copy=False)
+    return [re.sub(r"\s+", " ", repr(t)) for t in found] + shapes + empty + randoms + [capsule]
