@@ -514,3 +514,25 @@ def case_call_forms(torch):
     randoms = [torch.randn(2, dtype=torch.cfloat)._is_view(), torch.rand(2, dtype=torch.cdouble).real._base is None]
     capsule = torch.asarray(torch.utils.dlpack.to_dlpack(torch.ones(2)), dtype=torch.float32, copy=False)
     return [re.sub(r"\s+", " ", repr(t)) for t in found] + shapes + empty + randoms + [capsule]
+
+
+def case_compressed_copies_and_views(torch):
+    dense, found = torch.arange(24.0).reshape(4, 6), []
+    for layout, other in ((torch.sparse_csr, torch.sparse_csc), (torch.sparse_bsc, torch.sparse_bsr)):
+        blocks = {"blocksize": (2, 3)} if layout is torch.sparse_bsc else {}
+        a = dense.to_sparse(layout=layout, **blocks)
+        turned, wide = a.transpose(0, 1), torch.ones(6, 4).to_sparse(layout=layout, **({"blocksize": (3, 2)} if blocks else {}))
+        torch.manual_seed(0)
+        found += [turned._is_view(), turned._base is a, turned.values()._is_view(), a._is_view(), torch.randn_like(a).values(), torch.randn_like(a).shape]
+        more = {"blocksize": (4, 2)} if blocks else {}
+        for f in (
+            lambda: torch.empty_like(a, layout=other),
+            lambda: a.clone().copy_(wide if blocks else dense[:, :4].add(1).to_sparse(layout=layout)),
+            lambda: a.clone().copy_(dense.to_sparse(layout=layout, **more)).shape,
+            lambda: a.clone().copy_(dense),
+        ):
+            try:
+                found.append(repr(f()))
+            except Exception as e:
+                found.append([type(e).__name__, str(e)])
+    return found
