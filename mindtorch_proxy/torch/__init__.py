@@ -101,6 +101,8 @@ _LAZY = {
         "serialization": "save load PyTorchFileReader",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
         "_C": """
+        AnyType BoolType ClassType ComplexType DeviceObjType DictType FileCheck FloatType IntType JitType ListType NoneType NumberType OptionalType
+        StringType TensorType TupleType
         DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptModule ScriptObject StorageBase Tag
         is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
         "_tensor_str": "set_printoptions",

@@ -30,6 +30,7 @@ FAMILIES = (
     "recurrent",
     "fused",
     "misc",
+    "quantization",
     "sparse",
     "quantized",
     "nested",

@@ -9,7 +9,7 @@ import torch
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 Target = Callable[..., Any] | str
-BaseArgumentTypes = str | int | float | bool | complex | torch.dtype | torch.Tensor | torch.device | torch.memory_format | torch.layout
+BaseArgumentTypes = str | int | float | bool | complex | torch.dtype | torch.Tensor | torch.device | torch.memory_format | torch.layout | torch._ops.OpOverload
 Argument = Union[tuple["Argument", ...], list["Argument"], dict[str, "Argument"], slice, range, "Node", BaseArgumentTypes, None]
 _SIDE_EFFECTS = {torch._assert, operator.setitem}
 _OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
@@ -44,6 +44,8 @@ def _qualified_name(func):
     """A name under which Python code finds the function."""
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return f"torch.ops.{func}"
+    if isinstance(func, torch._ops.HigherOrderOperator):
+        return f"torch.ops.{func.namespace}.{func.name()}"
     name, module = getattr(func, "__name__", type(func).__name__), getattr(func, "__module__", None) or ""
     if getattr(builtins, name, None) is func:
         return f"builtins.{name}"

@@ -251,3 +251,24 @@ def case_arguments_that_nest_and_code_of_ones_own(torch):
         items == [Mode.A],
         copy.deepcopy(tracer).trace(lambda x: x + 1).nodes.__len__(),
     ]
+
+
+def case_where_an_error_of_a_graph_comes_from(torch):
+    import contextlib
+    import io
+
+    class Inner(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = torch.nn.Linear(5, 3)
+
+        def forward(self, x):
+            return self.l(x)
+
+    found = []
+    for f in (lambda x: torch.dot(x, x), Inner(), lambda x: torch.relu(x) + torch.ones(2), lambda x: x.foo):
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            kind = text(lambda f=f: torch.fx.symbolic_trace(f)(torch.ones(3, 3)))[0]
+        found.append([kind, [line for line in shown.getvalue().splitlines() if line.startswith("Call using")]])
+    return found

@@ -10,8 +10,9 @@ import queue
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from multiprocessing.connection import wait
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 
@@ -25,7 +26,9 @@ from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
-_T_co = TypeVar("_T_co", covariant=True)
+_T, _T_co = TypeVar("_T"), TypeVar("_T_co", covariant=True)
+_worker_init_fn_t = Callable[[int], None]
+_collate_fn_t = Callable[[list[_T]], Any]
 logger = logging.getLogger(__name__)
 
 
