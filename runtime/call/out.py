@@ -192,7 +192,7 @@ def write(dst, src):
         check_writable(dst)
     if dst.device is not META:
         stride = dst._stride
-        if stride is not None and 0 in stride and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
+        if stride is not None and 0 in stride and 0 not in dst._shape and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                 "Please clone() the tensor before performing the operation."
