@@ -29,6 +29,10 @@ class ValuedTensor(Tensor, raw=True):
 
         return self._v.register_hook(on_values)
 
+    def _become(self, name, result):
+        """out=: what the function of that name gives, where it knows nothing of this kind of tensor."""
+        raise NotImplementedError(f"{name}(): out= of layout {self.layout}, dtype {self.dtype} is not supported (device {self.device})")
+
     def _gradient(self, g):
         """The gradient of the values as one of the tensor."""
         return self._with(g)

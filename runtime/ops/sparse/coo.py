@@ -1,12 +1,13 @@
 """Sparse COO tensors: their parts, the rules of coalescing, and operators on coordinates."""
 
+from ...autograd.modes import MODE
 from ...call.geometry import broadcast_shapes
 from ...device import strided
 from ...tensor import contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
 from ..creation import FUNCTIONS
 from .gradients import same_elements, to_all
-from .tensors import COO, SparseTensor, could_not_run, refused, rules
+from .tensors import COO, SparseTensor, could_not_run, refused, rules, written
 
 TABLE: dict = {}
 
@@ -50,6 +51,24 @@ class CooTensor(SparseTensor, raw=True):
     def _with(self, values):
         indices = self._i if self._i.device is values.device else self._i.to(values.device)
         return make(indices, values, self._shape, self._c)
+
+    def _become(self, name, result):
+        if name != "zeros":
+            return written(self, result)
+        if MODE.grad and self.requires_grad:
+            raise RuntimeError("zeros(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+        self._take(nothing(result._shape, len(result._shape), self.dtype, self.device))
+        return self.requires_grad_() if result._requires_grad else self
+
+    def resize_as_(self, the_template, *, memory_format=None):
+        return TABLE["resize_as_sparse_"](self, the_template)
+
+    def new(self, *args, device=None):
+        """A tensor of this layout by the legacy constructor: of a size, or of indices and values."""
+        if args and isinstance(args[0], Tensor):
+            return FUNCTIONS["sparse_coo_tensor"](*args, dtype=self.dtype, device=device or self.device)
+        size = tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
+        return nothing(size, len(size), self.dtype, device or self.device)
 
     def stride(self, dim=None):
         zeros = (0,) * len(self._shape)

@@ -6,6 +6,7 @@ Calls on it come by __torch_function__; what stands in no table is no operator o
 
 import copy
 import functools
+import inspect
 
 from ...autograd.modes import MODE
 from ...call.overload import name_of, resolve
@@ -54,7 +55,7 @@ class SparseTensor(ValuedTensor, raw=True):
         owner = next((a for a in found if a.layout is not COO), found[0])
         _check(func, args, kwargs)
         if name in owner.TABLE:
-            result = owner.TABLE[name](*args, **kwargs)
+            result = _called(owner.TABLE[name], func, args, kwargs)
         elif args and isinstance(args[0], SparseTensor) and name in TO_ANOTHER:
             result = _converted(func, args[0], args[1:], kwargs)
         elif rules().get(name, ("", ""))[1] == "composite" and (call := declared(func, args, kwargs)) is not None:
@@ -162,6 +163,24 @@ class SparseTensor(ValuedTensor, raw=True):
             new = memo[id(self)] = self._with(copy.deepcopy(self._v, memo))
             new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if isinstance(v, Tensor) and k != "_v"})
         return memo[id(self)]
+
+
+def _called(handler, func, args, kwargs):
+    """A handler of the table; PyTorch's names of arguments that it does not have become places."""
+    if kwargs and not _takes(handler, len(args), tuple(kwargs)) and (call := declared(func, args, kwargs)) is not None:
+        o, values = call
+        given = max((i + 1 for i, a in enumerate(o.schema.args) if not a.kwonly and (i < len(args) or a.name in kwargs or not i)), default=0)
+        args, kwargs = values[:given], {a.name: v for a, v in zip(o.schema.args, values) if a.kwonly and a.name in kwargs}
+    return handler(*args, **kwargs)
+
+
+@functools.cache
+def _takes(handler, n, names):
+    try:
+        inspect.signature(handler).bind(*range(n), **dict.fromkeys(names))
+    except TypeError:
+        return False
+    return True
 
 
 def _flat(args):
