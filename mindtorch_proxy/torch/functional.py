@@ -8,7 +8,6 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
-    "align_tensors",
     "broadcast_shapes",
     "broadcast_tensors",
     "cartesian_prod",

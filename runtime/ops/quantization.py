@@ -52,19 +52,18 @@ def _channel_meta(self, scale, zero_point, axis, quant_min, quant_max):
 # straight through: as the identity, where nothing was clamped
 _STRAIGHT = dict(derivative={"self": lambda g0, out1: g0 * out1}, non_differentiable=(1,), method=False, out=False)
 tensor_op = op(
-    "fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+    "fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_tensor_meta,
     **_STRAIGHT,
 )
 qparams_op = op(
     "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, "
-    "int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+    "int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_qparams_meta,
     **_STRAIGHT,
 )
 channel_op = op(
-    "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) "
-    "-> (Tensor output, Tensor mask)",
+    "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_channel_meta,
     **_STRAIGHT,
 )
