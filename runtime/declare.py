@@ -35,6 +35,8 @@ class Options:
     python: bool | None = None  # PyTorch's own is written in Python, and hands optional arguments on by name; None: those of nn.functional
     aten: str | None = None  # PyTorch's name below autograd, "add.Tensor"; None: the schema's own
     aten_constants: tuple = ()  # (argument, value) that PyTorch's has beside
+    # PyTorch's name of the node, where it is not the operator's; node(arguments by name, shapes by name) where it hangs on them: a number has no shape
+    node: str | Callable | None = None
     # how a call is computed
     alpha: bool = False  # the last argument multiplies the second operand; `prepare` folds it in
     numbers: bool = False  # may be called without any tensor
@@ -95,6 +97,7 @@ class Op:
         self.full = self.key if schema.namespace in ("torch", "Tensor") else schema.namespace + "." + self.key
         self.python = options.python if options.python is not None else self.namespace == "nn.functional"
         self.plans: dict = {}  # (dtype, device) -> plan: the direct way of a call
+        self.hosted: dict = {}  # dtype -> plan: a short way to elementwise kernels that take the host's arrays
         self._call = self._intercepted = self._derivative = None
 
     @cached_property

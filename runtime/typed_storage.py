@@ -119,6 +119,7 @@ class TypedStorage:
 
     @property
     def dtype(self):
+        """The dtype of the elements."""
         return self._dtype
 
     @dtype.setter
@@ -135,6 +136,7 @@ class TypedStorage:
         return T.empty((0,), dtype=_STORED.get(self.dtype, self.dtype), device=self._untyped_storage.device).set_(self._untyped_storage)
 
     def _size(self):
+        """The number of elements."""
         return self._untyped_storage.nbytes() // self.dtype.itemsize
 
     def _new_wrapped_storage(self, untyped_storage):
@@ -209,11 +211,13 @@ class TypedStorage:
     # ------------------------------------------------------------ deprecated
     @property
     def device(self):
+        """Where the memory is."""
         warn_typed_storage_removal()
         return self._untyped_storage.device
 
     @property
     def is_cuda(self):
+        """False: there is no such device here."""
         warn_typed_storage_removal()
         return False
 
@@ -356,6 +360,7 @@ class TypedStorage:
         return self._untyped_storage.is_shared()
 
     def _share_memory_(self):
+        """Move the memory to where other processes can map it."""
         self._untyped_storage.share_memory_()
         return self
 
@@ -403,13 +408,16 @@ def _check_wrapped(storage, wrong):
 
 
 def _conversion(name, dtype):
-    def f(self):
+    def typed(self):
         warn_typed_storage_removal()
         return self._to(dtype)
 
-    f.__name__, f.__qualname__, f.__doc__ = name, "TypedStorage." + name, f"The elements as {dtype}."
-    setattr(TypedStorage, name, f)
-    setattr(UntypedStorage, name, lambda self: TypedStorage(wrap_storage=self, dtype=dt.uint8, _internal=True)._to(dtype))
+    def untyped(self):
+        return TypedStorage(wrap_storage=self, dtype=dt.uint8, _internal=True)._to(dtype)
+
+    for cls, f, what in (TypedStorage, typed, "elements"), (UntypedStorage, untyped, "bytes"):
+        f.__name__, f.__qualname__, f.__doc__ = name, f"{cls.__name__}.{name}", f"The {what} as {dtype}."
+        setattr(cls, name, f)
 
 
 for _n, _d in _CONVERSIONS.items():

@@ -127,7 +127,9 @@ def dtypes_of(primitive, codes):
     return refused
 
 
-ONE_TENSOR = "Abs Ceil Cos Cosh Erf Erfc Erfinv Exp Exp2 Expm1 Floor Frac IsInf Log Log10 Log1p Log2 Neg ReLU Reciprocal Rsqrt SiLU Sigmoid Sign Sin Sqrt Square Tan Tanh Trunc"
+ONE_TENSOR = """
+Abs Ceil Cos Cosh Erf Erfc Erfinv Exp Exp2 Expm1 Floor Frac IsInf Log Log10 Log1p Log2 Neg ReLU Reciprocal Rsqrt SiLU Sigmoid Sign Sin Sqrt Square Tan
+Tanh Trunc"""
 
 
 def compared(fn):

@@ -1,9 +1,11 @@
 """torch._C: the names that Python code reaches for below torch."""
 
 import enum as _enum
+import faulthandler as _faulthandler
 from importlib import import_module as _import_module
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
+from weakref import ref as _weakref
 
 from mindtorch_proxy.runtime.device import privateuse1_name as _privateuse1_name
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
@@ -229,6 +231,11 @@ def _len_torch_function_stack():
     return len(LOCAL.modes)
 
 
+def _set_print_stack_traces_on_fatal_signal(print):
+    """Whether a signal that ends the process has Python's stacks printed first."""
+    (_faulthandler.enable if print else _faulthandler.disable)()
+
+
 def set_flush_denormal(mode):
     """False: MindSpore's kernels offer no control of denormals."""
     return False
@@ -318,6 +325,38 @@ _autograd.DeviceType = _enumeration(
     },
     "Kinds of devices, by PyTorch's numbers.",
 )
+
+
+def _saved_tensors_hooks_is_enabled():
+    """Whether nobody has disabled the hooks of saved tensors."""
+    from mindtorch_proxy.runtime.autograd import MODE
+
+    return MODE.saved_hooks_disabled is None
+
+
+_autograd._saved_tensors_hooks_is_enabled = _saved_tensors_hooks_is_enabled
+_functions = _modules["torch._C._functions"] = _ModuleType("torch._C._functions")
+_functions.__getattr__ = lambda name: _function_class(name)
+
+
+def _function_class(name):
+    """Classes of nodes that are made or named by themselves."""
+    from mindtorch_proxy.runtime.autograd import function, graph
+
+    where = {"AccumulateGrad": graph, "DelayedError": function, "UndefinedGrad": function}.get(name)
+    if where is None:
+        raise AttributeError(f"module 'torch._C._functions' has no attribute {name!r}")
+    return getattr(where, name)
+
+
+class _WeakTensorRef:
+    """Tells whether a tensor is gone."""
+
+    def __init__(self, tensor):
+        self._ref = _weakref(tensor)
+
+    def expired(self):
+        return self._ref() is None
 
 
 class _TorchScriptOnly:

@@ -239,7 +239,7 @@ def _ask_classes(name, args, call):
         if result is not NotImplemented:
             return checked(overload, result, cls)
     raise TypeError(
-        f"Multiple dispatch failed for '{overload.name()}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {cls}\n" for cls in classes)
         + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )
@@ -249,7 +249,7 @@ def checked(overload, result, owner):
     """What a __torch_dispatch__ gave, or PyTorch's errors for what cannot be an operator's result."""
     if result is NotImplemented:
         raise TypeError(
-            f"Multiple dispatch failed for '{overload.name()}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n  - mode object {owner}\n\n"
+            f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n  - mode object {owner}\n\n"
             "For more information, try re-running with TORCH_LOGS=not_implemented"
         )
     return result
@@ -309,19 +309,20 @@ def _backward_of(name):
     fn = _callable(base) if forward is not None and schema is not None else None
     if fn is None or len(schema.returns) > 1 or schema.arguments[0].declared != "Tensor":
         return None
-    taken, known = [a.name for a in forward.arguments], {*(a.name for a in schema.arguments[1:]), "output_size"}
-    if not known.issuperset(taken):
+    if not {*(a.name for a in schema.arguments[1:]), "output_size"}.issuperset(a.name for a in forward.arguments):
         return None
 
     def run(*args, **kwargs):
         import torch
 
         given = schema.bound(args, kwargs)
-        given.setdefault("output_size", list(given[schema.arguments[0].name].shape[2:]))
-        x = given[taken[0]].detach().requires_grad_()
+        gradient = given[schema.arguments[0].name]
+        given.setdefault("output_size", list(gradient.shape[2:]))
+        x, *others = (a for a in forward.arguments if a.name in given)
+        leaf = given[x.name].detach().requires_grad_()
         with torch.enable_grad():
-            out = fn(x, *(given[n] for n in taken[1:] if n in given))
-        return torch.autograd.grad(out[0] if isinstance(out, tuple) else out, x, given[schema.arguments[0].name])[0]
+            out = fn(leaf, *(given[a.name] for a in others if not a.kwarg_only), **{a.name: given[a.name] for a in others if a.kwarg_only})
+        return torch.autograd.grad(out[0] if isinstance(out, tuple) else out, leaf, gradient)[0]
 
     return run
 

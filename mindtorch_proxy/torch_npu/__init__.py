@@ -6,7 +6,7 @@ import torch
 from torch import npu
 from torch.npu import amp, memory, random, streams
 
-from . import optim
+from . import operators, optim
 from .functions import (
     get_npu_format,
     npu_confusion_transpose,
@@ -21,6 +21,7 @@ from .functions import (
     npu_silu,
     npu_swiglu,
 )
+from .operators import *
 
 # torch.npu is torch_npu.npu, with its modules
 sys.modules[f"{__name__}.npu"] = npu
@@ -44,3 +45,4 @@ __all__ = [
     "npu_swiglu",
     "optim",
 ]
+__all__ += operators.__all__

@@ -61,6 +61,11 @@ def common_device(op, args):
 def elementwise(op, args):
     """Promotion, devices, broadcasting, memory order, kernel. Returns a fresh tensor."""
     operands, attributes = [args[i] for i in op.operands], [args[i] for i in op.attributes]
+    if op.hosted and operands[0].__class__ not in NUMBERS_OR_NONE:
+        plan = op.hosted.get(operands[0].dtype)
+        out = plan and plan.alike(operands, attributes)
+        if out is not None:
+            return out
     tensors = [t for t in operands if isinstance(t, Tensor)]
     device = tensors[0].device if len(tensors) == 1 else common_device(op, args)
     try:

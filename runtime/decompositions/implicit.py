@@ -3,6 +3,7 @@
 from ..call.geometry import broadcast_shapes
 from ..call.tracing import TracedInt
 from ..device import HOST
+from ..ops.matmul import rows
 from ..registry import F, M, T, implicit
 
 
@@ -25,6 +26,12 @@ def folded(self, mat2):
     """A stack of matrices times one matrix: one product of matrices."""
     rows = T.mm(T.reshape(self, (-1, self._shape[-1])), mat2)
     return M.view(rows, (*self._shape[:-1], mat2._shape[-1]))
+
+
+@implicit("_over_rows")
+def over_rows(self, mat2):
+    """The products of two rows, summed: one product of matrices."""
+    return T.mm(T.t(rows(self)), rows(mat2))
 
 
 @implicit("_bmm")

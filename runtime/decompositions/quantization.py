@@ -33,7 +33,9 @@ def per_channel(x, scale, zero_point, axis, quant_min, quant_max):
     shape[axis] = -1
     scale, zero_point = scale.reshape(shape), zero_point.reshape(shape)
     wide = x.to(dt.float32) if x.dtype in dt.OPMATH else x
-    return _rounded(T.round(wide * T.reciprocal(scale) + zero_point), scale, zero_point, quant_min, quant_max, x.dtype)
+    q = wide * T.reciprocal(scale)
+    q = T.round(q + zero_point) if zero_point.dtype.is_floating_point else T.round(q) + zero_point
+    return _rounded(q, scale, zero_point, quant_min, quant_max, x.dtype)
 
 
 @decomposition("_int_mm")

@@ -32,6 +32,8 @@ FAMILIES = (
     "misc",
     "quantization",
     "sparse",
+    "quantized",
+    "nested",
     "aten",
 )
 

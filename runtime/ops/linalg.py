@@ -1155,7 +1155,7 @@ def _exp_meta(self):
     return self._shape, self.dtype
 
 
-op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, alias=("linalg.matrix_exp",), out=False)
+op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, alias=("linalg.matrix_exp",), out=False, node="LinalgMatrixExpBackward0")
 
 
 @composite("matrix_power(Tensor self, int n) -> Tensor", alias=("linalg.matrix_power",), out=CONTIGUOUS)

@@ -4,7 +4,7 @@ from .. import dtypes as dt
 from ..call.geometry import preserved_strides
 from ..declare import composite, op
 from ..registry import T, implicit
-from .common import wrap_dim
+from .common import has_values, only, wrap_dim
 
 
 def _masked(self):
@@ -12,20 +12,21 @@ def _masked(self):
     return [(self._shape, self.dtype, st), (self._shape, dt.bool_, st)]
 
 
-def _check_range(quant_min, quant_max):
+def _check_range(self, quant_min, quant_max, kernel="fake_quantize_tensor_cachemask_kernel_type_handling"):
+    only(kernel, self, dt.FLOAT)
     if quant_min > quant_max:
         raise RuntimeError("`quant_min` should be less than or         equal to `quant_max`.")
 
 
 def _tensor_meta(self, scale, zero_point, quant_min, quant_max):
-    _check_range(quant_min, quant_max)
+    _check_range(self, quant_min, quant_max)
     if not quant_min <= zero_point <= quant_max:
         raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
     return _masked(self)
 
 
 def _qparams_meta(self, scale, zero_point, fake_quant_enabled, quant_min, quant_max):
-    _check_range(quant_min, quant_max)
+    _check_range(self, quant_min, quant_max)
     return _masked(self)
 
 
@@ -34,14 +35,18 @@ _ZERO_POINTS = (dt.int32, dt.float32, dt.float16)
 
 def _channel_meta(self, scale, zero_point, axis, quant_min, quant_max):
     if scale.dtype is not dt.float32:
-        raise RuntimeError(f"Scale must be Float, found {dt.scalar_name(scale.dtype)}")
+        raise RuntimeError(f"Scale must be Float or BFloat16, found {dt.scalar_name(scale.dtype)}")
     if zero_point.dtype not in _ZERO_POINTS:
         raise RuntimeError(f"Zero-point must be Int32, Float or Half, found {dt.scalar_name(zero_point.dtype)}")
     if len(scale._shape) != 1 or len(zero_point._shape) != 1:
         raise RuntimeError("scale should be a 1-D tensor" if len(scale._shape) != 1 else "zero point should be a 1-D tensor")
     if scale._shape != zero_point._shape:
         raise RuntimeError("scale and zero-point need to have the same dimensions")
-    _check_range(quant_min, quant_max)
+    _check_range(self, quant_min, quant_max, "fake_quantize_channel_cachemask_cpu_type_handling")
+    if not zero_point.dtype.is_floating_point and has_values(zero_point) and zero_point.numel():
+        lowest, highest = T.aminmax(zero_point)
+        if lowest < quant_min or highest > quant_max:
+            raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
     if not 0 <= axis <= len(self._shape):
         raise RuntimeError("`axis` must be between 0 and number of dimensions of input")
     if scale._shape[0] != self._shape[wrap_dim(axis, len(self._shape))]:
@@ -54,6 +59,8 @@ _STRAIGHT = dict(derivative={"self": lambda g0, out1: g0 * out1}, non_differenti
 tensor_op = op(
     "fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_tensor_meta,
+    function=False,
+    aten="fake_quantize_per_tensor_affine_cachemask.default",
     **_STRAIGHT,
 )
 qparams_op = op(
@@ -65,6 +72,8 @@ qparams_op = op(
 channel_op = op(
     "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_channel_meta,
+    function=False,
+    aten="fake_quantize_per_channel_affine_cachemask.default",
     **_STRAIGHT,
 )
 

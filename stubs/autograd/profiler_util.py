@@ -1,6 +1,7 @@
 """What a profile records, and its averages as a table."""
 
 import bisect
+import time
 from dataclasses import dataclass, field
 
 __all__ = ["EventList", "FormattedTimesMixin", "Interval", "FunctionEvent", "FunctionEventAvg", "MemRecordsAcc"]
@@ -72,7 +73,13 @@ class FunctionEvent(FormattedTimesMixin):
     cpu_memory_usage: int = 0
     cpu_parent: "FunctionEvent | None" = None
     cpu_children: list = field(default_factory=list, repr=False)
+    is_async: bool = False  # what other threads or processes do meanwhile, as a collective
     count = 1
+
+    def end_now(self):
+        """The event ends."""
+        self.end = time.perf_counter_ns() / 1000
+
     key = property(lambda self: self.name, doc="The name under which events are averaged.")
     time_range = property(lambda self: Interval(self.start, self.end), doc="From the event's beginning to its end.")
     cpu_time_total = property(lambda self: self.end - self.start, doc="The microseconds from the event's beginning to its end.")

@@ -94,6 +94,11 @@ def _finish(work, async_op):
     return None
 
 
+def _future(work, async_op):
+    """The work's future, or its end: what the coalesced collectives give."""
+    return work.get_future() if async_op else _finish(work, async_op)
+
+
 def _outside(group, name):
     if _rank_not_in_group(group):
         _warn_not_in_group(name)
@@ -157,7 +162,7 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
         return None
     _reducible("all_reduce", op, *tensors)
     group = _group_or_default_group(group)
-    return _finish(group.allreduce_coalesced(tensors, _options(AllreduceCoalescedOptions, async_op, reduceOp=op)), async_op)
+    return _future(group.allreduce_coalesced(tensors, _options(AllreduceCoalescedOptions, async_op, reduceOp=op)), async_op)
 
 
 def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
@@ -217,7 +222,7 @@ def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, asy
         _check_tensor_list(output, "output_tensor_lists")
         _ensure_all_tensors_same_dtype(output)
     group = _group_or_default_group(group)
-    return _finish(group.allgather_coalesced(output_tensor_lists, input_tensor_list, _options(AllgatherOptions, async_op)), async_op)
+    return _future(group.allgather_coalesced(output_tensor_lists, input_tensor_list, _options(AllgatherOptions, async_op)), async_op)
 
 
 def _validate_output_list_for_rank(my_rank, dst, gather_list):

@@ -147,7 +147,7 @@ class Engine:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise EngineTimeout(f"Timed out: no address came ({key})")
+                raise EngineTimeout(f"Timed out waiting for an address: none came ({key})")
             try:
                 self.store.wait([key], timedelta(seconds=min(left, 5.0)))
                 return bytes(self.store.get(key))

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import reduce as fold
 
 import torch
+from torch.autograd.profiler import recorders
 
 from ._address import Device, interface_address, local_address
 from ._engine import memcpy
@@ -63,8 +64,10 @@ class ProcessGroupGloo(OrderedCalls):
     def _one_dtype(self, name, tensors):
         """The dtype of the tensors; an error for those that gloo does not move, or that are not on the CPU."""
         for t in tensors:
-            if t.device.type != "cpu" or t.layout is not torch.strided:
-                raise RuntimeError(f"ProcessGroupGloo::{name}: tensors on the CPU are expected, strided ones; got {t.device} and {t.layout}")
+            if t.layout is not torch.strided:
+                raise RuntimeError(f"ProcessGroupGloo::{name}: only supports dense tensors")
+            if t.device.type != "cpu":
+                raise RuntimeError(f"ProcessGroupGloo::{name}: unsupported device type {t.device.type}")
         if tensors and tensors[0].dtype not in _MOVED:
             raise RuntimeError("Invalid scalar type")
         return tensors[0].dtype if tensors else None
@@ -72,6 +75,18 @@ class ProcessGroupGloo(OrderedCalls):
     def _check_root(self, name, root):
         if not 0 <= root < self._size:
             raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root rank: {root}")
+
+    def _check_root_tensor(self, name, root, tensors):
+        if not 0 <= root < len(tensors):
+            raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root tensor: {root}")
+
+    def _check_layouts(self, name, tensors):
+        """Tensors of one layout, one at least."""
+        if not tensors:
+            raise RuntimeError(f"ProcessGroupGloo::{name}: requires non-empty tensor list")
+        for i, t in enumerate(tensors):
+            if t.layout is not tensors[0].layout:
+                raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor layout at index {i} (expected {tensors[0].layout}, got {t.layout})")
 
     def _check_like(self, name, tensors, like):
         for i, t in enumerate(tensors):
@@ -85,22 +100,33 @@ class ProcessGroupGloo(OrderedCalls):
             raise RuntimeError(f"ProcessGroupGloo::{name}: requires a single-element {what} list")
         return tensors[0]
 
+    def _list_of_all(self, name, lists, what):
+        """The root's list of a tensor for each rank."""
+        if len(lists) != 1:
+            raise RuntimeError(f"ProcessGroupGloo::{name}: requires a single-element {what} list containing a list with {self._size} tensors.")
+        return lists[0]
+
     # -- collectives
 
     def broadcast(self, tensors, opts):
         """The root's tensor, everywhere."""
-        tensor, root = _real(self._single("broadcast", tensors)), opts.rootRank
+        root = opts.rootRank
         self._check_root("broadcast", root)
-        self._one_dtype("broadcast", [tensor])
-        mine = root == self._rank
+        self._check_root_tensor("broadcast", opts.rootTensor, tensors)
+        self._one_dtype("broadcast", [_real(t) for t in tensors])
+        self._check_like("broadcast", tensors[1:], tensors[0])
+        tensor, mine = _real(tensors[opts.rootTensor]), root == self._rank
 
         def body(call):
             if self._size > 1 and tensor.numel():
                 ask = lambda s, t, tag: self._ask(call, "broadcast", s, nbytes(tensor), root, tag)
                 self._exchange(call, [tensor] if mine else [], [] if mine else [tensor], ask, inplace=True)
+            for i, t in enumerate(tensors):
+                if i != opts.rootTensor:
+                    t.copy_(tensors[opts.rootTensor])
 
         detail = f"{describe([tensor])}, root {root}"
-        return self._submit(Call("broadcast", body, list(tensors), None, detail, f"{tensor.dtype} {nbytes(tensor)} {root}"), opts)
+        return self._submit(Call("broadcast", body, list(tensors), None, detail, f"{tensor.dtype} {nbytes(tensor)} {root}"), opts, tensors)
 
     def _reals(self, name, tensors, op):
         """Tensors whose real numbers may be reduced one by one."""
@@ -153,12 +179,12 @@ class ProcessGroupGloo(OrderedCalls):
     def allreduce(self, tensors, opts):
         """Each rank's tensor, reduced, everywhere."""
         op = reduction(opts.reduceOp)
-        if tensors and tensors[0].layout is torch.sparse_coo:
-            return self._allreduce_sparse(self._single("allreduce", tensors), op, opts)
+        self._check_layouts("allreduce", tensors)
+        self._check_like("allreduce", tensors[1:], tensors[0])
+        if tensors[0].layout is torch.sparse_coo:
+            return self._allreduce_sparse(tensors, op, opts)
         reals = self._reals("allreduce", tensors, op)
         how = [self._reduction("allreduce", t, op) for t in reals]
-        if len(tensors) > 1:
-            self._check_like("allreduce", reals[1:], reals[0])
 
         def body(call):
             first = reals[0]
@@ -168,16 +194,18 @@ class ProcessGroupGloo(OrderedCalls):
             for t in reals[1:]:
                 t.copy_(first)
 
-        return self._submit(Call("all_reduce", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts)
+        return self._submit(Call("all_reduce", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts, tensors)
 
-    def _allreduce_sparse(self, tensor, op, opts):
+    def _allreduce_sparse(self, tensors, op, opts):
         """The sum of sparse tensors: all indices and values, added up."""
         if op is not RedOpType.SUM:
-            raise RuntimeError("unsupported reduction operation: sparse allreduce only supports ReduceOp.SUM")
-        mine = tensor.coalesce()
+            raise RuntimeError("ProcessGroupGloo::allreduce: unsupported reduction operation (allreduce of sparse tensors only works with ReduceOp.SUM)")
+        tensor, mine = tensors[0], fold(torch.add, tensors).coalesce()
 
         def body(call):
             if self._size == 1:
+                for t in tensors:
+                    t.copy_(mine)
                 return
             counts = torch.empty(self._size, dtype=torch.int64)
             count = torch.tensor([mine._nnz()])
@@ -194,16 +222,22 @@ class ProcessGroupGloo(OrderedCalls):
                 parts.append([everything[r, : counts[r]] for r in range(self._size)])
             indices, values = torch.cat(parts[0]).t(), torch.cat(parts[1])
             total = torch.sparse_coo_tensor(indices, values, tensor.shape).coalesce()
-            tensor.copy_(total)
+            for t in tensors:
+                t.copy_(total)
 
-        return self._submit(Call("all_reduce", body, [tensor], None, f"{list(tensor.shape)} sparse", f"sparse {tensor.dtype} {list(tensor.shape)}"), opts)
+        return self._submit(
+            Call("all_reduce", body, list(tensors), None, f"{list(tensor.shape)} sparse", f"sparse {tensor.dtype} {list(tensor.shape)}"), opts, tensors
+        )
 
     def allreduce_coalesced(self, tensors, opts):
         """Several tensors reduced as one."""
         op = reduction(opts.reduceOp)
-        if any(t.dtype is not tensors[0].dtype for t in tensors):
-            raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: tensors must all have the same type")
+        self._check_layouts("allreduce_coalesced", tensors)
+        if tensors[0].layout is not torch.strided:
+            raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: unsupported layout")
         reals = self._reals("allreduce_coalesced", tensors, op)
+        if any(t.dtype is not reals[0].dtype for t in reals):
+            raise RuntimeError("ProcessGroupGloo::allreduce_coalesced: tensors must all have the same type")
         how = self._reduction("allreduce_coalesced", reals[0], op)
 
         def body(call):
@@ -212,37 +246,48 @@ class ProcessGroupGloo(OrderedCalls):
             for t, piece in zip(reals, flat.split([t.numel() for t in reals])):
                 t.copy_(piece.view(t.shape))
 
-        return self._submit(Call("all_reduce_coalesced", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts)
+        return self._submit(Call("all_reduce_coalesced", body, list(tensors), None, f"{describe(reals)}, {op.name}", _key(reals, op)), opts, reals)
 
     def reduce(self, tensors, opts):
         """Each rank's tensor, reduced, on the root."""
         op, root = reduction(opts.reduceOp), opts.rootRank
-        (tensor,) = self._reals("reduce", [self._single("reduce", tensors)], op)
         self._check_root("reduce", root)
+        self._check_root_tensor("reduce", opts.rootTensor, tensors)
+        (tensor,) = self._reals("reduce", [self._single("reduce", tensors)], op)
         how = self._reduction("reduce", tensor, op)
         body = lambda call: self._reduce_in(call, tensor, op, root, how)
-        return self._submit(Call("reduce", body, list(tensors), None, f"{describe([tensor])}, {op.name}, root {root}", f"{_key([tensor], op)} {root}"), opts)
+        return self._submit(
+            Call("reduce", body, list(tensors), None, f"{describe([tensor])}, {op.name}, root {root}", f"{_key([tensor], op)} {root}"), opts, tensors
+        )
 
-    def _gather_all(self, name, outputs, tensor, opts, result):
-        """all_gather: ``outputs`` are as many tensors as there are ranks, each like the input."""
-        self._one_dtype(name, [tensor])
+    def _gather_all(self, name, outputs, inputs, opts, result):
+        """all_gather: lists of tensors, as many as all ranks' inputs, each list filled with all of them."""
+        self._one_dtype(name, inputs)
 
         def body(call):
-            if self._size == 1 or not tensor.numel():
-                outputs[0].copy_(tensor)
-            else:
-                self._exchange(call, [tensor], outputs, lambda s, t, tag: self._ask(call, "allgather", s, t, nbytes(tensor), tag))
+            first, size = outputs[0], sum(map(nbytes, inputs))
+            if self._size > 1 and size:
+                self._exchange(call, inputs, first, lambda s, t, tag: self._ask(call, "allgather", s, t, size, tag))
+            copies = zip(first, inputs) if self._size == 1 else ()
+            for target, source in (*copies, *(pair for others in outputs[1:] for pair in zip(others, first))):
+                target.copy_(source.view(target.shape))
 
-        return self._submit(Call(name, body, result, None, describe([tensor]), _key([tensor])), opts)
+        return self._submit(Call(name, body, result, None, describe(inputs), _key(inputs)), opts, inputs)
 
     def allgather(self, outputs, inputs, opts):
         """Each rank's tensor, in a list, everywhere."""
-        tensor = self._single("allgather", inputs, "input tensor")
-        targets = self._single("allgather", outputs, "output tensor")
-        if len(targets) != self._size:
-            raise RuntimeError(f"ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length {self._size}, got {len(targets)})")
-        self._check_like("allgather", targets, tensor)
-        return self._gather_all("all_gather", [_real(t) for t in targets], _real(tensor), opts, list(targets))
+        if not inputs:
+            raise RuntimeError("ProcessGroupGloo::allgather: requires non-empty input tensor list")
+        if len(inputs) != len(outputs):
+            raise RuntimeError("ProcessGroupGloo::allgather: requires input/output tensor lists to have the same length")
+        length = self._size * len(inputs)
+        for i, targets in enumerate(outputs):
+            if len(targets) != length:
+                raise RuntimeError(f"ProcessGroupGloo::allgather: invalid output tensor list at index {i} (expected length {length}, got {len(targets)})")
+        for tensors in (inputs, *outputs):
+            self._check_like("allgather", tensors, inputs[0])
+        result = list(outputs[0]) if len(inputs) == 1 else [list(targets) for targets in outputs]
+        return self._gather_all("all_gather", [[_real(t) for t in targets] for targets in outputs], [_real(t) for t in inputs], opts, result)
 
     def _allgather_base(self, output, input, opts):
         if output.numel() != input.numel() * self._size:
@@ -250,12 +295,17 @@ class ProcessGroupGloo(OrderedCalls):
             raise RuntimeError(f"ProcessGroupGloo::allgather: invalid tensor size at index {self._size - 1} (expected ({input.numel()}), got ({share}))")
         if output.dtype is not input.dtype:
             raise RuntimeError(f"ProcessGroupGloo::allgather: invalid tensor type at index 0 (expected {input.dtype}, got {output.dtype})")
-        return self._gather_all("all_gather_into_tensor", _pieces(_real(output), self._size), _real(input), opts, [output])
+        return self._gather_all("all_gather_into_tensor", [_pieces(_real(output), self._size)], [_real(input)], opts, [output])
 
     def allgather_coalesced(self, outputs, inputs, opts):
         """all_gather of several tensors."""
-        if len(outputs) != self._size or any(len(o) != len(inputs) for o in outputs):
-            raise RuntimeError("ProcessGroupGloo::allgather_coalesced: output lists should be as many as ranks, each as long as the input")
+        if not inputs:
+            raise RuntimeError("ProcessGroupGloo::allgather_coalesced: requires non-empty input tensor list")
+        if len(outputs) != self._size:
+            raise RuntimeError("ProcessGroupGloo::allgather_coalesced: output lists should be equal to world size")
+        for targets in outputs:
+            if len(targets) != len(inputs):
+                raise RuntimeError(f"ProcessGroupGloo::allgather_coalesced: invalid output size: (expected length {len(inputs)}, got {len(targets)})")
         reals = [_real(t) for t in inputs]
         self._one_dtype("allgather_coalesced", reals)
         for targets in outputs:
@@ -271,7 +321,7 @@ class ProcessGroupGloo(OrderedCalls):
                 for t, source in zip(targets, reals):
                     t.copy_(source)
 
-        return self._submit(Call("all_gather_coalesced", body, [t for o in outputs for t in o], None, describe(reals), _key(reals)), opts)
+        return self._submit(Call("all_gather_coalesced", body, [list(targets) for targets in outputs], None, describe(reals), _key(reals)), opts, inputs)
 
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts):
         """all_gather_into_tensor of several."""
@@ -294,7 +344,7 @@ class ProcessGroupGloo(OrderedCalls):
         mine = root == self._rank
         targets = []
         if mine:
-            targets = self._single("gather", outputs, "output tensor")
+            targets = self._list_of_all("gather", outputs, "output")
             if len(targets) != self._size:
                 raise RuntimeError(f"ProcessGroupGloo::gather: Incorrect output list size {len(targets)}. {_AS_MANY % ('Output', self._size)}")
             self._check_like("gather", targets, tensor)
@@ -308,7 +358,7 @@ class ProcessGroupGloo(OrderedCalls):
             else:
                 self._exchange(call, [tensor], targets, lambda s, t, tag: self._ask(call, "gather", s, t if mine else s, nbytes(tensor), root, tag))
 
-        return self._submit(Call("gather", body, list(targets), None, f"{describe([tensor])}, root {root}", f"{_key([tensor])} {root}"), opts)
+        return self._submit(Call("gather", body, list(targets), None, f"{describe([tensor])}, root {root}", f"{_key([tensor])} {root}"), opts, inputs)
 
     def scatter(self, outputs, inputs, opts):
         """A tensor of the root's list, on each rank."""
@@ -317,7 +367,7 @@ class ProcessGroupGloo(OrderedCalls):
         mine = root == self._rank
         sources = []
         if mine:
-            sources = self._single("scatter", inputs, "input tensor")
+            sources = self._list_of_all("scatter", inputs, "input")
             if len(sources) != self._size:
                 raise RuntimeError(f"ProcessGroupGloo::scatter: Incorrect input list size {len(sources)}. {_AS_MANY % ('Input', self._size)}")
             self._check_like("scatter", sources, output)
@@ -333,7 +383,7 @@ class ProcessGroupGloo(OrderedCalls):
                 ranks = self._size if mine else 0
                 self._exchange(call, sources, [target], lambda s, t, tag: self._ask(call, "scatter", s, t, nbytes(target), ranks, root, tag))
 
-        return self._submit(Call("scatter", body, list(outputs), None, f"{describe([target])}, root {root}", f"{_key([target])} {root}"), opts)
+        return self._submit(Call("scatter", body, list(outputs), None, f"{describe([target])}, root {root}", f"{_key([target])} {root}"), opts, sources)
 
     def _scatter_reduced(self, name, output, inputs, result, opts):
         """reduce_scatter: all inputs reduced everywhere, of which each rank keeps its own, as PyTorch's gloo does."""
@@ -347,13 +397,18 @@ class ProcessGroupGloo(OrderedCalls):
             start = sum(t.numel() for t in inputs[: self._rank]) if len(inputs) > 1 else self._rank * output.numel()
             output.copy_(flat[start : start + output.numel()].view(output.shape))
 
-        return self._submit(Call(name, body, result, None, f"{describe(inputs)}, {op.name}", _key(inputs, op)), opts)
+        return self._submit(Call(name, body, result, None, f"{describe(inputs)}, {op.name}", _key(inputs, op)), opts, inputs)
 
     def reduce_scatter(self, outputs, inputs, opts):
         """Each rank's share of the reduced lists."""
-        output, sources = self._single("reduce_scatter", outputs, "output tensor"), self._single("reduce_scatter", inputs, "input tensor")
+        for what, lists in (("output", outputs), ("input", inputs)):
+            if len(lists) != 1:
+                raise RuntimeError(f"reduce_scatter only supports 1 {what}")
+        output, sources = outputs[0], inputs[0]
         if len(sources) != self._size:
-            raise RuntimeError(f"ProcessGroupGloo::reduce_scatter: invalid input tensor list at index 0 (expected length {self._size}, got {len(sources)})")
+            raise RuntimeError("invalid input tensor list size, must be world size")
+        if (wrong := next((t for t in sources if t.dtype is not output.dtype), None)) is not None:
+            raise RuntimeError(f"ProcessGroupGloo::reduce_scatter: invalid tensor type (expected {output.dtype}, got {wrong.dtype})")
         if output.numel() != sources[self._rank].numel():
             raise RuntimeError(
                 f"ProcessGroupGloo::reduce_scatter: invalid tensor size at index {self._rank} (expected {_size(output)}, got {_size(sources[self._rank])})"
@@ -382,7 +437,7 @@ class ProcessGroupGloo(OrderedCalls):
         name = "all_to_all_single"
         detail = describe([source]) if even else f"{describe([source])} in {sent} to {describe([target])} in {received}"
         body = lambda call: self._all_to_all(call, *pieces, even)
-        return self._submit(Call(name, body, [output], None, detail, _key([source]) if even else f"{source.dtype} {row}"), opts)
+        return self._submit(Call(name, body, [output], None, detail, _key([source]) if even else f"{source.dtype} {row}"), opts, [input])
 
     def _splits(self, tensor, sizes):
         if not sizes:
@@ -397,12 +452,13 @@ class ProcessGroupGloo(OrderedCalls):
 
     def alltoall(self, outputs, inputs, opts):
         """A tensor of each rank's list."""
-        if len(outputs) != self._size or len(inputs) != self._size:
-            raise RuntimeError("Number of tensors does not equal group size: alltoall needs as many as ranks")
+        for what, tensors in (("input", inputs), ("output", outputs)):
+            if len(tensors) != self._size:
+                raise RuntimeError(f"ProcessGroupGloo::alltoall: {what} tensor list size {len(tensors)} does not match world size {self._size}")
         sources, targets = [_real(t) for t in inputs], [_real(t) for t in outputs]
         self._one_dtype("alltoall", sources)
         body = lambda call: self._all_to_all(call, sources, targets, False)
-        return self._submit(Call("all_to_all", body, list(outputs), None, f"{describe(sources)} to {describe(targets)}", f"{sources[0].dtype}"), opts)
+        return self._submit(Call("all_to_all", body, list(outputs), None, f"{describe(sources)} to {describe(targets)}", f"{sources[0].dtype}"), opts, inputs)
 
     def _all_to_all(self, call, sources, targets, even):
         """Pieces that may differ in size travel in slots of the size of the largest, with their lengths in front."""
@@ -476,6 +532,11 @@ class ProcessGroupGloo(OrderedCalls):
 
     # -- messages
 
+    def _message(self, name, tensors):
+        if len(tensors) != 1:
+            raise RuntimeError(f"ProcessGroupGloo::{name} takes a single tensor")
+        return tensors[0]
+
     def _box(self):
         with self._order:
             self._check_usable()
@@ -485,18 +546,24 @@ class ProcessGroupGloo(OrderedCalls):
 
     def send(self, tensors, target, tag=0):
         """A tensor to a rank."""
-        tensor = self._single("send", tensors)
+        tensor = self._message("send", tensors)
         kept = tensor.detach().contiguous()
-        work = _MessageWork(tensors, kept, self._timeout, f"send of {describe([tensor])} from rank {self._rank} to rank {target} (tag {tag})")
+        work = _MessageWork("send", tensors, kept, self._timeout, f"send of {describe([tensor])} from rank {self._rank} to rank {target} (tag {tag})")
         self._box().send(target, tag, kept.data_ptr(), nbytes(kept), lambda error: work._finish(list(tensors), error))
         return work
 
     def recv(self, tensors, source, tag=0):
         """A tensor from a rank, or from any."""
-        tensor = self._single("recv", tensors)
+        tensor = self._message("recv", tensors)
         kept = tensor.detach() if tensor.is_contiguous() else tensor.detach().contiguous()
         where = "any rank" if source is None else f"rank {source}"
-        work = _MessageWork(tensors, kept, self._timeout, f"recv of {describe([tensor])} on rank {self._rank} from {where} (tag {tag})")
+        work = _MessageWork(
+            "recvAnySource" if source is None else "recv",
+            tensors,
+            kept,
+            self._timeout,
+            f"recv of {describe([tensor])} on rank {self._rank} from {where} (tag {tag})",
+        )
 
         def done(rank, error):
             if error is None and not tensor.is_contiguous():
@@ -527,9 +594,15 @@ class ProcessGroupGloo(OrderedCalls):
 class _MessageWork(Work):
     """A message in flight. It keeps the memory that is sent or filled."""
 
-    def __init__(self, tensors, kept, timeout, what):
+    def __init__(self, name, tensors, kept, timeout, what):
         super().__init__()
+        self._recorded = recorders[-1].begin_async(f"gloo:{name}", tensors) if recorders else None
         self._tensors, self._kept, self._timeout, self._what, self._withdraw = tensors, kept, timeout, what, None
+
+    def _finish(self, result=None, error=None):
+        if self._recorded is not None:
+            self._recorded.end_now()
+        super()._finish(result, error)
 
     def wait(self, timeout=timedelta(0)):
         """Wait until it is sent or received, as long as the group's timeout allows."""

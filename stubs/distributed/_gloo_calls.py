@@ -9,6 +9,7 @@ import time
 import zlib
 
 import torch
+from torch.autograd.profiler import recorders
 from torch.futures import _thread
 
 from ._engine import Engine, EngineError, EngineTimeout, library, memcpy
@@ -31,6 +32,17 @@ def nbytes(tensor):
     return tensor.numel() * tensor.element_size()
 
 
+# collective: what it is for a profile, if that is not its name: what PyTorch's gloo does for it
+PROFILED = {
+    "all_reduce_coalesced": "all_reduce",
+    "reduce_scatter": "all_reduce",
+    "reduce_scatter_tensor": "all_reduce",
+    "all_gather_into_tensor": "all_gather",
+    "all_gather_coalesced": "all_gather",
+    "all_to_all_single": "all_to_all",
+}
+
+
 class CallWork(Work):
     def __init__(self, call):
         super().__init__()
@@ -40,11 +52,11 @@ class CallWork(Work):
 class Call:
     """One collective: what it is called, what it does once the engine is free."""
 
-    __slots__ = ("name", "detail", "key", "body", "outputs", "timeout", "sequence", "step", "work", "record")
+    __slots__ = ("name", "detail", "key", "body", "outputs", "timeout", "sequence", "step", "work", "record", "event")
 
     def __init__(self, name, body, outputs, timeout, detail="", key=""):
         self.name, self.body, self.outputs, self.timeout, self.detail, self.key = name, body, outputs, timeout, detail, key
-        self.sequence = self.step = 0
+        self.sequence, self.step, self.event = 0, 0, None
 
     def tag(self):
         """gloo's tag: collectives that differ in kind, dtype, size or number never meet, so none takes another's data."""
@@ -66,10 +78,12 @@ class OrderedCalls(Backend):
         self._order, self._queue, self._thread, self._pending = threading.Lock(), queue.SimpleQueue(), None, 0
         self._broken, self._closed, self._pid = None, False, os.getpid()
 
-    def _submit(self, call, options, wait=False):
+    def _submit(self, call, options, tensors=(), wait=False):
         """Run a collective after those before it: in this thread if it may wait and nothing is before it, else in the group's own."""
         call.timeout = self._seconds(options)
         work = call.work = CallWork(call)
+        if recorders:
+            call.event = recorders[-1].begin_async(f"gloo:{PROFILED.get(call.name, call.name)}", tensors)
         with self._order:
             self._check_usable()
             self._sequence += 1
@@ -85,9 +99,10 @@ class OrderedCalls(Backend):
                 self._queue.put((self, call))
         if here:
             try:
-                self._run(call)
+                error = self._run(call)
             finally:
                 self._engine.lock.release()
+            self._settle(call, error)
         return work
 
     def _seconds(self, options):
@@ -102,6 +117,7 @@ class OrderedCalls(Backend):
             raise DistBackendError(f"[Rank {self._rank}] the process group cannot be used any more, since a collective has failed: {self._broken}")
 
     def _run(self, call):
+        """Run a collective; its error, or None."""
         try:
             if self._broken is not None:
                 self._check_usable()
@@ -115,19 +131,21 @@ class OrderedCalls(Backend):
         except EngineError as error:
             failure = DistBackendError(self._diagnose(call, error))
             self._break(str(failure))
-            self._settle(call, failure)
+            return failure
         except Exception as error:
-            self._settle(call, error)
+            return error
         except BaseException:  # an interrupt leaves gloo in the midst of it
             self._break(f"{call} was interrupted")
             self._settle(call, DistBackendError(f"{call} was interrupted"))
             raise
-        else:
-            self._settle(call, None)
+        return None
 
     def _settle(self, call, error):
+        """Tell who waits. The engine's lock is free by now: callbacks run here, and may submit a collective while another thread submits one."""
         with self._order:
             self._pending -= 1
+        if call.event is not None:
+            call.event.end_now()
         call.work._finish(call.outputs, error)
         call.body = None
 
@@ -254,7 +272,8 @@ def _work_off(calls):
             return
         group, call = entry
         with group._engine.lock:
-            group._run(call)
+            error = group._run(call)
+        group._settle(call, error)
 
     # a callback of a future runs in this thread, and may wait for a later collective
     _thread.work_one = work_one

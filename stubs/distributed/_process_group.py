@@ -17,7 +17,7 @@ from ._types import (
     ReduceScatterOptions,
     ScatterOptions,
 )
-from .constants import default_pg_timeout
+from .constants import _duration, _Timeout, default_pg_timeout
 
 # collective: the options it takes, unless told otherwise
 COLLECTIVES = {
@@ -41,8 +41,52 @@ COLLECTIVES = {
 POINT_TO_POINT = ("send", "recv", "recv_anysource")
 
 
+# collective: (how many of its arguments are lists where there may be one tensor, the further arguments that set an option)
+_SHORT = {
+    "allreduce": (1, ("reduceOp", "timeout")),
+    "broadcast": (1, ("rootRank", "timeout")),
+    "reduce": (1, ("rootRank", "reduceOp", "timeout")),
+    "allgather": (2, ("timeout",)),
+    "gather": (2, ("rootRank", "timeout")),
+    "scatter": (2, ("rootRank", "timeout")),
+    "reduce_scatter": (2, ("reduceOp", "timeout")),
+    "alltoall": (2, ("timeout",)),
+}
+_SHORT_NAMES = {"root": "rootRank", "op": "reduceOp"}
+
+
+def _taking_short_forms(name, collective):
+    """A method ``collective(self, *tensors, options)`` that may be called without options, with some of them, and with a tensor for a list of one."""
+    lists, short = _SHORT.get(name, (0, ()))
+    options = COLLECTIVES[name]
+
+    def method(self, *args, opts=None, **kwargs):
+        args = list(args)
+        if args and (args[-1] is None or isinstance(args[-1], options)):
+            opts = args.pop()
+        tensors, rest = (args[:lists], args[lists:]) if lists else (args, [])
+        named = {_SHORT_NAMES.get(k, k): kwargs.pop(k) for k in list(kwargs) if _SHORT_NAMES.get(k, k) in short}
+        tensors += kwargs.values()
+        if lists and tensors:
+            tensors = _as_lists(name, tensors)
+        if opts is None:
+            opts = options(**dict(zip(short, rest)), **named)
+        return collective(self, *tensors, opts)
+
+    method.__name__, method.__doc__ = name, collective.__doc__ or f"The collective {name.strip('_')} of the backend of the tensors' device."
+    return method
+
+
+def _as_lists(name, tensors):
+    """One tensor in the place of a list of them."""
+    single = tensors[1] if name in ("allgather", "gather") and len(tensors) > 1 else tensors[0]
+    return [[t] for t in tensors] if isinstance(single, torch.Tensor) and name != "alltoall" else tensors
+
+
 class _Options:
     """What a backend is made with."""
+
+    _timeout = _Timeout()
 
     def __init__(self, backend="undefined", timeout=default_pg_timeout):
         self.backend, self._timeout, self.global_ranks_in_group, self.group_name = backend, timeout, [], ""
@@ -52,6 +96,11 @@ class Backend:
     """A transport of collectives for some devices; subclasses have the collectives as methods."""
 
     Options = _Options
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for name in COLLECTIVES.keys() & vars(cls).keys():
+            setattr(cls, name, _taking_short_forms(name, vars(cls)[name]))
 
     def __init__(self, rank, size):
         self._rank, self._size, self._sequence = rank, size, 0
@@ -79,7 +128,7 @@ class Backend:
 
     def set_timeout(self, timeout):
         """Set how long a collective may take."""
-        self._timeout = timeout
+        self._timeout = _duration(timeout, "set_timeout")
 
     _set_default_timeout = set_timeout
     supports_splitting = supports_coalescing = supports_shrinking = supports_time_estimate = supports_tensor_alloc = False
@@ -159,14 +208,14 @@ class ProcessGroup:
         return self._size
 
     def name(self):
-        """The name of the default backend."""
-        return self._default.name() if self._default is not None else "undefined"
+        """The name of the default backend, or what a subclass says."""
+        return self.getBackendName()
 
     _get_backend_name = name
 
     def getBackendName(self):
         """The name of the default backend."""
-        return self.name()
+        return self._default.name() if self._default is not None else "undefined"
 
     def get_group_store(self):
         """The store through which the group's processes found each other."""
@@ -275,49 +324,12 @@ class ProcessGroup:
         return self.alltoall_base(output, input, list(output_split_sizes), list(input_split_sizes), opts)
 
 
-# collective: (the arguments that are a list where there may be one tensor, the further arguments that set an option)
-_SHORT = {
-    "allreduce": (1, ("reduceOp", "timeout")),
-    "broadcast": (1, ("rootRank", "timeout")),
-    "reduce": (1, ("rootRank", "reduceOp", "timeout")),
-    "allgather": (2, ("timeout",)),
-    "gather": (2, ("rootRank", "timeout")),
-    "scatter": (2, ("rootRank", "timeout")),
-    "reduce_scatter": (2, ("reduceOp", "timeout")),
-    "alltoall": (2, ("timeout",)),
-}
-_SHORT_NAMES = {"root": "rootRank", "op": "reduceOp"}
-
-
-def _dispatching(name):
-    lists, short = _SHORT.get(name, (0, ()))
-    options = COLLECTIVES[name]
-
-    def method(self, *args, opts=None, **kwargs):
-        args = list(args)
-        if args and (args[-1] is None or isinstance(args[-1], options)):
-            opts = args.pop()
-        tensors, rest = (args[:lists], args[lists:]) if lists else (args, [])
-        named = {_SHORT_NAMES.get(k, k): kwargs.pop(k) for k in list(kwargs) if _SHORT_NAMES.get(k, k) in short}
-        tensors += kwargs.values()
-        if lists and tensors:
-            tensors = _as_lists(name, tensors)
-        if opts is None:
-            opts = options(**dict(zip(short, rest)), **named)
-        return getattr(self._for(tensors), name)(*tensors, opts)
-
-    method.__name__, method.__doc__ = name, f"The collective {name.strip('_')} of the backend of the tensors' device."
-    return method
-
-
-def _as_lists(name, tensors):
-    """One tensor in the place of a list of them."""
-    single = tensors[1] if name in ("allgather", "gather") and len(tensors) > 1 else tensors[0]
-    return [[t] for t in tensors] if isinstance(single, torch.Tensor) and name != "alltoall" else tensors
+def _of_group(name):
+    return lambda self, *call: getattr(self._for(call[:-1]), name)(*call)
 
 
 for _name in COLLECTIVES:
-    setattr(ProcessGroup, _name, _dispatching(_name))
+    setattr(ProcessGroup, _name, _taking_short_forms(_name, _of_group(_name)))
 
 
 def _point_to_point(name):

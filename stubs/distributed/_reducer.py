@@ -1,6 +1,7 @@
 """Gradients reduced over processes while backward goes on: what stands under DistributedDataParallel."""
 
 import os
+import time
 import warnings
 import weakref
 from types import SimpleNamespace
@@ -186,6 +187,8 @@ class Reducer:
         batched_grad_copy=False,
     ):
         self.params, self.group = list(params), process_group
+        if not self.params:
+            raise RuntimeError("Expected at least one parameter.")
         self.sparse = list(expect_sparse_gradients) or [False] * len(self.params)
         self.limits = list(bucket_bytes_cap_list) or [first_bucket_bytes_cap, bucket_bytes_cap]
         self.find_unused, self.as_view, self.names = find_unused_parameters, gradient_as_bucket_view, dict(param_to_name_mapping or {})
@@ -197,6 +200,7 @@ class Reducer:
         self.handles = [n.register_hook(_watcher(me, i)) for i, n in enumerate(self.nodes)]
         self.hook_counts, self.hooks_left = [0] * len(self.params), []
         self.join_work, self.divide_statically = None, True
+        self.times, self.sampled, self.totals, self.samples, self.sample_rate = {}, (0, {}), {}, 0, 100
         self._reset_state()
         self._make_buckets(bucket_indices, per_bucket_size_limits)
 
@@ -205,6 +209,8 @@ class Reducer:
             handle.remove()
 
     def _make_buckets(self, bucket_indices, limits):
+        if any(self.params[i].dtype is not self.params[b[0]].dtype for b in bucket_indices for i in b):
+            raise RuntimeError("All parameters in a bucket must have the same dtype.")
         self.buckets = [_Bucket(b, [self.params[i] for i in b], limit, self.sparse[b[0]]) for b, limit in zip(bucket_indices, limits)]
         self.places = {i: (bucket, k) for bucket in self.buckets for k, i in enumerate(bucket.indices)}
 
@@ -253,18 +259,26 @@ class Reducer:
         return self.find_unused and not self.static
 
     def prepare_for_forward(self):
-        """Count iterations."""
+        """Count iterations, and keep what the last one took."""
+        done, last, self.times = self.iteration, self.times, {"forward": time.perf_counter_ns()}
+        if "end" in last and (done <= 10 or done % self.sample_rate == 0):
+            self.sampled = done, _durations(last)
+            for name, took in self.sampled[1].items():
+                self.totals[name] = self.totals.get(name, 0) + took
+            self.samples += 1
         self.iteration += 1
 
     def prepare_for_backward(self, outputs):
         """Expect gradients; of those parameters that the outputs depend on, where unused ones are looked for."""
         self._check_finished()
+        self.times["backward"] = time.perf_counter_ns()
         self.expecting, self.marked_unused, self.next_bucket, self.divisor = True, False, 0, None
         self.ready.clear()
         self.hooks_left = list(self.hook_counts)
         for bucket in self.buckets:
             bucket.pending, bucket.future = len(bucket.indices), None
         if self._searching:
+            outputs = [outputs] if isinstance(outputs, torch.Tensor) else outputs
             reached = _reachable([t.grad_fn if t.grad_fn is not None else t for t in outputs])
             self.unused = [i for i, n in enumerate(self.nodes) if n not in reached]
             if not self.unused and self.iteration == 1:
@@ -382,6 +396,7 @@ class Reducer:
         bucket = self.buckets[index]
         if self.skip_unused and all(i in self.unused for i in bucket.indices):
             return
+        self.times.setdefault("sending", time.perf_counter_ns())
         bucket.future = self._run_comm_hook(self._grad_bucket(index, bucket.gradient if bucket.sparse else bucket.flat))
 
     def _run_comm_hook(self, bucket):
@@ -404,6 +419,7 @@ class Reducer:
     def _finalize(self):
         """The end of backward: wait for what was reduced, and hand it to the parameters."""
         self.expecting = self.unfinished = False
+        self.times["computed"] = time.perf_counter_ns()
         with torch.no_grad():
             for bucket in self.buckets:
                 if bucket.future is not None:
@@ -417,6 +433,7 @@ class Reducer:
                 self.used_work = None
                 if not self.static:  # there, what the first iteration used is what all use
                     self.used.zero_()
+        self.times["end"] = time.perf_counter_ns()
 
     def _give_back(self, bucket, result):
         if bucket.sparse:
@@ -451,12 +468,17 @@ class Reducer:
         return f"Parameter at index {index}" + (f" with name {self.names[index]}" if index in self.names else "")
 
     def _fail_twice(self, index):
-        raise RuntimeError(
+        self._fail(
             "Expected to mark a variable ready only once. Either a parameter is used outside of `forward`, or by several forward and backward passes at a "
             "time, or several reentrant backward passes (as those of `checkpoint`) share it. `static_graph=True` (_set_static_graph()) allows these where "
             f"the graph is the same in all iterations. {self._name(index)} has been marked as ready twice. This means that multiple autograd engine hooks "
             "have fired for this particular parameter during this iteration."
         )
+
+    def _fail(self, text):
+        if self.logger is not None and self.logger() is not None:
+            self.logger().set_error_and_log(text)
+        raise RuntimeError(text)
 
     def _check_reducer_finalized(self):
         self._check_finished()
@@ -488,7 +510,7 @@ class Reducer:
         text += f"\nParameter indices which {where}{' '.join(map(str, missing))}"
         if get_debug_level() is DebugLevel.OFF:
             text += "\nWith the environment variable TORCH_DISTRIBUTED_DEBUG at INFO or DETAIL their names are printed, too."
-        raise RuntimeError(text)
+        self._fail(text)
 
     # -- buckets in the order in which gradients come
 
@@ -556,6 +578,17 @@ def _in_graph(root):
     return not isinstance(root, torch.Tensor) or root.requires_grad
 
 
+def _durations(times):
+    """What an iteration took, in nanoseconds, by PyTorch's names."""
+    sending = times.get("sending", times["end"])
+    return {
+        "forward_compute_time": times["backward"] - times["forward"],
+        "backward_compute_time": times["computed"] - times["backward"],
+        "backward_comm_time": times["end"] - sending,
+        "backward_compute_comm_overlap_time": max(times["computed"] - sending, 0),
+    }
+
+
 def _result(value):
     """A hook's result: a tensor, or a list of one."""
     return value[0] if isinstance(value, (list, tuple)) else value
@@ -591,7 +624,7 @@ class Logger:
 
     def set_error_and_log(self, error):
         """An error of its use."""
-        self._words["error"] = error
+        self._words["error"], self._numbers["has_error"] = error, 1
 
     def _set_comm_hook_name(self, name):
         self._words["comm_hook"] = name
@@ -619,7 +652,9 @@ class Logger:
         numbers = {
             "rank": reducer.group.rank(),
             "world_size": reducer.group.size(),
-            "iteration": max(reducer.iteration - 1, 0),
+            "iteration": reducer.sampled[0],
+            **reducer.sampled[1],
+            **{f"avg_{name}": total // reducer.samples for name, total in reducer.totals.items()},
             "num_parameter_tensors": len(reducer.params),
             "total_parameter_size_bytes": sum(map(_nbytes, reducer.params)),
             "bucket_cap_bytes": reducer.limits[-1],

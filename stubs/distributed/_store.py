@@ -9,6 +9,7 @@ import time
 from datetime import timedelta
 
 from ._errors import DistStoreError, QueueEmptyError
+from .constants import _duration
 
 __all__ = ["Store", "HashStore", "FileStore", "PrefixStore"]
 DEFAULT_TIMEOUT = timedelta(seconds=300)
@@ -57,9 +58,7 @@ class Store:
 
     def set_timeout(self, timeout):
         """Set how long ``get`` and ``wait`` wait."""
-        if not isinstance(timeout, timedelta):
-            raise TypeError(f"set_timeout(): incompatible function arguments: a datetime.timedelta is expected, not {type(timeout).__name__}")
-        self._timeout = timeout
+        self._timeout = _duration(timeout, "set_timeout")
 
     def _lacks(self, name):
         raise RuntimeError(f'Tried to call pure virtual function "::c10d::Store::{name}": {type(self).__name__} has none')
@@ -171,7 +170,7 @@ class HashStore(_Local):
     """A store in the memory of this process: for its threads, and for one process alone."""
 
     def _wait(self, ready, timeout):
-        seconds = (self._timeout if timeout is None else timeout).total_seconds()
+        seconds = (self._timeout if timeout is None else _duration(timeout, "wait")).total_seconds()
         if not self._condition.wait_for(ready, seconds):
             raise DistStoreError("Wait timeout")
 
@@ -392,7 +391,7 @@ class FileStore(Store):
 
     def wait(self, keys, timeout=None):
         keys = check_keys(keys)
-        seconds = (self._timeout if timeout is None else timeout).total_seconds()
+        seconds = (self._timeout if timeout is None else _duration(timeout, "wait")).total_seconds()
         deadline, pause = time.monotonic() + seconds, 0.001
         while not self.check(keys):
             if time.monotonic() > deadline:

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from ._errors import DistNetworkError, DistStoreError, QueueEmptyError
 from ._store import DEFAULT_TIMEOUT, Store, as_bytes, as_key, check_keys, compare_and_set, number, same_length
+from .constants import _duration
 
 __all__ = ["TCPStore"]
 _SIZE = struct.Struct("<I")
@@ -391,8 +392,7 @@ class TCPStore(Store):
         return data
 
     def _wait(self, name, keys, timeout):
-        timeout = self._timeout if timeout is None else timeout
-        seconds = timeout.total_seconds()
+        seconds = (self._timeout if timeout is None else _duration(timeout, "wait")).total_seconds()
         try:
             return self._call(name, *(k.encode() for k in keys), timeout=seconds)
         except TimeoutError:

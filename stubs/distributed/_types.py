@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from torch.futures import Future, _wait
 
-from .constants import default_pg_timeout
+from .constants import _duration, _Timeout
 
 _HOME = "torch._C._distributed_c10d"
 
@@ -116,6 +116,7 @@ class _Options:
     """Attributes with defaults, which the constructor may set by name."""
 
     _defaults: dict = {}
+    timeout = _Timeout()
 
     def __init__(self, **values):
         for name, value in {"timeout": timedelta(milliseconds=-1), "asyncOp": True, **self._defaults, **values}.items():
@@ -126,7 +127,7 @@ def _options(name, **defaults):
     return type(name, (_Options,), {"_defaults": defaults, "__module__": _HOME, "__doc__": f"Options of a collective: {', '.join(defaults) or 'timeout'}."})
 
 
-AllreduceOptions = _options("AllreduceOptions", reduceOp=ReduceOp.SUM, sparseIndices=None)
+AllreduceOptions = _options("AllreduceOptions", reduceOp=ReduceOp.SUM)
 AllreduceCoalescedOptions = _options("AllreduceCoalescedOptions", reduceOp=ReduceOp.SUM)
 AllToAllOptions = _options("AllToAllOptions")
 AllgatherOptions = _options("AllgatherOptions")
@@ -175,7 +176,7 @@ class Work:
 
     def wait(self, timeout=timedelta(0)):
         """Wait until it is done; its error is raised here."""
-        seconds = timeout.total_seconds()
+        seconds = _duration(timeout, "wait").total_seconds()
         if not _wait(self._event, seconds if seconds > 0 else None):
             raise RuntimeError("Operation timed out!")
         if self._error is not None:
@@ -199,6 +200,8 @@ class Work:
         if self._source < 0:
             raise RuntimeError("sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call.")
         return self._source
+
+    _source_rank = source_rank
 
     def get_future(self):
         """A Future of the tensors that it fills."""

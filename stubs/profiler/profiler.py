@@ -138,6 +138,14 @@ class _Recorder(TorchDispatchMode):
             event.cpu_parent.cpu_memory_usage += event.cpu_memory_usage
         return event
 
+    def begin_async(self, name, tensors):
+        """An event beside the calls, which whoever knows its end gives ``end_now``."""
+        event = FunctionEvent(name, time.perf_counter_ns() / 1000, threading.get_ident(), is_async=True)
+        if self.record_shapes:
+            event.input_shapes = [list(t.shape) for t in tensors]
+        self.events.append(event)
+        return event
+
     def stack(self):
         """file(line): function of the program's frames, the innermost first."""
         frame, lines, own = sys._getframe(2), [], _own_folders()

@@ -25,6 +25,7 @@ ALLOWED = {
     ("runtime/ops/nn.py", "BAGS"): "values of the argument `mode`",
     ("runtime/ops/resample.py", "UPSAMPLE"): "the table from which these operators are declared",
     ("runtime/ops/shape.py", "_REDUCE"): "values of the argument `reduce`",
+    ("runtime/decompositions/reduction.py", "_SEGMENTS"): "values of the argument `reduce`",
     ("runtime/ops/sparse/gradients.py", "_NODES"): "PyTorch's names of nodes, where they are not those of the functions",
     ("backends/ascend/table.py", "INPLACE"): "the backend's table: which Inplace primitive writes for which operator",
     ("backends/cpu/refusals.py", "COMPLEX_HALF"): "the backend's table: what it computes for complex32",
@@ -95,7 +96,9 @@ def test_no_list_of_operators_beside_the_declarations(folder):
 NO_COUNTERPART = set(
     """_trunc_quotient _isclose _distinct _lu_permutation _draw prelu_kernel _C._bernoulli _C.convolution_weight _C.norm_backward
     _C.ctc_loss _C._nn.avg_pool1d_backward _lstm_layer _gru_layer _rnn_tanh_layer _rnn_relu_layer _lstm_layer_backward _gru_layer_backward
-    _rnn_tanh_layer_backward _rnn_relu_layer_backward""".split()
+    _rnn_tanh_layer_backward _rnn_relu_layer_backward _C.flash_attention _C.flash_attention_backward _C.cross_entropy_loss_backward
+    _C.rms_norm_backward _C.layer_norm_backward _C.swiglu _C.swiglu_backward _C.rotary_embedding
+    _C._nn.binary_cross_entropy_with_logits_backward _over_rows""".split()
 )
 
 

@@ -238,6 +238,112 @@ def errors(rank, size):
     return [attempt(f) for f in calls]
 
 
+def engine_calls(rank, size):
+    """The backend's own methods: short forms, several tensors of one rank, and what they refuse."""
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    one, two, double = (lambda: torch.full((1,), 1.0 + rank)), (lambda: torch.ones(2) * rank), (lambda: torch.zeros(1, dtype=torch.float64))
+    sparse = lambda n=2: torch.sparse_coo_tensor([[rank % 2]], [1], size=(n,))
+
+    def options(kind, **values):
+        made = getattr(dist, f"{kind}Options")()
+        for name, value in values.items():
+            setattr(made, name, value)
+        return made
+
+    def wait(name, *args, **kwargs):
+        result = getattr(backend, name)(*args, **kwargs).get_future().wait()
+        return [t.to_dense() if isinstance(t, torch.Tensor) and t.layout is not torch.strided else t for t in result]
+
+    rows = lambda n, count=1: [[torch.zeros(n) for _ in range(size * count)] for _ in range(count)]
+    calls = [
+        lambda: wait("broadcast", one(), root=1),
+        lambda: wait("broadcast", one(), 1),
+        lambda: wait("broadcast", [two(), two() + 5], options("Broadcast", rootRank=1, rootTensor=1)),
+        lambda: wait("allreduce", one()),
+        lambda: wait("allreduce", one(), dist.ReduceOp.MAX),
+        lambda: wait("allreduce", [one()], op=dist.ReduceOp.MAX),
+        lambda: wait("allreduce", [two(), two() + 3]),
+        lambda: wait("allreduce", [sparse(), sparse()]),
+        lambda: wait("allreduce_coalesced", [one(), two()]),
+        lambda: wait("allgather", rows(1)[0], one()),
+        lambda: wait("allgather", rows(1, 2), [one(), one() + 7]),
+        lambda: wait("allgather_coalesced", [[torch.zeros(1), torch.zeros(2)] for _ in range(size)], [one(), two()]),
+        lambda: dist.all_reduce_coalesced([one(), two()], async_op=True).wait(),
+        lambda: torch.futures.wait_all([dist.all_gather_coalesced([[torch.zeros(2)] for _ in range(size)], [two()], async_op=True)]),
+        lambda: wait("broadcast", [one()], options("Broadcast", rootRank=-1)),
+        lambda: wait("broadcast", [one()], options("Broadcast", rootTensor=1)),
+        lambda: wait("broadcast", [], options("Broadcast")),
+        lambda: wait("broadcast", [one(), double()], options("Broadcast")),
+        lambda: wait("broadcast", [one(), two()], options("Broadcast")),
+        lambda: wait("broadcast", [sparse()], options("Broadcast")),
+        lambda: wait("allreduce", []),
+        lambda: wait("allreduce", [one(), double()]),
+        lambda: wait("allreduce", [one(), two()]),
+        lambda: wait("allreduce", [one(), sparse()]),
+        lambda: wait("allreduce", [sparse(), sparse(4)]),
+        lambda: wait("allreduce", [sparse()], dist.ReduceOp.MAX),
+        lambda: wait("allreduce_coalesced", []),
+        lambda: wait("allreduce_coalesced", [one(), double()]),
+        lambda: wait("allreduce_coalesced", [one(), sparse()]),
+        lambda: wait("allreduce_coalesced", [sparse(), sparse()]),
+        lambda: wait("reduce", [one()], options("Reduce", rootRank=size)),
+        lambda: wait("reduce", [one()], options("Reduce", rootTensor=1)),
+        lambda: wait("reduce", [one(), one()], options("Reduce")),
+        lambda: wait("gather", [], [one(), one()], options("Gather")),
+        lambda: wait("gather", [], [one()], options("Gather", rootRank=rank)),
+        lambda: wait("gather", [[one()]], [one()], options("Gather", rootRank=rank)),
+        lambda: wait("gather", [[double()] * size], [one()], options("Gather", rootRank=rank)),
+        lambda: wait("gather", [[one()] * size], [one()], options("Gather", rootRank=(rank + 1) % size)),
+        lambda: wait("scatter", [], [], options("Scatter")),
+        lambda: wait("scatter", [one()], [], options("Scatter", rootRank=rank)),
+        lambda: wait("scatter", [one()], [[one()]], options("Scatter", rootRank=rank)),
+        lambda: wait("scatter", [one()], [[two()] * size], options("Scatter", rootRank=rank)),
+        lambda: wait("allgather", [], []),
+        lambda: wait("allgather", rows(1), [one(), one()]),
+        lambda: wait("allgather", [[one()]], [one()]),
+        lambda: wait("allgather", rows(2), [one()]),
+        lambda: wait("allgather_coalesced", [], []),
+        lambda: wait("allgather_coalesced", [], [one()]),
+        lambda: wait("allgather_coalesced", [[one(), one()]] * size, [one()]),
+        lambda: wait("reduce_scatter", [], []),
+        lambda: wait("reduce_scatter", [one()], [[one()]]),
+        lambda: wait("alltoall", [one()], [one()]),
+        lambda: backend.send([one(), one()], (rank + 1) % size, 0),
+    ]
+    timeouts = [1.5, 2, "x"]  # a duration is a timedelta, or a float of seconds
+
+    def timeout(value):
+        made = type(backend)._Options()
+        made._timeout = value
+        return made._timeout.total_seconds(), options("Barrier", timeout=value).timeout.total_seconds()
+
+    kinds = [attempt(lambda value=value: timeout(value)) for value in timeouts]
+    return [attempt(f) for f in calls], [k if isinstance(k, list) else k.split(":")[0] for k in kinds]
+
+
+def profiled(rank, size):
+    """The events of a profile."""
+    x, new = torch.ones(3, size), lambda: torch.ones(3, size)
+    flat = lambda: torch.ones(size * 3)
+    with torch.autograd.profiler.profile(record_shapes=True) as found:
+        dist.all_reduce(x)
+        dist.broadcast(x, 0)
+        dist.reduce(x, 0)
+        dist.all_gather([new() for _ in range(size)], x)
+        dist.all_gather_into_tensor(torch.ones(size * 3, size), x)
+        dist.all_gather_coalesced([[new()] for _ in range(size)], [x])
+        dist.gather(x, [new() for _ in range(size)] if rank == 0 else None, 0)
+        dist.scatter(x, [new() for _ in range(size)] if rank == 0 else None, 0)
+        dist.all_to_all_single(flat(), flat())
+        dist.all_to_all([new() for _ in range(size)], [new() for _ in range(size)])
+        dist.all_reduce_coalesced([new(), torch.ones(2, dtype=torch.complex64)])
+        dist.reduce_scatter_tensor(torch.ones(3), flat())
+        dist.barrier()
+        dist.send(x, 1) if rank == 0 else dist.recv(x) if rank == 1 else None
+        dist.all_reduce(x, async_op=True).wait()
+    return [(e.name, e.is_async, e.input_shapes, e.count, e.cpu_time > 0) for e in found.function_events if e.name.startswith("gloo:")]
+
+
 def random_rounds(rank, size, rounds=60):
     """Random collectives, alike on all ranks, with one rank late now and then."""
     chance, results = random.Random(7), []

@@ -2,7 +2,7 @@
 
 import pytest
 
-FUNCTIONS = ("reductions", "moves", "shapes", "groups", "objects", "in_flight", "errors", "random_rounds")
+FUNCTIONS = ("reductions", "moves", "shapes", "groups", "objects", "in_flight", "errors", "engine_calls", "profiled", "random_rounds")
 # what the real torch rounds otherwise: it adds bfloat16 to bfloat16 step by step, ours adds in float32
 ROUNDING = 0.02
 

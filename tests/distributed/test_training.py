@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-FUNCTIONS = ("variants", "no_sync", "unused", "sparse", "checkpoints", "hooks", "uneven", "zero", "averaging", "mistakes", "kept")
+FUNCTIONS = ("variants", "no_sync", "unused", "sparse", "checkpoints", "hooks", "uneven", "zero", "averaging", "mistakes", "kept", "reducer")
 
 
 # Gradients went through float16: each summand, below one in size, may round the other way at a tie, and a sum of opposite ones keeps that step.
@@ -46,7 +46,7 @@ def test_a_bucket_as_one_matrix(ranks):
 
 
 def test_callbacks_may_wait_for_later_collectives(ranks):
-    assert ranks("training_programs", ["callbacks"], 2)["callbacks"] == [([6.0, 6.0], [13.0, 13.0])] * 2
+    assert ranks("training_programs", ["callbacks"], 2)["callbacks"] == [([6.0, 6.0], [13.0, 13.0], [4.0, 4.0, 2.0])] * 2
 
 
 def test_synchronized_norms_are_those_of_the_whole_batch(ranks):

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import time
 import warnings
 
 import torch
@@ -373,7 +374,58 @@ def callbacks(rank, size):
     first = dist.all_reduce(x, async_op=True).get_future()
     second = first.then(lambda f: dist.all_reduce(y, async_op=True).get_future().wait()[0] + f.value()[0][:2])
     third = second.then(lambda f: dist.all_reduce(total := f.value().clone(), async_op=True).wait() and total + 1)
-    return second.wait().tolist(), third.wait().tolist()
+    works = [dist.all_reduce(z := torch.ones(2), async_op=True)]
+    late = works[0].get_future().then(lambda f: (time.sleep(0.3), works.append(dist.all_reduce(f.value()[0], async_op=True))))
+    works[0].wait()
+    dist.all_reduce(w := torch.ones(1))  # while the callback is about to start one, in another thread
+    late.wait()
+    works[1].wait()
+    return second.wait().tolist(), third.wait().tolist(), z.tolist() + w.tolist()
+
+
+class _FirstOfTwo(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+
+    def forward(self, x):
+        return self.layers[0](x)
+
+
+def reducer(rank, size):
+    """What a Reducer refuses, takes and tells."""
+    group, text, told = dist.group.WORLD, [], []
+
+    def attempt(f):
+        try:
+            text.append(type(f()).__name__)
+        except Exception as error:
+            text.append(f"{type(error).__name__}: {error}"[:60])
+
+    parameters = [*nn.Linear(2, 3).double().parameters(), *nn.Linear(3, 2).parameters()]
+    attempt(lambda: dist.Reducer(parameters, [[0, 1, 2, 3]], [100], group))
+    attempt(lambda: dist.Reducer(parameters, [[0, 1], [2, 3]], [100, 100], group))
+    attempt(lambda: dist.Reducer(parameters, [[0, 1], [1, 2, 3]], [100, 100], group))
+    model = _FirstOfTwo()
+    made = dist.Reducer(list(model.parameters()), [[0, 1], [2, 3]], [100, 100], group, find_unused_parameters=True)
+    made.prepare_for_forward()
+    loss = model(torch.ones(1, 2)).sum()
+    made.prepare_for_backward(loss)  # one tensor, not a list
+    loss.backward()
+    ddp = DistributedDataParallel(_FirstOfTwo())
+    attempt(lambda: ddp.register_comm_hook(None, 3))
+    told.append([ddp._get_ddp_logging_data().get("has_error"), "must be callable" in ddp._get_ddp_logging_data()["error"]])
+    for _ in range(2):
+        attempt(lambda: ddp(torch.ones(1, 2)).sum().backward())
+    told.append([ddp._get_ddp_logging_data().get("has_error"), ddp._get_ddp_logging_data()["error"][:40]])
+    whole = DistributedDataParallel(nn.Linear(2, 2))
+    whole._set_ddp_runtime_logging_sample_rate(2)
+    for step in range(14):
+        whole(torch.ones(1, 2)).sum().backward()
+        data = whole._get_ddp_logging_data()
+        times = [data.get(f"{prefix}{name}") for prefix in ("", "avg_") for name in ("forward_compute_time", "backward_compute_time", "backward_comm_time")]
+        told.append((data["iteration"], step == 0 or all(time > 0 for time in times)))
+    return text, [p.grad is None for p in model.parameters()], told
 
 
 def synchronized_norms(rank, size):

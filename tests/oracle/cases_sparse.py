@@ -34,6 +34,12 @@ def case_coo_indexing(torch):
     return told(
         torch,
         """x[0]
+        x[:, 0]
+        x[0:2, 1]
+        x[:, T([0])]
+        h[:, 0]
+        h[0, 0:2]
+        torch.sparse_coo_tensor(size=(2, 3))
         x[0, 1]
         x[..., 0]
         x[None]

@@ -457,7 +457,7 @@ def case_rearrange(torch):
     x = torch.arange(144.0).reshape(2, 4, 6, 3)
     good = [(p, {}) for p in ("b h w c -> b (c h w)", "... c -> c ...", "b ... -> (b ...)", "b h w (c 1) -> b c h w")]
     good.append(("b (h k) (w l) c -> b h w (c k l)", {"k": 2, "l": 2}))
-    bad = [("b h w -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
+    bad = [("b h -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
     values = [torch.func.rearrange(x, pattern, **sizes) for pattern, sizes in good]
     return [[v.shape, v] for v in values] + [text(lambda p=p, k=k: torch.func.rearrange(x, p, **k)) for p, k in bad]
 
@@ -523,6 +523,29 @@ def case_redispatch(torch):
     with Mode():
         s = scaled(torch.tensor([3.0]), torch.tensor([4.0]))
     return [seen, r, type(r).__name__, s]
+
+
+def case_star_imports(torch):
+    """Names that are found when they are asked for come with `import *` too, and are listed by dir()."""
+    wanted = {
+        "torch": "add relu Tensor float32",
+        "torch.nn.functional": "relu conv2d pad softmax one_hot grid_sample",
+        "torch.linalg": "norm svd eigh",
+        "torch.fft": "fft rfft fftshift",
+        "torch.special": "expit i0 zeta",
+        "torch.utils": "data checkpoint swap_tensors",
+        "torch.nn.parallel": "DataParallel DistributedDataParallel",
+        "torch.distributed": "all_reduce Backend ReduceOp init_process_group",
+        "torch.distributed.distributed_c10d": "all_reduce Backend",
+        "torch.return_types": "max svd all_return_types",
+    }
+    found = []
+    for module, names in wanted.items():
+        got: dict = {}
+        exec(f"from {module} import *", got)
+        listed = dir(__import__(module, fromlist=["x"]))
+        found.append([[name in got, name in listed] for name in names.split()])
+    return found
 
 
 def case_tuned_parameters_of_sparse_kernels(torch):

@@ -177,10 +177,10 @@ class RecursiveScriptModule(ScriptModule):
             raise NotImplementedError(_NO_GRAPH.format(self.original_name, what))
         return getattr(BoundMethod(self, self._method("forward")), what)
 
-    graph = property(lambda self: self._forward("graph"))
-    inlined_graph = property(lambda self: self._forward("inlined_graph"))
-    code = property(lambda self: self._forward("code"))
-    code_with_constants = property(lambda self: self._forward("code_with_constants"))
+    graph = property(lambda self: self._forward("graph"), doc="The graph of ``forward``.")
+    inlined_graph = property(lambda self: self._forward("inlined_graph"), doc="The graph of ``forward``, with those of submodules in place of their calls.")
+    code = property(lambda self: self._forward("code"), doc="The graph of ``forward`` as Python.")
+    code_with_constants = property(lambda self: self._forward("code_with_constants"), doc="The code, and the tensors that it names as constants.")
 
     def __getattr__(self, name):
         methods = self.__dict__.get("_script_methods", {})
@@ -310,10 +310,10 @@ class ScriptFunction:
             raise NotImplementedError(_NO_GRAPH.format(self.name, what))
         return getattr(self._method, what)
 
-    graph = property(lambda self: self._of_graph("graph"))
-    inlined_graph = property(lambda self: self._of_graph("graph"))
-    code = property(lambda self: self._of_graph("code"))
-    code_with_constants = property(lambda self: self._of_graph("code_with_constants"))
+    graph = property(lambda self: self._of_graph("graph"), doc="The graph of the function.")
+    inlined_graph = property(lambda self: self._of_graph("graph"), doc="The same: it calls no other function of TorchScript.")
+    code = property(lambda self: self._of_graph("code"), doc="The graph as Python.")
+    code_with_constants = property(lambda self: self._of_graph("code_with_constants"), doc="The code, and the tensors that it names as constants.")
 
     def save(self, f, _extra_files=None):
         """Write an archive that torch.jit.load reads."""

@@ -2,4 +2,6 @@
 
 from mindtorch_proxy.runtime.registry import function
 
-flash_attention, swiglu, rotary_embedding = (function("_C", name) for name in ("flash_attention", "swiglu", "rotary_embedding"))
+flash_attention = function("_C", "flash_attention")
+swiglu = function("_C", "swiglu")
+rotary_embedding = function("_C", "rotary_embedding")

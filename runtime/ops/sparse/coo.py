@@ -72,7 +72,7 @@ class CooTensor(SparseTensor, raw=True):
         return make(T.stack(T.unravel_index(flat, self._shape[: self._i._shape[0]])), values, self._shape, True)
 
     def _at_indices(self, other):
-        return other.to_dense()[tuple(self._i)]
+        return values_at(other.to_dense(), self._i)
 
     @property
     def nbytes(self):
@@ -113,6 +113,11 @@ def _only_a_number(name, other):
         raise RuntimeError(f"{kind} requires a scalar or zero-dim dense tensor divisor (got a sparse divisor)")
     if other._shape:
         raise RuntimeError(f"{kind} requires a scalar or zero-dim dense tensor divisor (got shape {list(other._shape)} for divisor)")
+
+
+def values_at(dense, indices):
+    """The values of a strided tensor at the columns of `indices`, as many as there are, be they of no dimension."""
+    return dense[tuple(indices)] if indices._shape[0] else dense.expand((indices._shape[1], *dense._shape))
 
 
 def make(indices, values, shape, coalesced=False):
@@ -293,8 +298,7 @@ def _times_dense(self, other):
     shape = tuple(broadcast_shapes(self._shape, other._shape))
     if shape != self._shape:
         self = broadcast(self, shape)
-    k = self._i._shape[0]
-    factors = other.expand(shape)[tuple(self._i)] if k else other.expand(shape).unsqueeze(0)
+    factors = values_at(other.expand(shape), self._i)
     return self._with(self._v * factors)
 
 
@@ -473,7 +477,8 @@ def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
 
 def rows_gradient(g, shape, indices, padding_idx):
     """The gradient of an embedding's weight: rows of g at indices."""
-    indices, values = indices.reshape(1, -1).to(dt.int64), g.reshape(-1, shape[-1])
+    indices = T.clone(indices).reshape(1, -1).to(dt.int64)  # the program may change its own
+    values = g.reshape(indices._shape[1], shape[-1])
     if padding_idx >= 0:
         kept = indices[0] != padding_idx
         indices, values = indices[:, kept], values[kept]

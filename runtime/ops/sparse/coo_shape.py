@@ -96,7 +96,7 @@ def unbind(self, dim=0):
 
 @on_coo("__getitem__")
 def indexed(self, index):
-    """self[index]: whole numbers, None and Ellipsis; there is no other indexing of sparse tensors."""
+    """self[index]: whole numbers, None, Ellipsis and slices of everything; there is no other indexing of sparse tensors."""
     index = index if isinstance(index, tuple) else (index,)
     given = sum(i is not None and i is not Ellipsis and not isinstance(i, bool) for i in index)
     if given > len(self._shape):
@@ -110,7 +110,11 @@ def indexed(self, index):
         elif isinstance(i, bool):
             raise could_not_run("fill_.Scalar", self)
         elif isinstance(i, slice):
-            raise could_not_run("as_strided", self)
+            if not isinstance(out, SparseTensor):  # numbers have selected values, which are strided
+                out = out[(slice(None),) * d + (i,)]
+            elif i.indices(out._shape[d]) != (0, out._shape[d], 1):
+                raise could_not_run("as_strided", self)
+            d += 1
         elif isinstance(i, Tensor) and (i._shape or i.dtype.category > dt.INT) or not hasattr(i, "__index__"):
             raise could_not_run("index.Tensor", self)
         else:
@@ -118,6 +122,8 @@ def indexed(self, index):
             if not -size <= i < size:
                 raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
             out = out.select(d, i)
+    if out is self:
+        self._no_memory()
     return out
 
 

@@ -517,15 +517,21 @@ class DistributedDataParallel(Module, Joinable):
             raise AssertionError(f"hook must be callable, got {type(hook).__name__}")
         self.buffer_hook = _BufferCommHook(hook, state, comm_hook_location)
 
+    def _log_and_throw(self, err_type, err_msg):
+        """Raise an error, which the data about this model remember."""
+        if self.logger is not None:
+            self.logger.set_error_and_log(f"{err_type}: {err_msg}")
+        raise err_type(err_msg)
+
     def _check_comm_hook(self, hook):
         if not callable(hook):
-            raise TypeError("Communication hook must be callable.")
+            self._log_and_throw(TypeError, "Communication hook must be callable.")
         signature = inspect.signature(hook)
         bucket = signature.parameters["bucket"].annotation
         if bucket is not inspect.Parameter.empty and bucket != dist.GradBucket:
-            raise ValueError("Communication hook: bucket annotation should be dist.GradBucket.")
+            self._log_and_throw(ValueError, "Communication hook: bucket annotation should be dist.GradBucket.")
         if signature.return_annotation is not inspect.Parameter.empty and signature.return_annotation != torch.futures.Future[torch.Tensor]:
-            raise ValueError("Communication hook: return annotation should be torch.futures.Future[torch.Tensor].")
+            self._log_and_throw(ValueError, "Communication hook: return annotation should be torch.futures.Future[torch.Tensor].")
 
     # -- the rest
 
