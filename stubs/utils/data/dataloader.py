@@ -222,7 +222,7 @@ class _BaseDataLoaderIter:
         self._seed_pipes(loader)
         self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
         self._make_fetcher = functools.partial(_make_fetcher, self._dataset, self._dataset_kind, self._auto_collation, self._collate_fn, self._drop_last)
-        self._reset(loader, first_iter=True)
+        _BaseDataLoaderIter._reset(self, loader, first_iter=True)  # not a subclass's, which is not made yet
 
     def __iter__(self):
         return self
@@ -313,6 +313,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._data_queue, self._done = context.Queue(), context.Event()
         self._index_queues = [context.Queue() for _ in range(loader.num_workers)]
         super().__init__(loader)
+        self._reset(loader, first_iter=True)
 
     def _start(self, loader):
         context = loader.multiprocessing_context or multiprocessing.get_context()
