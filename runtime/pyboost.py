@@ -38,10 +38,28 @@ def mindspore():
     """The mindspore module, loaded and configured once."""
     global _ms
     if _ms is None:
-        with _signals_wait(), _told(), _uncollected(), LOCK:
+        with _signals_wait(), _told(), _uncollected(), _plain_object(), LOCK:
             if _ms is None:
                 _ms = _load()
     return _ms
+
+
+@contextmanager
+def _plain_object():
+    """`object` without what programs have put on it for every value to have: pybind11 takes a name found there for a method that it cannot overload."""
+    given = {k: v for k, v in vars(object).items() if k[:2] != "__"}
+    if not given:
+        yield
+        return
+    members = gc.get_referents(vars(object))[0]  # the dict itself, behind the proxy
+    try:
+        for name in given:
+            del members[name]
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(object))
+        yield
+    finally:
+        members.update(given)
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(object))
 
 
 @contextmanager

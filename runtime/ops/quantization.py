@@ -65,7 +65,7 @@ tensor_op = op(
 )
 qparams_op = op(
     "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, "
-    "int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+    "int quant_min, int quant_max) -> (Tensor, Tensor)",
     meta=_qparams_meta,
     **_STRAIGHT,
 )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 import torch.utils._pytree as pytree
 
-from .node import Argument, Node, _qualified_name, map_arg
+from .node import Argument, Node, _qualified_name, _type_repr, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 _BINARY = {
@@ -440,9 +440,7 @@ def _found(qualified):
 
 def _type_name(kind):
     """A type as annotations name it."""
-    if isinstance(kind, type) and kind.__module__ != "typing":
-        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    return "..." if kind is ... else kind.__name__ if callable(kind) and hasattr(kind, "__name__") else repr(kind)
+    return kind.__name__ if getattr(kind, "__module__", "") == "typing" and hasattr(kind, "__name__") else _type_repr(kind)
 
 
 class _Nodes:

@@ -2,6 +2,7 @@
 
 import builtins
 import operator
+import types
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -37,7 +38,16 @@ def map_aggregate(a, fn):
 
 def map_arg(a, fn):
     """``fn`` applied to each Node."""
+    if not callable(fn):
+        raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
+
+
+def _type_repr(obj):
+    """A type, or a function, by its name."""
+    if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
+        return obj.__qualname__ if obj.__module__ == "builtins" else f"{obj.__module__}.{obj.__qualname__}"
+    return "..." if obj is ... else obj.__name__ if isinstance(obj, types.FunctionType) else repr(obj)
 
 
 def _qualified_name(func):

@@ -149,3 +149,15 @@ def test_deep_graph_needs_no_recursion():
     y.backward()
     assert x.grad.item() == 1
     del y
+
+
+def test_names_that_a_program_puts_on_every_object(python):
+    """pybind11 takes such a name for a method of its classes, and MindSpore would not load."""
+    program = """
+import ctypes, gc
+gc.get_referents(vars(object))[0]["save"] = lambda self: self
+ctypes.pythonapi.PyType_Modified(ctypes.py_object(object))
+import torch
+print((torch.ones(2) + 1).sum().item(), (3).save(), torch.ones(1).save().item())
+"""
+    assert python("-m", "mindtorch_proxy", "-c", program).split() == ["4.0", "3", "1.0"]

@@ -398,3 +398,14 @@ def case_higher_order_operators(torch):
     with Mode():
         out = twice(torch.exp, x)
     return [out, out.requires_grad, torch.is_grad_enabled(), seen, str(torch.ops.higher_order.twice_of_ours), text(lambda: HigherOrderOperator("x"))]
+
+
+def case_windows_without_a_stride(torch):
+    aten, x = torch.ops.aten, torch.arange(32.0).reshape(1, 2, 4, 4)
+    return [
+        aten.max_pool2d_with_indices.default(x, [2, 2]),
+        aten.max_pool2d_with_indices(x, [2, 2], [], [0, 0]),
+        aten.max_pool2d_with_indices(x, [2, 2], stride=[1, 1]),
+        aten.avg_pool2d.default(x, [2, 2]),
+        aten.max_pool3d_with_indices.default(x[None], [2, 2, 2]),
+    ]

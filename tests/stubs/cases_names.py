@@ -603,3 +603,33 @@ def case_schema_of_optional_numbers(torch):
         return x
 
     return torch.library.infer_schema(f, mutates_args=())
+
+
+def case_parts_of_data_loaders(torch):
+    import os
+
+    from torch.distributed.elastic.utils.distributed import get_free_port, get_socket_with_port
+    from torch.utils.data._utils import HAS_NUMPY, signal_handling, worker
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    class Twice(_BaseDataLoaderIter):
+        def _next_data(self):
+            return [self._next_index()] * 2
+
+    def failed(status):
+        if (pid := os.fork()) == 0:
+            os._exit(status)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        signal_handling._set_worker_pids(1, (pid,))
+        try:
+            return text(signal_handling._error_if_any_worker_fails).__repr__().replace(str(pid), "PID")
+        finally:
+            signal_handling._remove_worker_pids(1)
+            os.waitpid(pid, 0)
+
+    loader = torch.utils.data.DataLoader(torch.arange(5), batch_size=2)
+    with get_socket_with_port() as sock:
+        free = sock.getsockname()[1] != get_free_port()
+    watch = worker.ManagerWatchdog()
+    unknown = text(lambda: signal_handling._remove_worker_pids(7))[0]
+    return [list(Twice(loader)), HAS_NUMPY, watch.is_alive(), failed(0), failed(3), unknown, free, "align_tensors" in torch.__all__]
