@@ -235,8 +235,8 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         if not -rows <= padding_idx < rows:
             raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}")
         padding_idx %= rows
-    if weights is not None and mode != 0:
-        raise RuntimeError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'")
+    if weights is not None:
+        _check_bag_weights(weight, weights, mode)
     if has_values(offsets) and offsets.numel():
         first, last = offsets[0].item(), offsets[-1].item()
         if first:
@@ -262,13 +262,23 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
     return out, bag[:0] if padding_idx is None and weights is None else bag, none, none
 
 
+def _check_bag_weights(weight, weights, mode):
+    if weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            f"Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type {weight.type()} "
+            f"does not equal {weights.type()} (while checking arguments for embedding_bag)"
+        )
+    if mode != 0:
+        raise RuntimeError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'")
+
+
 def _largest(x, indices, starts, count, kept, sizes):
     """Every bag's maximum over its rows, and the index it came from; bags are laid side by side, the ends filled with -inf."""
     ends = T.cat((starts[1:], T.full((1,), count, dtype=starts.dtype, device=starts.device)))
     width = int((ends - starts).max().item()) if starts.numel() else 0
     shape = (starts._shape[0], x._shape[1])
     if not width or not count:
-        return x.new_zeros(shape), T.zeros(shape, dtype=indices.dtype, device=x.device)
+        return x.sum(0).expand(shape).clone(), T.zeros(shape, dtype=indices.dtype, device=x.device)
     at = starts.unsqueeze(1) + T.arange(width, device=starts.device, dtype=starts.dtype)
     inside, at = at < ends.unsqueeze(1), at.clamp_max(count - 1)
     inside = inside & kept[at]

@@ -582,3 +582,18 @@ def case_cross_map_lrn(torch):
         (y * y).sum().backward()
         r += [y, x.grad]
     return r
+
+
+def case_empty_bags(torch):
+    F, r, none = torch.nn.functional, [], torch.tensor([], dtype=torch.int64)
+    for mode in ("sum", "mean", "max"):
+        bag = torch.nn.EmbeddingBag(4, 3, mode=mode)
+        y = bag(none, torch.tensor([0, 0]))
+        y.sum().backward()
+        r += [y.requires_grad, y, bag.weight.grad]
+    for shape in ((0, 0), (0, 2), (3, 0)):
+        layer = torch.nn.Embedding(*shape, sparse=True)
+        layer(none).sum().backward()
+        r.append((layer.weight.grad._indices().shape, layer.weight.grad._values().shape))
+    double = torch.ones(2, dtype=torch.float64)
+    return [*r, outcome(lambda: F.embedding_bag(torch.tensor([1, 2]), torch.ones(4, 3), torch.tensor([0]), mode="sum", per_sample_weights=double))]

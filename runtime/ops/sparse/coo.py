@@ -473,7 +473,8 @@ def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
 
 def rows_gradient(g, shape, indices, padding_idx):
     """The gradient of an embedding's weight: rows of g at indices."""
-    indices, values = indices.reshape(1, -1).to(dt.int64), g.reshape(-1, shape[-1])
+    indices = indices.reshape((1, -1)).to(dt.int64)
+    values = g.reshape((indices._shape[1], shape[-1]))
     if padding_idx >= 0:
         kept = indices[0] != padding_idx
         indices, values = indices[:, kept], values[kept]
