@@ -684,3 +684,18 @@ def case_pools_of_nothing_and_of_planes_of_one_pixel(torch):
 def case_bags_of_half_types_round_once(torch):
     w, at = torch.linspace(-3, 7, 4000).view(40, 100).to(torch.bfloat16), torch.arange(90) % 40
     return [torch.nn.functional.embedding_bag(at, w, torch.tensor([0, 60]), mode=m) for m in ("sum", "mean", "max")]
+
+
+def case_empty_bags(torch):
+    F, r, none = torch.nn.functional, [], torch.tensor([], dtype=torch.int64)
+    for mode in ("sum", "mean", "max"):
+        bag = torch.nn.EmbeddingBag(4, 3, mode=mode)
+        y = bag(none, torch.tensor([0, 0]))
+        y.sum().backward()
+        r += [y.requires_grad, y, bag.weight.grad]
+    for shape in ((0, 0), (0, 2), (3, 0)):
+        layer = torch.nn.Embedding(*shape, sparse=True)
+        layer(none).sum().backward()
+        r.append((layer.weight.grad._indices().shape, layer.weight.grad._values().shape))
+    double = torch.ones(2, dtype=torch.float64)
+    return [*r, outcome(lambda: F.embedding_bag(torch.tensor([1, 2]), torch.ones(4, 3), torch.tensor([0]), mode="sum", per_sample_weights=double))]
