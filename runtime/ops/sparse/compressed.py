@@ -375,7 +375,8 @@ def t(self):
 @to_all
 def transpose(self, dim0, dim1):
     n, b = len(self._shape), batch_of(self)
-    d0, d1 = sorted((wrap_dim(dim0, n), wrap_dim(dim1, n)))
+    given = wrap_dim(dim0, n), wrap_dim(dim1, n)
+    d0, d1 = sorted(given)
     if d0 == d1:
         return note_view(self._with(self._v.view_as(self._v)), self)
     if n > b + 2:
@@ -387,8 +388,9 @@ def transpose(self, dim0, dim1):
         return note_view(make(self._lines, self._plain, values, shape, TRANSPOSED[self._layout]), self)
     if d1 < b:
         return note_view(make(self._lines.transpose(d0, d1), self._plain.transpose(d0, d1), self._v.transpose(d0, d1), shape, self._layout), self)
-    kinds = ["Batch" if d < b else "Sparse" for d in (d0, d1)]
-    raise RuntimeError(f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {d0}({kinds[0]}) and {d1}({kinds[1]})")
+    kinds = ["Batch" if d < b else "Sparse" for d in given]
+    got = f"{given[0]}({kinds[0]}) and {given[1]}({kinds[1]})"
+    raise RuntimeError(f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {got}")
 
 
 @on_compressed("select", "select_copy")

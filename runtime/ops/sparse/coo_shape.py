@@ -50,10 +50,7 @@ def permute(self, *dims):
             "Only transpositions within sparse and dense dimensions are supported."
         )
     values = self._v if k == n else self._v.permute(0, *(d - k + 1 for d in order[k:]))
-    t = make(self._i[order[:k]], values, [self._shape[d] for d in order])
-    # PyTorch looks at the first dimension as it is given: -3 is not 0; we know of the order of the others, too
-    t._c = self._c and list(dims[:1]) == [0] and (order[:k] == list(range(k)) or self._i._shape[1] < 2)
-    return t
+    return make(self._i[order[:k]], values, [self._shape[d] for d in order], self._c and order[:k] == list(range(k)))
 
 
 @on_coo("unsqueeze")

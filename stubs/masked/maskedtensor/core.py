@@ -151,9 +151,11 @@ class MaskedTensor(torch.Tensor):
         return self._masked_data.layout
 
     def is_sparse_coo(self):
+        """Whether the data are of layout torch.sparse_coo."""
         return self.layout is torch.sparse_coo
 
     def is_sparse_csr(self):
+        """Whether the data are of layout torch.sparse_csr."""
         return self.layout is torch.sparse_csr
 
     @property
@@ -161,6 +163,7 @@ class MaskedTensor(torch.Tensor):
         return self.layout in _SPARSE
 
     def is_contiguous(self, memory_format=torch.contiguous_format):
+        """Whether the data are contiguous; ValueError where they are sparse."""
         if self.is_sparse:
             raise ValueError("MaskedTensors with sparse data do not have is_contiguous")
         return self._masked_data.is_contiguous(memory_format=memory_format)
