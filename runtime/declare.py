@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, get_args
 
+from . import dtypes as dt
 from . import registry
 from .autograd import Derivative
 from .call import pipeline
@@ -35,6 +36,8 @@ class Options:
     python: bool | None = None  # PyTorch's own is written in Python, and hands optional arguments on by name; None: those of nn.functional
     aten: str | None = None  # PyTorch's name below autograd, "add.Tensor"; None: the schema's own
     aten_constants: tuple = ()  # (argument, value) that PyTorch's has beside
+    # PyTorch's name of the node, where it is not the operator's; node(arguments by name, shapes by name) where it hangs on them: a number has no shape
+    node: str | Callable | None = None
     # how a call is computed
     alpha: bool = False  # the last argument multiplies the second operand; `prepare` folds it in
     numbers: bool = False  # may be called without any tensor
@@ -42,7 +45,7 @@ class Options:
     exact: int | None = None  # an operand that half types take unrounded where it is one number
     contiguous: bool = False  # the result is, whatever the operands are
     opmath: bool = True  # half types are computed in float32
-    constant_attributes: bool = False  # what the numbers are changes neither the promotion nor the checks
+    constant_attributes: bool = False  # what the numbers are changes neither the promotion nor the checks of floating-point operands
     empty_ok: bool = False  # the kernel is asked for empty results too
     non_differentiable: tuple = ()  # results without gradients
     integral: bool = False  # PyTorch's formula is for types that have no gradients here
@@ -95,7 +98,13 @@ class Op:
         self.full = self.key if schema.namespace in ("torch", "Tensor") else schema.namespace + "." + self.key
         self.python = options.python if options.python is not None else self.namespace == "nn.functional"
         self.plans: dict = {}  # (dtype, device) -> plan: the direct way of a call
+        self.hosted: dict = {}  # dtype -> plan: a short way to elementwise kernels that take the host's arrays
         self._call = self._intercepted = self._derivative = None
+
+    def may_be_direct(self, attributes, dtype):
+        """Whether later calls in this dtype may go the direct way, whatever their attributes are: powers of integers are refused by the number, or floats."""
+        constant = not attributes or self.options.constant_attributes and dtype.category >= dt.FLOAT
+        return constant and not self.options.keep
 
     @cached_property
     def tensor_args(self):

@@ -275,7 +275,7 @@ class memory_format(_Named):
 
 
 class qscheme(_Named):
-    """How a quantized tensor would be scaled. There are none here."""
+    """How the integers of a quantized tensor are scaled: ``torch.per_tensor_affine``, ``torch.per_channel_affine``, ..."""
 
     __module__ = "torch"
 

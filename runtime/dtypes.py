@@ -160,6 +160,8 @@ LEGACY = {
 
 def scalar_name(d):
     """PyTorch's C++ name of a dtype, as in its messages"""
+    if d.name[0] == "q":
+        return "Q" + d.name[1:].replace("int", "Int").replace("uI", "UI")
     return LEGACY.get(d) or "".join(p[:1].upper() + p[1:] for p in d.name.split("_", 1)[:1]) + ("_" + d.name.split("_", 1)[1] if "_" in d.name else "")
 
 

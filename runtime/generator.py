@@ -296,7 +296,7 @@ def random_from_to(gen, n, dtype, lo, hi):
         work = F32 if name in ("float32", "bfloat16") else dtype
         return _fill(gen, n, dtype, lambda engine, k: engine.words(k, 64).view(np.int64).astype(work))
     _check(hi is None or lo < hi, f"random_ expects 'from' to be less than 'to', but got from={lo} >= to={hi}")
-    _check(name in C_NAMES and dtype.kind != "c", "check_random_bounds handles only integral, floating-point and boolean types")
+    _check(name in C_NAMES and not name.startswith("complex"), "check_random_bounds handles only integral, floating-point and boolean types")
     if floating:
         (least, most), digits = _limits(dtype), DIGITS[name]
         lo = _inward(lo, dtype, 1)

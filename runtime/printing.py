@@ -178,11 +178,11 @@ def tensor_str(tensor, *, tensor_contents=None):
     text = "tensor(" if plain else cls.__name__ + "("
     indent, default = len(text), dt.get_default_dtype()
     dtype, shape, meta = tensor.dtype, tuple(tensor.shape), tensor.device.type == "meta"
-    empty = 0 in shape
+    empty, quantized = 0 in shape, getattr(tensor, "is_quantized", False)
     suffixes = [] if tensor.device is HOST else [f"device='{tensor.device}'"]
     if sparse:
         suffixes.append(f"size={shape}, nnz={tensor._nnz()}")
-    elif meta or (empty and len(shape) != 1) or not (empty or options.edgeitems):
+    elif quantized or meta or (empty and len(shape) != 1) or not (empty or options.edgeitems):
         suffixes.append(f"size={shape}")
     implied = () if meta or empty and not sparse else (dt.complex128 if default is dt.float64 else dt.complex64, dt.int64, dt.bool_)
     if dtype is not default and dtype not in implied:
@@ -190,6 +190,9 @@ def tensor_str(tensor, *, tensor_contents=None):
     if sparse:
         suffixes.append(f"layout={tensor.layout}")
         tensor_contents = (",\n" + " " * indent).join(_part(name, part, indent) for name, part in _sparse_parts(tensor))
+    if quantized:
+        suffixes += (f"quantization_scheme={tensor.qscheme()}", *tensor._q.spoken())
+        tensor = tensor.dequantize()
     if tensor_contents is None:
         tensor_contents = "..." if meta else _numbers(_values(tensor), indent)
     text += tensor_contents

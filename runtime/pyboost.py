@@ -38,10 +38,28 @@ def mindspore():
     """The mindspore module, loaded and configured once."""
     global _ms
     if _ms is None:
-        with _signals_wait(), _told(), _uncollected(), LOCK:
+        with _signals_wait(), _told(), _uncollected(), _plain_object(), LOCK:
             if _ms is None:
                 _ms = _load()
     return _ms
+
+
+@contextmanager
+def _plain_object():
+    """`object` without what programs have put on it for every value to have: pybind11 takes a name found there for a method that it cannot overload."""
+    given = {k: v for k, v in vars(object).items() if k[:2] != "__"}
+    if not given:
+        yield
+        return
+    members = gc.get_referents(vars(object))[0]  # the dict itself, behind the proxy
+    try:
+        for name in given:
+            del members[name]
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(object))
+        yield
+    finally:
+        members.update(given)
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(object))
 
 
 @contextmanager
@@ -141,12 +159,33 @@ def _load():
     ms.runtime.launch_blocking()
     if ms.get_context("device_target") != "CPU":  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too
         _set_target("CPU")
-    n = _threads_wanted or _count(os.environ.get("OMP_NUM_THREADS")) or (1 if len(os.sched_getaffinity(0)) <= FEW_CORES else None)
+    cores = len(os.sched_getaffinity(0))
+    asked = _threads_wanted or _count(os.environ.get("OMP_NUM_THREADS"))
+    n = asked or (1 if cores <= FEW_CORES else None)
     if n:
         ms.device_context.cpu.op_tuning.threads_num(n)
+    if asked == 1 or cores == 1:
+        _work_alone(ms)
     global _fork
     _fork = c.fork_utils
     return ms
+
+
+def _work_alone(ms):
+    """Have the calling thread do all work: MindSpore's own pool has two threads at least, and splits every kernel of 2,048 elements and more.
+
+    A caller waits for the other thread's part by giving up its core, which on a busy one takes milliseconds. A pool without threads for kernels can
+    only be had from the function that makes it, before the first kernel; where a build does not export it, the pool stays as it is.
+    """
+    try:
+        core = ctypes.CDLL(os.path.join(os.path.dirname(ms.__file__), "lib", "libmindspore_core.so"))
+        make = core["_ZN9mindspore8ActorMgr10InitializeEbmmmRKSt6vectorIiSaIiEE"]
+        manager = ctypes.c_char.in_dll(core, "_ZN9mindspore8ActorMgr8actorMgrE")
+    except (OSError, AttributeError, ValueError):
+        return
+    make.argtypes = [ctypes.c_void_p, ctypes.c_bool, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
+    no_cores = (ctypes.c_void_p * 3)()  # an empty std::vector: bound to none
+    make(ctypes.addressof(manager), True, 1, 1, 0x14000, ctypes.addressof(no_cores))  # the length of its queue is MindSpore's own
 
 
 def _set_target(target):
@@ -360,8 +399,8 @@ class _Constants(ast.NodeTransformer):
         return ast.Name("_" + node.attr, ast.Load()) if isinstance(node.value, ast.Name) and node.value.id == "self" else self.generic_visit(node)
 
 
-# On so few cores MindSpore's pool gains nothing: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one;
-# matrix products follow the process's affinity whatever is said here.
+# On so few cores more threads gain nothing: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one;
+# matrix products follow the process's affinity whatever is said here, unless the process works alone.
 FEW_CORES = 4
 _threads_wanted = None
 

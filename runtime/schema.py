@@ -171,10 +171,17 @@ def accepts(arg, v):
     if arg.list:
         base = arg.base.rstrip("?")
         check, none_ok = _CHECKS[base], arg.base.endswith("?")
+        if base == "int" and begins_with_bool(v):
+            return False
         if isinstance(v, (tuple, list, Size)):
             return all((none_ok and e is None) or check(e) for e in v)
         return arg.length is not None and check(v) or base == "Tensor" and _is_tensor(v) and v._shape != ()
     return _CHECKS[arg.base](v)
+
+
+def begins_with_bool(v):
+    """Whether v is a bool or a sequence of which the first is one: PyTorch takes a bool for an int behind the first only."""
+    return (v[0] if v and isinstance(v, (tuple, list)) else v).__class__ is bool
 
 
 def spoken(arg):
@@ -211,7 +218,7 @@ def ints_error(function, name, v, position=1):
     """PyTorch's TypeError for what is no tuple of ints."""
     if not isinstance(v, (tuple, list)):
         return TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, not {type_name(v)}")
-    k = next((k for k, e in enumerate(v) if not _is_int(e)), 0)
+    k = 0 if begins_with_bool(v) else next((k for k, e in enumerate(v) if not _is_int(e)), 0)
     if k == 0:
         return TypeError(f"{function}(): argument '{name}' (position {position}) must be tuple of ints, but found element of type {type_name(v[0])} at pos 0")
     return TypeError(

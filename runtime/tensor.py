@@ -18,6 +18,9 @@ from .storage import UntypedStorage
 
 
 def contiguous_strides(shape):
+    rank = len(shape)
+    if rank < 3:
+        return () if not rank else (1,) if rank == 1 else (shape[1] if shape[1] > 1 else 1, 1)
     out, n = [], 1
     for s in reversed(shape):
         out.append(n)
@@ -390,11 +393,6 @@ class Tensor(metaclass=TensorMeta):
         """Whether no recorded operator made the tensor: all that need no gradient, and those that a user made."""
         return self._get_grad_fn() is None
 
-    @property
-    def grad_fn(self):
-        """The node of the graph that made the tensor, or None for a leaf."""
-        return self._get_grad_fn()
-
     def _get_grad_fn(self):
         v = self._view
         if v is not None and self._requires_grad:
@@ -745,6 +743,21 @@ def from_array(a, dtype=None):
         a = np.array(a, order="C")
     t = wrap(None, a.shape, dtype)
     t._np = a
+    return t
+
+
+def fresh(a, dtype):
+    """from_array() of an array that a kernel has just made in one piece: written out, since it follows every NumPy kernel."""
+    t = _new(Tensor)
+    t._np = a
+    t._shape = a.shape
+    t.dtype = dtype
+    t.device = HOST
+    t._offset = t._output_nr = 0
+    t._requires_grad = False
+    t._ms = t._storage = t._stride = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = None
+    new_version = versions.new
+    t._vc = new_version and new_version()
     return t
 
 

@@ -6,12 +6,13 @@ import numpy as np
 
 from ...runtime import dtypes as dt
 from ...runtime import pyboost
+from ...runtime.call.state import NUMBERS
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
-from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
+from ...runtime.tensor import Tensor, fresh, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, Plan, PrimitivePlan
-from ..quiet import quiet
+from ..quiet import geterrobj, quiet, seterrobj
 from . import table
 from .refusals import depends_on_shape, refuse
 
@@ -29,16 +30,39 @@ class NumpyPlan(Plan):
             return type(a)(None if t is None else t._array() for t in a)
         return a._array()
 
+    def run(self, result, args):
+        # the commonest first: one result of a known shape, nothing to convert
+        shape = result[0]
+        if self.work is not None or result.__class__ is list or not shape or 0 in shape or len(result) > 2:
+            return Plan.run(self, result, args)
+        if self.limit is not None and self.passes_on(result, args):
+            return self.larger().run(result, args)
+        self.calls += 1
+        before = geterrobj()
+        seterrobj([before[0], 0, None])  # quiet(), written out
+        try:
+            if self.single:
+                a = args[0]._np
+                r = self.fn(args[0]._array() if a is None else a, *args[1:])
+            else:
+                r = Plan.compute(self, args)
+        finally:
+            seterrobj(before)
+        return self.leave(r, result)
+
     def compute(self, args):
         with quiet():
             return Plan.compute(self, args)
 
     def leave(self, r, result):
         shape, dtype = result[0], result[1]
-        fits = shape and r.__class__ is np.ndarray and r.shape == shape and r.dtype == dtype.np and len(result) == 2
-        return from_array(r, dtype) if fits else self.backend.result(r, result, self.device)
+        if shape and r.__class__ is np.ndarray and r.shape == shape and r.dtype == dtype.np and len(result) == 2 and _in_one_piece(r):
+            return fresh(r, dtype)
+        return self.backend.result(r, result, self.device)
 
     def broadcast(self, operands, attributes, shape, dtype):
+        if self.direct and self.work is None and self.op.may_be_direct(attributes, self.dtype):
+            self.out, self.op.hosted[self.dtype] = dtype, self
         self.direct = False
         with quiet():
             r = self.fn(*[number_array(t, d) if not isinstance(t, Tensor) else _converted(t._array(), t.dtype, d) for t, d in operands], *attributes)
@@ -46,6 +70,29 @@ class NumpyPlan(Plan):
         if r.dtype != dtype.np:
             r = astype(r, dtype)
         return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
+
+    def alike(self, operands, attributes):
+        """An elementwise operator on contiguous operands of this dtype and of the first one's shape, and on numbers; None where they are otherwise."""
+        shape, dtype, arrays = operands[0]._shape, self.dtype, []
+        if not shape or 0 in shape or self.limit is not None and numel(shape) >= self.limit:
+            return None
+        for t in operands:
+            if t.__class__ in NUMBERS:
+                if not dt.SCALAR_CATEGORY[t.__class__] <= dtype.category > 0:
+                    return None
+                arrays.append(number_array(t, dtype))
+            elif t is None or t.dtype is not dtype or t._stride is not None or t.device is not CPU or t._shape != shape and t._shape:
+                return None
+            else:
+                arrays.append(t._array())
+        self.calls += 1
+        before = geterrobj()
+        seterrobj([before[0], 0, None])
+        try:
+            r = self.fn(*arrays, *attributes)
+        finally:
+            seterrobj(before)
+        return self.leave(r, (shape, self.out))
 
 
 PLANS = {"pyboost": PrimitivePlan, "legacy": PrimitivePlan, "composite": CompositePlan, "numpy": NumpyPlan}
@@ -186,16 +233,11 @@ class Cpu:
     # ---------------------------------------------------------------- in place
     def update(self, op, dst, args):
         k = table.updates.get(op.full)
-        if k is None or dst.dtype not in k.dtypes or dst._stride is not None and 0 in dst._stride:
+        if k is None or dst.dtype not in k.dtypes:
             return False
-        operands = [dst._array()]
-        for a in args[1:]:
-            if a.__class__ is int or a.__class__ is float:
-                operands.append(dst.dtype.np.type(a))
-            elif not isinstance(a, Tensor) or a.dtype is not dst.dtype or a.device is not CPU or a._shape and a._shape != dst._shape:
-                return False
-            else:
-                operands.append(a._array())
+        operands = (_listed if op.schema.args[0].list else _operands)(dst, args)
+        if operands is None:
+            return False
         key = op, dst.dtype, "update"
         plan = self._plans.get(key)
         if plan is None:
@@ -279,6 +321,39 @@ class Cpu:
 
     def to_host(self, tensor):
         return self.compact(tensor)
+
+
+def _operands(dst, args):
+    """What an update in place takes: dst's array, and numbers and arrays of its dtype and shape; None where something else was given."""
+    if dst._stride is not None and 0 in dst._stride:
+        return None
+    operands = [dst._array()]
+    for a in args[1:]:
+        if a.__class__ is int or a.__class__ is float:
+            operands.append(dst.dtype.np.type(a))
+        elif not isinstance(a, Tensor) or a.dtype is not dst.dtype or a.device is not CPU or a._shape and a._shape != dst._shape:
+            return None
+        else:
+            operands.append(a._array())
+    return operands
+
+
+def _in_one_piece(a):
+    flags = a.flags
+    return flags.c_contiguous and flags.writeable
+
+
+def _listed(first, args):
+    """The same for lists of tensors, which are alike in their places: those of numbers are float32."""
+    lists = [a for a in args if a.__class__ is list or a.__class__ is tuple]
+    for ts in zip(*lists):
+        shape, stride = ts[0]._shape, ts[0]._stride
+        if stride is not None and 0 in stride:
+            return None
+        for t in ts:
+            if t.device is not CPU or t._shape != shape and t._shape or t.dtype is not first.dtype and t._shape:
+                return None
+    return [[t._array() for t in a] if a.__class__ is list or a.__class__ is tuple else a for a in args]
 
 
 def _converted(a, have, want):

@@ -42,6 +42,7 @@ def _indices(high, n):
 # operator: the arguments of a call with about n elements, for those that are not elementwise
 SAMPLES = {
     "mm _mm": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s)),
+    "_over_rows": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s)),
     "bmm _bmm": lambda d, n: (_draw(d, 4, s := _square(n // 4), s), _draw(d, 4, s, s)),
     "_linear": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s), _draw(d, s)),
     "addmm": lambda d, n: (_draw(d, s := _square(n)), _draw(d, s, s), _draw(d, s, s), 1, 1),
@@ -103,6 +104,7 @@ def _choose(op, dtype, kernel):
     """Have the operator run on this kernel alone, or on those of MINDTORCH_KERNELS=primitives; all others run on these."""
     BACKEND.ladder = lambda o, d: [(0, kernel, d)] if kernel is not None and o is op and d is dtype else table.ladder(o, d, fastest=False)
     op.plans.clear()
+    op.hosted.clear()
     for key in [k for k in BACKEND._plans if k[0] is op]:
         del BACKEND._plans[key]
 
@@ -148,6 +150,7 @@ def measure(names=None, report=lambda text: None):
         BACKEND._plans.clear()
         for op in operators():
             op.plans.clear()
+            op.hosted.clear()
     return found
 
 

@@ -5,6 +5,7 @@ import faulthandler as _faulthandler
 from importlib import import_module as _import_module
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
+from weakref import ref as _weakref
 
 from mindtorch_proxy.runtime.device import privateuse1_name as _privateuse1_name
 from mindtorch_proxy.runtime.device import Size, device, layout, memory_format, qscheme  # noqa: F401
@@ -324,6 +325,38 @@ _autograd.DeviceType = _enumeration(
     },
     "Kinds of devices, by PyTorch's numbers.",
 )
+
+
+def _saved_tensors_hooks_is_enabled():
+    """Whether nobody has disabled the hooks of saved tensors."""
+    from mindtorch_proxy.runtime.autograd import MODE
+
+    return MODE.saved_hooks_disabled is None
+
+
+_autograd._saved_tensors_hooks_is_enabled = _saved_tensors_hooks_is_enabled
+_functions = _modules["torch._C._functions"] = _ModuleType("torch._C._functions")
+_functions.__getattr__ = lambda name: _function_class(name)
+
+
+def _function_class(name):
+    """Classes of nodes that are made or named by themselves."""
+    from mindtorch_proxy.runtime.autograd import function, graph
+
+    where = {"AccumulateGrad": graph, "DelayedError": function, "UndefinedGrad": function}.get(name)
+    if where is None:
+        raise AttributeError(f"module 'torch._C._functions' has no attribute {name!r}")
+    return getattr(where, name)
+
+
+class _WeakTensorRef:
+    """Tells whether a tensor is gone."""
+
+    def __init__(self, tensor):
+        self._ref = _weakref(tensor)
+
+    def expired(self):
+        return self._ref() is None
 
 
 class _TorchScriptOnly:

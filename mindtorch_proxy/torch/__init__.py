@@ -3,6 +3,7 @@
 import importlib as _importlib
 import math as _math
 import os as _os
+import warnings as _warnings
 
 from mindtorch_proxy import installation as _installation
 
@@ -87,6 +88,9 @@ def __getattr__(name):
         if name in _LEGACY_TENSORS:
             value = globals()[name] = _legacy_tensor(name)
             return value
+    if name == "set_vital":  # in PyTorch too nothing but the warning is left of it
+        _warnings.warn("'set_vital' is deprecated, please do not call", stacklevel=2)
+        return lambda *args: None
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
 
 
@@ -101,6 +105,8 @@ _LAZY = {
         "serialization": "save load PyTorchFileReader",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
         "_C": """
+        AnyType BoolType ClassType ComplexType DeviceObjType DictType FileCheck FloatType IntType JitType ListType NoneType NumberType OptionalType
+        StringType TensorType TupleType
         DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptModule ScriptObject StorageBase Tag
         is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
         "_tensor_str": "set_printoptions",

@@ -8,6 +8,8 @@ def serve(module, ns):
     """Give a module, by its globals, the functions of an operator namespace."""
 
     def __getattr__(name):
+        if name == "__all__":  # what `from MODULE import *` gives
+            return [n for n in __dir__() if n[:1] != "_"]
         f = function(ns, name) if name[:2] != "__" else None
         if f is None:
             raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'")

@@ -12,14 +12,35 @@ from mindtorch_proxy.runtime import aten
 from mindtorch_proxy.runtime.call.dispatch import CLASSES, tensors_of
 from mindtorch_proxy.runtime.call.inplace import inplace
 from mindtorch_proxy.runtime.call.overload import values_of
+from mindtorch_proxy.runtime.call.overrides import handle_torch_function
 from mindtorch_proxy.runtime.call.state import dispatching
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
+from mindtorch_proxy.runtime.tensor import Tensor
 
 
 def _missing(name, args, kwargs):
     """The error of an operator that PyTorch has and this does not."""
     of = ", ".join(sorted({f"{t.dtype} on {t.device}" for t in tensors_of((*args, *kwargs.values()))})) or "no tensor"
     return NotImplementedError(f"{name} is not supported (arguments: {of})")
+
+
+_PLAIN = frozenset({Tensor, int, float, bool, str, type(None)})
+
+
+def _stand_ins(args):
+    """What stands for tensors among arguments and in their lists without being one, as the values of a symbolic trace do."""
+    for a in args:
+        cls = a.__class__
+        if cls is list or cls is tuple:
+            yield from _stand_ins(a)
+        elif cls not in _PLAIN and hasattr(cls, "__torch_function__") and not isinstance(a, Tensor):
+            yield a
+
+
+def _run(operator, args, kwargs):
+    """An operator on its arguments, or what a stand-in among them makes of the call."""
+    found = tuple(_stand_ins((*args, *kwargs.values())))
+    return handle_torch_function(operator, found, *args, **kwargs) if found else operator._fn(*args, **kwargs)
 
 
 class OpOverload:
@@ -40,7 +61,7 @@ class OpOverload:
     def __call__(self, /, *args, **kwargs):
         if self._fn is None:
             raise _missing(self._name, args, kwargs)
-        return self._fn(*args, **kwargs)
+        return _run(self, args, kwargs)
 
     @property
     def _op(self):
@@ -102,7 +123,7 @@ class OpOverloadPacket:
     def __call__(self, /, *args, **kwargs):
         if self._fn is None:
             raise _missing(self._qualified_op_name, args, kwargs)
-        return self._fn(*args, **kwargs)
+        return _run(self, args, kwargs)
 
     def overloads(self):
         """The names of the overloads."""
@@ -218,7 +239,7 @@ def _ask_classes(name, args, call):
         if result is not NotImplemented:
             return checked(overload, result, cls)
     raise TypeError(
-        f"Multiple dispatch failed for '{overload.name()}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
+        f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n"
         + "".join(f"  - tensor subclass {cls}\n" for cls in classes)
         + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )
@@ -228,7 +249,7 @@ def checked(overload, result, owner):
     """What a __torch_dispatch__ gave, or PyTorch's errors for what cannot be an operator's result."""
     if result is NotImplemented:
         raise TypeError(
-            f"Multiple dispatch failed for '{overload.name()}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n  - mode object {owner}\n\n"
+            f"Multiple dispatch failed for 'torch._ops.{overload}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n  - mode object {owner}\n\n"
             "For more information, try re-running with TORCH_LOGS=not_implemented"
         )
     return result
@@ -371,14 +392,17 @@ def _completed(name, fn):
         given = {k: v for k, v in kwargs.items() if k != "out"}
         for schema in aten.schemas(name):
             if not schema.outs and schema.accepts(args, given):
-                rest = [kwargs.pop(a.name, a.default_value) for a in schema.positional[len(args) : takes]]
-                return fn(*args, *rest, **kwargs)
+                leading = {a.name: a.default_value for a in schema.positional[:takes]} | schema.bound(args, given)
+                if leading.get("stride") == []:  # of windows: as far as they are wide
+                    leading["stride"] = leading["kernel_size"]
+                names = [a.name for a in schema.positional[:takes]]
+                return fn(*(leading[n] for n in names), *args[takes:], **{k: v for k, v in kwargs.items() if k not in names})
         return fn(*args, **kwargs)
 
     return run
 
 
-class _Namespace(types.ModuleType):
+class _OpNamespace(types.ModuleType):
     def __getattr__(self, name):
         if self._ns == "aten" and name[:2] != "__":
             schemas = aten.schemas(name)
@@ -400,7 +424,7 @@ class _Ops(types.ModuleType):
     def __getattr__(self, name):
         if name[:2] == "__":
             raise AttributeError(name)
-        ns = _Namespace("torch.ops." + name)
+        ns = _OpNamespace("torch.ops." + name)
         ns._ns = name
         setattr(self, name, ns)
         return ns

@@ -31,6 +31,10 @@ __all__ = [
 
 
 def __getattr__(name):
+    if name == "F":  # torch.nn.functional, which PyTorch's module imports under this name
+        from torch.nn import functional
+
+        return functional
     f = _function("torch", name) or (getattr(_torch, name, None) if name in __all__ else None)
     if f is None:
         raise AttributeError(f"module 'torch.functional' has no attribute '{name}'")

@@ -114,7 +114,8 @@ def get_ignored_functions():
     classes = {torch.device, torch.dtype, torch.finfo, torch.iinfo, torch.layout, torch.no_grad, torch.enable_grad, torch.set_grad_enabled}
     functions = {f for n, f in vars(torch).items() if isinstance(f, types.FunctionType) and not n.startswith("_") and f not in asking}
     methods = ("__init__", "__new__", "__hash__", "__init_subclass__", "__torch_function__", "_make_subclass", "_make_wrapper_subclass", "as_subclass")
-    return functions | classes | {getattr(Tensor, n) for n in (*methods, *(n for n in dir(Tensor) if n.startswith("new_")))}
+    made = (*methods, *(n for n in dir(Tensor) if n.startswith("new_")))
+    return (functions | classes | {getattr(Tensor, n) for n in made}) - set(get_testing_overrides())
 
 
 def get_overridable_functions():

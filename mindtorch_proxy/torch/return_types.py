@@ -4,6 +4,8 @@ from mindtorch_proxy.runtime.call.return_types import return_types
 
 
 def __getattr__(name):
+    if name == "__all__":
+        return __dir__()
     found = return_types()
     found["all_return_types"] = [found[n] for n in sorted(found)]
     if name not in found:

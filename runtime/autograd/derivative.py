@@ -87,8 +87,12 @@ class Derivative:
             self.reads.append((reader.targets, reader.arguments, reader.outputs))
         self.saves_output = any(outputs for _, _, outputs in self.reads)
         self.backward = self._backward(steps)
-        label = "".join(w.title() for w in op.name.split("_")) + "Backward0"
+        name = op.options.node
+        space = op.namespace if op.namespace in ("linalg", "special") else ""
+        label = name if isinstance(name, str) else "".join(w.title() for w in (space, *op.name.split("_"))) + "Backward0"
         body = {"op": op, "formulas": staticmethod(self.backward), "__slots__": (), "__module__": "builtins"}
+        if callable(name):
+            body["choose_name"] = staticmethod(name)
         self.node_class = type(label, (OpNode,), body)
         self.record = self._record()
 
@@ -197,7 +201,8 @@ class Derivative:
                 "    out._requires_grad = True",
                 "    out._grad_fn = node",
             ]
-        outs = ", ".join(f"Saved(out[{k}], node, {k}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
+        of_node = {k: "" if k in op.options.non_differentiable else f", node, {k}" for k in kept}  # others lead nowhere: no second tensor is needed
+        outs = ", ".join(f"Saved(out[{k}]{of_node[k]}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
         return [
             "node._out_meta = [(t._shape, t.dtype, t.device) for t in out]",
             f"node.outs = [{outs}] if {need_any} else None" if kept else "node.outs = None",

@@ -1,14 +1,13 @@
 """The engine: runs the nodes of a graph in order and hands gradients on."""
 
-import heapq
 import itertools
 import warnings
+from heapq import heappop, heappush
 
 from .. import dtypes as dt
-from ..device import strided
 from ..registry import T
 from ..tensor import Tensor, numel
-from .graph import AccumulateGrad, add, edge, fitted
+from .graph import OF_LEAVES, AccumulateGrad, add, edge, fitted
 from .hooks import run_hooks
 from .modes import MODE, TASK, no_grad
 
@@ -57,17 +56,46 @@ def _count_dependencies(roots):
     return deps, seen
 
 
+class Ready:
+    """Nodes whose gradients are complete: the leaves', all of one age, before all others, of which the youngest is next.
+
+    Leaves leave in the order in which PyTorch's binary heap gives equal elements.
+    """
+
+    def __init__(self):
+        self.leaves, self.others = [], []
+
+    def push(self, node):
+        if node._seq == OF_LEAVES:
+            self.leaves.append(node)
+        else:
+            heappush(self.others, (-node._seq, id(node), node))
+
+    def pop_leaf(self):
+        heap = self.leaves
+        first, last, n = heap[0], heap.pop(), len(heap)
+        hole = 0
+        while hole < (n - 1) // 2:  # the right child of two that are equal moves up
+            heap[hole] = heap[2 * hole + 2]
+            hole = 2 * hole + 2
+        if n % 2 == 0 and hole == (n - 2) // 2:
+            heap[hole] = heap[2 * hole + 1]
+            hole = 2 * hole + 1
+        heap[hole] = last
+        return first
+
+
 def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=False):
     """roots: list of (node, nr) edges. inputs: edges whose gradients are returned; with `accumulate` their leaves get them, and no others."""
     deps, seen = _count_dependencies(roots)
     run = _Run(seen, roots, inputs, accumulate, keep_graph)
-    buffers, ready, queued = run.buffers, [], set()
+    buffers, ready, queued = run.buffers, Ready(), set()
     for (n, nr), g in zip(roots, grads):
         b = buffers.setdefault(n, {})
         b[nr] = add(b.get(nr), g)
         if n not in queued and deps.get(n, 0) == 0:
             queued.add(n)
-            heapq.heappush(ready, (-n._seq, id(n), n))
+            ready.push(n)
     prev, prev_callbacks, prev_restricted, prev_run = MODE.grad, TASK.callbacks, TASK.restricted, TASK.run
     MODE.grad, TASK.restricted, TASK.run = create_graph, inputs is not None, run
     TASK.callbacks = []  # a pass within a pass has its own
@@ -88,8 +116,9 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
 def _run_ready(run, ready, queued, deps):
     """Run nodes whose gradients are complete, the youngest first."""
     buffers = run.buffers
-    while ready:
-        n = heapq.heappop(ready)[2]
+    leaves, others, push = ready.leaves, ready.others, ready.push
+    while leaves or others:
+        n = heappop(others)[2] if not leaves else leaves.pop() if len(leaves) == 1 else ready.pop_leaf()
         got = buffers.pop(n, None)
         if got is not None:
             gs = [got.get(i) for i in range(max(len(n._out_meta), max(got) + 1))]
@@ -101,7 +130,7 @@ def _run_ready(run, ready, queued, deps):
                 deps[m] -= 1
                 if deps[m] == 0 and m not in queued:
                     queued.add(m)
-                    heapq.heappush(ready, (-m._seq, id(m), m))
+                    push(m)
 
 
 def _reaching(seen, roots, targets):
@@ -141,7 +170,7 @@ def _run_node(n, gs, run):
         return
     if n._tensor_hooks or n._retains:
         gs = _after_tensor_hooks(n, gs)
-    if n._pre_hooks:
+    if n._pre_hooks or n._post_hooks:
         gs = _after_pre_hooks(n, gs)
     inputs_for_hooks = tuple(gs) if n._post_hooks else None
     TASK.current = n
@@ -172,7 +201,10 @@ def _after_tensor_hooks(n, gs):
 
 
 def _after_pre_hooks(n, gs):
-    for h in list(n._pre_hooks.values()):
+    """The gradients after the node's own hooks; those of the tensor come first, with a leaf too."""
+    if n.__class__ is AccumulateGrad:
+        gs = _after_tensor_hooks(n, gs)
+    for h in list((n._pre_hooks or {}).values()):
         r = h(tuple(gs))
         if r is not None:
             gs = list(_checked(r, len(gs), h))
@@ -254,7 +286,7 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
             roots.append(t[:2])
             grads.append(_root_gradient(t[:2], g))
             continue
-        if t.layout is not strided and isinstance(g, Tensor):
+        if t._of_layout and isinstance(g, Tensor):
             t, g = t._root(g)
         e = edge(t)
         if g is None:
@@ -317,7 +349,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def _input_edge(t):
-    e = edge(t if t.layout is strided else t._root(None)[0]) if isinstance(t, Tensor) else t[:2]
+    e = edge(t._root(None)[0] if t._of_layout else t) if isinstance(t, Tensor) else t[:2]
     if e is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return e
@@ -355,6 +387,8 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
             )
         if g is None and materialize_grads:
-            g = t.new_zeros(t._shape) if isinstance(t, Tensor) else T.zeros(t[0]._out_meta[t[1]][0], dtype=t[0]._out_meta[t[1]][1])
-        result.append(g if g is None or not isinstance(t, Tensor) or t.layout is strided else t._gradient(g))
+            if not isinstance(t, Tensor):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            g = t.new_zeros(t._shape)
+        result.append(g if g is None or not isinstance(t, Tensor) or not t._of_layout else t._gradient(g))
     return tuple(result)

@@ -5,12 +5,12 @@ import warnings
 from contextlib import contextmanager, nullcontext
 
 from .. import dtypes as dt
-from ..call.state import LOCAL, STATE
+from ..call.state import LOCAL, STATE, direct, dispatching
 from ..tensor import Tensor, alias
 from .derivative import forward_trace, zeros
 from .forward import function_tangents
 from .graph import FREED, Node, Saved, edge, meta_of
-from .modes import MODE
+from .modes import MODE, no_grad
 from .tangents import innermost, seeing, visible
 from .views import note_view, rebase
 
@@ -264,12 +264,20 @@ def _output(o, inputs, dirty, fixed, recording, noted):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if id(o) not in inputs:
         return o if o._grad_fn is None else alias(o)
-    new = alias(o)
+    new = _given_back(o)
     if id(o) in fixed:
         fixed.add(id(new))
-    if noted:
+    if noted and o.__class__ not in dispatching:
         note_view(new, o, "custom")
     return new
+
+
+def _given_back(t):
+    """An input that is returned as it is, as another tensor; a class with a __torch_function__ is asked for it."""
+    if t.__class__ in direct:
+        return alias(t)
+    with no_grad():
+        return t.view_as(t)
 
 
 def _hang(node, k, o, dirty, fixed):
@@ -294,14 +302,59 @@ def _save(node, i, t, k, result):
     return Saved(t) if k is None else Saved(result[k], node, k)
 
 
-class _Once(Node):
-    """Stands behind the gradients of a once_differentiable backward."""
+class _Error(Node):
+    """The history of tensors that have no gradients: backward() raises."""
+
+    __module__ = "torch.autograd.function"
+
+    def __init__(self, message):
+        super().__init__()
+        self.message = message
 
     def name(self):
         return "Error"
 
     def run(self, grads):
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(self.message)
+
+
+_Error.__name__ = _Error.__qualname__ = "Error"
+
+
+class DelayedError(Node):
+    """A function that gives its inputs back; to go backwards through it raises an error with a message."""
+
+    def __init__(self, message, num_inputs):
+        super().__init__()
+        self.message = message
+
+    def run(self, inputs):
+        results = []
+        for t in inputs:
+            if isinstance(t, Tensor):
+                node, t = _Error(self.message), alias(t)
+                node._out_meta = (meta_of(t),)
+                t._requires_grad, t._grad_fn = True, node
+            results.append(t)
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+class UndefinedGrad(Node):
+    """A function that gives its inputs back; backwards it hands on no gradients at all."""
+
+    def run(self, inputs):
+        results = [_WithoutGradient.apply(t) if isinstance(t, Tensor) else t for t in inputs]
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+class _WithoutGradient(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
 
 
 def once_differentiable(fn):
@@ -317,15 +370,7 @@ def once_differentiable(fn):
             MODE.grad = prev
         if not recording:
             return outs
-        single = not isinstance(outs, tuple)
-        result = []
-        for o in (outs,) if single else outs:
-            if isinstance(o, Tensor):
-                o = alias(o)
-                node = _Once()
-                node._out_meta = (meta_of(o),)
-                o._requires_grad, o._grad_fn = True, node
-            result.append(o)
-        return result[0] if single else tuple(result)
+        stop = DelayedError("trying to differentiate twice a function that was marked with @once_differentiable", 1)
+        return stop(*outs) if isinstance(outs, tuple) else stop(outs)
 
     return wrapper

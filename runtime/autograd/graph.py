@@ -9,7 +9,7 @@ from ..call.state import LOCAL, STATE, dispatching
 from ..forks import FORKS, lock
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
-from .hooks import RemovableHandle, run_hooks
+from .hooks import RemovableHandle, check_result, run_hooks
 from .modes import MODE, next_sequence, no_grad
 from .tangents import carry, visible
 
@@ -34,7 +34,7 @@ class Node:
     @property
     def next_functions(self):
         """The nodes that get this one's gradients, with the number of the result each time."""
-        return tuple((None, 0) if e is None else e for e in self._edges)
+        return tuple((None, 0) if e is None else (named(e[0]), e[1]) for e in self._edges)
 
     def _sequence_nr(self):
         return self._seq
@@ -76,26 +76,43 @@ class Saved:
     def __init__(self, t, node=None, nr=0):
         vc = t._vc
         self.version = 0 if vc is None else vc[0]
-        hooks = MODE.saved_hooks
         self.output_of = self.unpack = None
         if node is not None:
             t, self.output_of, self.nr = _same_memory(t), weakref.ref(node), nr
-        if hooks:
-            pack, self.unpack = hooks[-1]
-            # what comes back is another tensor: it takes this one's place in the graph
-            self.edge = edge(t) if node is None else None
-            before = t._version if vc is not INFERENCE else None
-            with no_grad():
-                self.packed = pack(t)
-            if before is not None and t._version != before:
-                raise RuntimeError(
-                    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
-                    "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the "
-                    "input to a pack hook."
-                )
-            self.tensor = None
-        else:
-            self.tensor = t
+        self.tensor = t
+        if MODE.saved_hooks:
+            self.pack(*MODE.saved_hooks[-1])
+
+    def pack(self, pack, unpack):
+        """Keep what pack(tensor) gives instead of the tensor."""
+        t, self.unpack = self.tensor, unpack
+        self.edge = edge(t) if self.output_of is None else None  # what comes back is another tensor: it takes this one's place in the graph
+        before = t._version if t._vc is not INFERENCE else None
+        with no_grad():
+            self.packed = pack(t)
+        if before is not None and t._version != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by in-place "
+                "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the "
+                "input to a pack hook."
+            )
+        self.tensor = None
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Keep what pack_hook(tensor) gives; backward() gets what unpack_hook makes of it."""
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError("register_hooks(): incompatible function arguments: expected two callables")
+        if self.unpack is not None:
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
+        if self.tensor is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. " + FREED.partition(". ")[2])
+        self.get()  # which a change since forbids
+        self.pack(pack_hook, unpack_hook)
+
+    @property
+    def data(self):
+        """The tensor, or what was kept in its place."""
+        return self.tensor if self.unpack is None else self.packed
 
     def get(self):
         t = self.tensor
@@ -122,10 +139,11 @@ class Saved:
             if self.output_of is None:
                 raise modified(t, self.version, t._grad_fn, t._output_nr)
             raise modified(t, self.version, self.output_of(), self.nr)
-        if self.output_of is not None and MODE.grad:
+        if self.output_of is not None and (MODE.grad or _handed_over(t)):
             node = self.output_of()
             t = _shallow(t)
-            t._requires_grad, t._grad_fn, t._output_nr = True, node, self.nr
+            if MODE.grad:
+                t._requires_grad, t._grad_fn, t._output_nr = True, node, self.nr
         return t
 
     def put_tangents(self, t):
@@ -135,6 +153,14 @@ class Saved:
 
     def release(self):
         self.tensor = self.packed = None
+
+
+class SavedNone:
+    """Stands for an argument that is None among those that a node keeps."""
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """RuntimeError: there is no tensor."""
+        raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
 
 
 def _handed_over(t):
@@ -159,14 +185,20 @@ def _same_memory(t):
     return s
 
 
+def forward_name(node):
+    """The name of what a node is the backward of, as PyTorch's errors call it: Exp, Mean1, the name of a custom function."""
+    before, found, after = node.name().rpartition("Backward")
+    return before + after.removeprefix("0") if found else after
+
+
 def modified(t, version, fn, nr):
     """The error for a saved tensor that an in-place operation has changed since."""
-    where = "" if fn is None else f", which is output {nr} of {fn.name()},"
+    where = "" if fn is None else f", which is output {nr} of {forward_name(fn)},"
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor {list(t._shape)}]{where} is at version {t._version}; expected version "
         f"{version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        f"torch.autograd.set_detect_anomaly(True)."
+        f"torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 
@@ -184,6 +216,9 @@ def add(a, b):
     return b + a if a.is_sparse else a + b
 
 
+OF_LEAVES = 1 << 62  # younger than every other node
+
+
 class AccumulateGrad(Node):
     __slots__ = ("variable", "lock", "fork", "dtype")
     __module__ = "torch.autograd.graph"
@@ -192,7 +227,7 @@ class AccumulateGrad(Node):
         super().__init__()
         self.variable, self.lock, self.fork = variable, threading.RLock(), FORKS.number
         self.dtype = variable.__dict__.get("_grad_dtype")  # what a program has set
-        self._seq = 1 << 62
+        self._seq = OF_LEAVES
         self._out_meta = ((variable._shape, variable.dtype, variable.device),)
 
     def name(self):
@@ -205,21 +240,21 @@ class AccumulateGrad(Node):
             return ()
         if g.dtype is not self.dtype is not None:
             g = g.to(self.dtype)
-        hooks = v._hooks
-        if hooks:
+        hooks, more = v._hooks, 1 if self._post_hooks else 0  # which hold the gradient too
+        if hooks and not more and not self._pre_hooks:  # else the engine has asked them, before the node's own
             g = run_hooks(hooks, g)
         if self.fork != FORKS.number:  # a thread that is gone with the parent may have had it
             self.lock, self.fork = threading.RLock(), FORKS.number
         with self.lock:  # other threads' gradients of this leaf wait
             old = v._grad
             if old is None:
-                # a gradient nobody else holds is taken as it is: two references are this frame's and the call's
+                # a gradient that no program holds is taken as it is: two references are this frame's and the call's
                 if STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
-                    g = g if MODE.grad else T.detach(g)
+                    g = g if MODE.grad else _detached(g, v)
                 elif not MODE.grad and not (
-                    sys.getrefcount(g) <= 2 and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
+                    sys.getrefcount(g) <= 2 + more and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
-                    stealable = sys.getrefcount(g) <= 2 and g.__class__ is Tensor
+                    stealable = sys.getrefcount(g) <= 2 + more and g.__class__ is Tensor
                     g = _laid_out(g.detach(), v) if MODE.grad_layout or not stealable else g.detach()
                 v._grad = g
             elif MODE.grad:
@@ -229,15 +264,23 @@ class AccumulateGrad(Node):
             else:
                 old.add_(g)
             for h in list(v.__dict__.get("_post_accumulate_grad_hooks", {}).values()):
-                h(v)
+                if (r := h(v)) is not None:
+                    check_result(h, v, r)
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return ()
+
+
+def _detached(g, v):
+    """A gradient as the first of its leaf, by operators that handlers see."""
+    return T.detach(g) if g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride() else _laid_out(g, v)
 
 
 def _laid_out(g, v):
     """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else contiguous."""
-    if v._stride is None or v.is_sparse or g.is_sparse or not is_dense(v._shape, v._stride):
+    plain = v._stride is None and not _handed_over(g)  # the same, in one step
+    if plain or v.is_sparse or g.is_sparse or not is_dense(v._shape, v.stride()):
         return g.contiguous() if g._stride is not None else g.clone()
-    return T.empty_strided(v._shape, v._stride, dtype=g.dtype, device=g.device).copy_(g)
+    return g.new_empty_strided(v._shape, v.stride()).copy_(g)
 
 
 _accumulators = lock()
@@ -275,12 +318,34 @@ def edge(t):
     return (fn, t._output_nr) if fn is not None else (accumulator(t), 0)
 
 
+def renamed(node, name):
+    """A node of an operator under another name, which is that of its class."""
+    cls = node.__class__
+    if (cls, name) not in _RENAMED:
+        _RENAMED[cls, name] = type(name, (cls,), {"__slots__": (), "__module__": cls.__module__, "choose_name": None})
+    node.__class__ = _RENAMED[cls, name]
+    return node
+
+
+_RENAMED: dict = {}
+
+
+def named(node):
+    """A node under the name that PyTorch gives it for its arguments; nothing needs it before a program looks."""
+    choose = getattr(node.__class__, "choose_name", None)
+    if choose is None or node.saved is None:
+        return node
+    args, derivative = node.op.schema.args, node.op.compiled_derivative
+    shapes = {args[i].name: meta and meta[0] for i, meta in zip(derivative.diff, node._in_meta)}
+    return renamed(node, choose({a.name: v for a, v in zip(args, node.saved)}, shapes))
+
+
 class OpNode(Node):
     """The node of a declared operator. Subclassed for each operator by derivative.py, which sets `op` and `formulas`."""
 
     # saved: the arguments that formulas read; versions: theirs then, None for what is no tensor or checks itself (Saved)
     __slots__ = ("saved", "versions", "outs", "needs")
-    op = formulas = None
+    op = formulas = choose_name = None  # choose_name: see Options.node
 
     def run(self, grads):
         args = self.saved
@@ -317,17 +382,31 @@ class OpNode(Node):
             self.saved = self.outs = None
 
     def __getattr__(self, name):
-        if name.startswith("_saved_"):
+        raw, _, key = name.partition("_saved_")
+        if raw in ("", "_raw") and key:
             names = [a.name for a in self.op.schema.args]
-            key = name[7:]
             if self.saved is None:
                 raise RuntimeError(FREED)
-            if key in names:
-                v = self.saved[names.index(key)]
-                return v.get() if v.__class__ is Saved else v
+            if key in names and not (raw and self.op.is_tensor[names.index(key)] is False):
+                v = self._raw(names.index(key)) if raw else self.saved[names.index(key)]
+                return v.get() if not raw and v.__class__ is Saved else v
             if key.startswith("result") and self.outs:
-                return self.outs[int(key[6:] or 0)].get()
+                v = self.outs[int(key[6:] or 0)]
+                return v if raw else v.get()
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+
+    def _raw(self, i):
+        """What stands for an argument that was kept, with hooks of its own."""
+        v = self.saved[i]
+        if v is None:
+            return SavedNone()
+        if isinstance(v, Tensor):
+            if v._version != self.versions[i]:
+                raise modified(v, self.versions[i], v._grad_fn, v._output_nr)
+            v = Saved(v)
+            self.saved = (*self.saved[:i], v, *self.saved[i + 1 :])
+            self.versions = (*self.versions[:i], None, *self.versions[i + 1 :])
+        return v
 
 
 class _SavedList(list):
@@ -336,6 +415,9 @@ class _SavedList(list):
 
 def save_list(ts):
     return _SavedList(Saved(t) if isinstance(t, Tensor) else t for t in ts)
+
+
+_NAMES = {"CopySlices": "torch::autograd::CopySlices"}
 
 
 class FunctionNode(Node):
@@ -354,6 +436,9 @@ class FunctionNode(Node):
         super().__init__()
         self.inner = None
         self.fn, self._edges, self._in_meta, self._out_meta = fn, edges, in_meta, out_meta
+
+    def name(self):
+        return _NAMES.get(type(self).__name__) or type(self).__name__
 
     def run(self, grads):
         return self.fn(*grads)

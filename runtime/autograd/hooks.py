@@ -57,12 +57,12 @@ def run_hooks(hooks, g):
     for h in list(hooks.values()):
         r = h(g)
         if r is not None:
-            _check(h, g, r)
+            check_result(h, g, r)
             g = r
     return g
 
 
-def _check(hook, g, r):
+def check_result(hook, g, r):
     """PyTorch's errors for what a hook returned in place of a gradient."""
     name = getattr(hook, "__name__", "<unknown>")
     if not isinstance(r, Tensor):

@@ -4,10 +4,19 @@ from ..call.state import STATE, dispatching
 from ..registry import T
 from ..tensor import Tensor, alias, tensor_method
 from . import engine
-from .graph import view_as_edge
+from .graph import named, view_as_edge
 from .hooks import RemovableHandle
 from .modes import MODE
 from .tangents import carry, visible
+
+
+def grad_fn(self):
+    """The node of the graph that made the tensor, or None for a leaf."""
+    node = self._get_grad_fn()
+    return node if node is None else named(node)
+
+
+Tensor.grad_fn = property(grad_fn)
 
 
 @tensor_method

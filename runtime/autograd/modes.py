@@ -110,21 +110,21 @@ def context_decorator(ctx, func):
 class no_grad(_SetGrad):
     """Operations inside record nothing."""
 
-    __module__ = "torch"
+    __module__ = "torch.autograd.grad_mode"
     value = False
 
 
 class enable_grad(_SetGrad):
     """Operations inside record again."""
 
-    __module__ = "torch"
+    __module__ = "torch.autograd.grad_mode"
     value = True
 
 
 class set_grad_enabled(_SetGrad):
     """Switch recording at once; as a context manager, restore it afterwards."""
 
-    __module__ = "torch"
+    __module__ = "torch.autograd.grad_mode"
 
     def __new__(cls, mode):
         return object.__new__(cls)
@@ -153,7 +153,7 @@ class set_grad_enabled(_SetGrad):
 class inference_mode(_SetGrad):
     """no_grad whose tensors take no part in autograd afterwards: they have no version counter."""
 
-    __module__ = "torch"
+    __module__ = "torch.autograd.grad_mode"
 
     def __new__(cls, mode=True):
         self = object.__new__(cls)
@@ -256,6 +256,8 @@ class saved_tensors_hooks:
     def __enter__(self):
         if MODE.saved_hooks_disabled:
             raise RuntimeError(MODE.saved_hooks_disabled)
+        if not all(map(callable, self.hooks)):
+            raise TypeError(f"_push_saved_tensors_default_hooks(): incompatible function arguments: expected two callables, got {self.hooks}")
         MODE.saved_hooks = (*MODE.saved_hooks, self.hooks)
 
     def __exit__(self, *exc):
@@ -269,6 +271,8 @@ class disable_saved_tensors_hooks(contextlib.ContextDecorator):
         self.message = message
 
     def __enter__(self):
+        if MODE.saved_hooks:
+            raise RuntimeError(self.message)
         self.prev, MODE.saved_hooks_disabled = MODE.saved_hooks_disabled, self.message
 
     def __exit__(self, *exc):

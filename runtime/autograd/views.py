@@ -3,7 +3,7 @@
 from .. import dtypes as dt
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, is_contiguous, is_dense, numel
-from .graph import FunctionNode, edge, fitted, meta_of, set_history
+from .graph import FunctionNode, edge, fitted, forward_name, meta_of, set_history
 from .modes import MODE
 
 
@@ -19,13 +19,18 @@ class ViewInfo:
         self.base, self.attr_version, self.creation = base, version, creation
 
     def refresh(self, t):
-        """Rebuild the view's grad_fn from its base if an in-place operation has rewritten the history since."""
+        """Rebuild the view's grad_fn from its base if an in-place operation has written to their memory since; an error where that cannot be."""
         version = t._vc[0] if t._vc is not None else 0
-        if version == self.attr_version:
+        if version == self.attr_version or not self.base._requires_grad and t._grad_fn is None:
             return
-        base = self.base
-        if base._requires_grad and base._grad_fn is not None:
-            set_history(t, as_strided_node(base, t))
+        if self.creation is not None:
+            raise RuntimeError(f"{_origin(t, self.creation, 'its base or another view of its base has been')} {_FORBIDDEN[self.creation]}")
+        self.rebuild(t, version)
+
+    def rebuild(self, t, version):
+        """Make the view's grad_fn from its base's."""
+        if self.base._requires_grad:
+            set_history(t, as_strided_node(self.base, t))
         self.attr_version = version
 
 
@@ -78,21 +83,23 @@ def check_inplace(self, *others):
     v = self._view
     if v is not None:
         if v.creation is not None:
-            raise RuntimeError(f"{_origin(self, v.creation)} {_FORBIDDEN[v.creation]}")
+            raise RuntimeError(f"{_origin(self, v.creation, 'is being')} {_FORBIDDEN[v.creation]}")
         if v.base._requires_grad and v.base._get_grad_fn() is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if self._requires_grad and self._get_grad_fn() is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def _origin(self, creation):
-    fn = self._get_grad_fn()
-    if fn is not None:
-        name = fn.name() if creation != "custom" else fn.name().removesuffix("Backward")
-        return f"Output {self._output_nr} of {name} is a view and is being modified inplace."
+def _origin(self, creation, done):
+    """What an error says of the view that may not be written to, or whose memory has been."""
+    fn = self._grad_fn
+    result = "" if fn is None else f"Output {self._output_nr} of {forward_name(fn)} is a view"
+    if fn is not None and creation in ("multi", "custom"):
+        return f"{result} and {done} modified inplace."
+    made = f"{result} of a view which was created in" if result else "A view was created in"
     if creation == "inference":
-        return "A view was created in inference mode and is being modified inplace in normal mode."
-    return "A view was created in no_grad mode and is being modified inplace with grad mode enabled."
+        return f"{made} inference mode and {done} modified inplace in normal mode."
+    return f"{made} no_grad mode and {done} modified inplace with grad mode enabled."
 
 
 def rebase(self, node, nr=0):
@@ -121,8 +128,7 @@ def rebase(self, node, nr=0):
     copy.inner = node
     set_history(base, copy)
     self._requires_grad = True
-    v.attr_version = -1
-    v.refresh(self)
+    v.rebuild(self, self._vc[0] if self._vc is not None else 0)
 
 
 # ------------------------------------------------------------------------------------------------ gradients of strided views

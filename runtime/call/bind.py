@@ -7,7 +7,7 @@ import numpy as np
 
 from ...tracebacks import shorten
 from .. import dtypes as dt
-from ..schema import NUMPY_NAMES, Arg, accepts, ints_error, spoken_signature, type_error
+from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, spoken_signature, type_error
 from ..signatures import mismatch, signatures, type_name
 from ..tensor import Tensor, numel
 from .state import NUMBERS_OR_NONE, direct
@@ -237,12 +237,16 @@ def as_ints(v, length=None):
     if c is tuple or c is list or isinstance(v, (tuple, list)):
         for i in v:
             if i.__class__ is not int:
+                if begins_with_bool(v):
+                    raise TypeError("must be tuple of ints, but found element of type bool at pos 0")
                 return tuple([as_int(i) for i in v])
         return tuple(v)
     if isinstance(v, Tensor) and v._shape:
         return tuple(v.tolist())
     if c is range:
         return tuple(v)
+    if c is bool:
+        raise TypeError("must be tuple of ints, not bool")
     n = as_int(v)
     return (n,) * (length or 1)
 

@@ -61,6 +61,11 @@ def common_device(op, args):
 def elementwise(op, args):
     """Promotion, devices, broadcasting, memory order, kernel. Returns a fresh tensor."""
     operands, attributes = [args[i] for i in op.operands], [args[i] for i in op.attributes]
+    if op.hosted and operands[0].__class__ not in NUMBERS_OR_NONE:
+        plan = op.hosted.get(operands[0].dtype)
+        out = plan and plan.alike(operands, attributes)
+        if out is not None:
+            return out
     tensors = [t for t in operands if isinstance(t, Tensor)]
     device = tensors[0].device if len(tensors) == 1 else common_device(op, args)
     try:
@@ -84,7 +89,7 @@ def elementwise(op, args):
         operands = [permuted(t, order) if isinstance(t, Tensor) and t._shape else t for t in operands]
         return in_order(plan.elementwise(operands, attributes, tuple(shape[i] for i in order), dtype), shape, order)
     out = plan.elementwise(operands, attributes, shape, dtype)
-    if plan.direct and dtype is plan.out and not (attributes and not op.options.constant_attributes or op.options.keep):
+    if plan.direct and dtype is plan.out and op.may_be_direct(attributes, compute):
         op.plans[compute, device] = plan
     return out
 

@@ -62,6 +62,8 @@ def with_out(op, result, out, args=()):
         out = T.full((), out, dtype=dt.of(type(out)))
     if not isinstance(out, Tensor):
         raise _refusal(op, name, out, args, "Tensor")
+    if out._of_layout:
+        return out._become(name, result)
     _check(name, result, out)
     if forward.has_tangent(result, out):
         raise forward.refuse(f"{name}_out", "because it is an out= function")
@@ -74,18 +76,23 @@ def with_out(op, result, out, args=()):
         if rules.fills and numel(out._shape) == numel(result._shape):
             write(out, result.reshape(out._shape))
             return out
-        if numel(out._shape):
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
-                f"required output shape {list(result._shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
-                "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
-                "inplace, to zero elements with t.resize_(0).",
-                UserWarning,
-                stacklevel=4,
-            )
-        resize(out, result._shape, _strides(rules, result, args))
+        _resize(rules, result, out, args)
     write(out, result)
-    return out
+    return out.requires_grad_() if result._requires_grad else out
+
+
+def _resize(rules, result, out, args):
+    """Give out= the shape of the result; PyTorch warns where it had elements."""
+    if numel(out._shape):
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
+            f"required output shape {list(result._shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
+            "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+            "inplace, to zero elements with t.resize_(0).",
+            UserWarning,
+            stacklevel=5,
+        )
+    resize(out, result._shape, _strides(rules, result, args))
 
 
 def _refusal(op, name, out, args, wanted):
@@ -95,7 +102,8 @@ def _refusal(op, name, out, args, wanted):
 
 
 def _check(name, result, out):
-    if MODE.grad and (out._requires_grad or result._requires_grad):
+    # a result without history is a factory's, whose requires_grad=True is said of `out`
+    if MODE.grad and (out._requires_grad or result._requires_grad and result._grad_fn is not None):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
     if out.device is not result.device:
         if out.device is META:
@@ -184,7 +192,7 @@ def write(dst, src):
         check_writable(dst)
     if dst.device is not META:
         stride = dst._stride
-        if stride is not None and 0 in stride and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
+        if stride is not None and 0 in stride and 0 not in dst._shape and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
             raise RuntimeError(
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
                 "Please clone() the tensor before performing the operation."

@@ -124,14 +124,18 @@ def _wants_gradient(op, args, tensors):
 
 def _mutating_composite(op, source, given):
     """A function that changes arguments is first offered to the backend as a single kernel."""
-    source.add(f"if MODE.grad and requires_grad(op, ({given})) or not backend(a0.device).update(op, a0, ({given})):", f"    return function({given})")
-    source.add(*(f"a{i}._bump()" for i in op.options.mutates), "out = a0")
+    lists = {i for i in op.options.mutates if op.schema.args[i].list}
+    first = "a0[0]" if 0 in lists else "a0"
+    source.add(f"if MODE.grad and requires_grad(op, ({given})) or not backend({first}.device).update(op, {first}, ({given})):", f"    return function({given})")
+    for i in op.options.mutates:
+        source.add(*((f"for t in a{i}:", "    t._bump()") if i in lists else (f"a{i}._bump()",)))
+    source.add("out = a0")
 
 
 def _view(op, source, given):
     if op.schema.several:
         source.add(f"out = tuple([strided_view(a0, *g) for g in geometry({given})])")
-        source.add("if a0._requires_grad or MODE.grad:", "    for t in out:", "        note_view(t, a0, 'multi')")
+        source.add("for t in out:", "    note_view(t, a0, 'multi')")
     else:
         source.add(f"out = strided_view(a0, *geometry({given}))", "note_view(out, a0)")
 
@@ -185,7 +189,10 @@ def _elementwise(op, source, given, tensors):
         source.add("else:")
         depth = 2
     source.add("shape = a0._shape", "plan = plans.get((a0.dtype, a0.device))", depth=depth)
-    same = "".join(f" and a{i}.dtype is a0.dtype and a{i}._shape == shape and a{i}._stride is None and a{i}.device is a0.device" for i in operands[1:])
+    # one that has no dimensions goes to the kernel as it is, like a number
+    same = "".join(
+        f" and a{i}.dtype is a0.dtype and (a{i}._shape == shape or not a{i}._shape) and a{i}._stride is None and a{i}.device is a0.device" for i in operands[1:]
+    )
     source.add(f"if plan is not None and not ({_FITS}{same}):", "    plan = None", depth=depth)
     if operands[1:]:
         source.add("if plan is not None:", depth=depth)

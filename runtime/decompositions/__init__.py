@@ -3,4 +3,4 @@
 A backend finds them by the operator's full name in registry.DECOMPOSITIONS; they are imported with the first backend.
 """
 
-from . import bessel, fft, fused, implicit, linalg, matmul, nn, pointwise, recurrent, reduction, resample, shape, special  # noqa: F401
+from . import bessel, fft, fused, implicit, linalg, matmul, nn, pointwise, quantization, recurrent, reduction, resample, shape, special  # noqa: F401

@@ -1,8 +1,11 @@
 """What PyTorch decomposes above its dispatcher and runs here as one kernel: how it is seen by those to whom calls below autograd are handed over."""
 
+import math
+
 from ..call.geometry import broadcast_shapes
 from ..call.tracing import TracedInt
 from ..device import HOST
+from ..ops.matmul import rows
 from ..registry import F, M, T, implicit
 
 
@@ -23,8 +26,14 @@ def linear(input, weight, bias):
 @implicit("_mm")
 def folded(self, mat2):
     """A stack of matrices times one matrix: one product of matrices."""
-    rows = T.mm(T.reshape(self, (-1, self._shape[-1])), mat2)
+    rows = T.mm(T.reshape(self, (math.prod(self._shape[:-1]), self._shape[-1])), mat2)
     return M.view(rows, (*self._shape[:-1], mat2._shape[-1]))
+
+
+@implicit("_over_rows")
+def over_rows(self, mat2):
+    """The products of two rows, summed: one product of matrices."""
+    return T.mm(T.t(rows(self)), rows(mat2))
 
 
 @implicit("_bmm")
@@ -33,7 +42,8 @@ def stacked(self, mat2):
     batch = broadcast_shapes(self._shape[:-2], mat2._shape[:-2]) if self._shape[:-2] != mat2._shape[:-2] else self._shape[:-2]
     a = M.expand(self, (*batch, *self._shape[-2:]))
     b = M.expand(mat2, (*batch, *mat2._shape[-2:]))
-    out = T.bmm(T.reshape(a, (-1, *self._shape[-2:])), T.reshape(b, (-1, *mat2._shape[-2:])))
+    n = math.prod(batch)
+    out = T.bmm(T.reshape(a, (n, *self._shape[-2:])), T.reshape(b, (n, *mat2._shape[-2:])))
     return M.view(out, (*batch, self._shape[-2], mat2._shape[-1]))
 
 

@@ -2,9 +2,11 @@
 
 from .. import dtypes as dt
 from ..ops.linalg import pinv_forward
+from ..ops.matmul import rows
 from ..registry import LINALG, T, decomposition
 
 decomposition("_linalg_pinv")(pinv_forward)
+decomposition("_over_rows")(lambda a, b: T.mm(rows(a).t(), rows(b)))
 
 
 def plus(product, c, beta, alpha):

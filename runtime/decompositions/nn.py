@@ -1,15 +1,16 @@
 """Activations, losses, norms, convolution and pooling."""
 
 import math
+from functools import partial
 
 from .. import dtypes as dt
 from ..ops.conv import weight_by_convolution
 from ..ops.creation import tensor
-from ..ops.loss import POINTWISE, reduced
+from ..ops.loss import POINTWISE, composed, reduced
 from ..ops.norm import formula
 from ..ops.pooling import MAX_POOL, pooled, spread
 from ..ops.resample import _sample
-from ..registry import T, decomposition
+from ..registry import DECOMPOSITIONS, T, decomposition, implicit
 
 decomposition("_C.convolution_weight")(weight_by_convolution)
 decomposition("_C.norm_backward")(formula)
@@ -29,14 +30,23 @@ def max_pool1d(x, kernel, stride, padding, dilation, ceil):
     return tuple(t.squeeze(-2) for t in MAX_POOL[2].call(x.unsqueeze(-2), *two, ceil))
 
 
+decomposition("leaky_relu_backward")(lambda g, x, slope: T.where(x > 0, g, g * slope))
+decomposition("hardtanh_backward")(lambda g, x, low, high: T.where((x <= low) | (x >= high), 0, g))
+decomposition("elu_backward")(lambda g, x, alpha: T.where(x > 0, g, g * T.exp(x) * alpha))
+decomposition("softplus_backward")(lambda g, x, beta, threshold: T.where(x * beta > threshold, g, g * T.sigmoid(x * beta)))
+
+
 def _reduced(between, fn):
     """A loss of each element, reduced; the reduction stands behind target and weights."""
     at = 2 + between.count("Tensor?")
     return lambda *a: reduced(fn(*a[:at], *a[at + 1 :]), a[at])
 
 
-for _name, (_between, _, _, _fn, *_) in POINTWISE.items():
+for _name, (_between, _, _, _fn, _grad, _) in POINTWISE.items():
     decomposition("_C._nn." + _name)(_reduced(_between, _fn))
+    decomposition(f"_C._nn.{_name}_backward")(partial(composed, _grad, 1, 2 + _between.count("Tensor?")))
+# PyTorch has no such operator
+implicit("_C._nn.binary_cross_entropy_with_logits_backward")(DECOMPOSITIONS["_C._nn.binary_cross_entropy_with_logits_backward"])
 
 
 # ---------------------------------------------------------------- pooling by gathered windows

@@ -30,7 +30,10 @@ FAMILIES = (
     "recurrent",
     "fused",
     "misc",
+    "quantization",
     "sparse",
+    "quantized",
+    "nested",
     "aten",
 )
 

@@ -75,11 +75,24 @@ def _ordered(input, low, high, inplace):
         raise ValueError("min_val cannot be greater than max_val")
 
 
-_hardtanh_grad = lambda g, self, min_val, max_val: T.where((self > min_val) & (self < max_val), g, 0)
+_hardtanh_backward = _hidden(
+    "hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
+    None,
+    constant_attributes=True,
+    derivative={"grad_output": lambda g, self, min_val, max_val: _hardtanh_backward.call(g, self, min_val, max_val), "self": zero},
+)
+_hardtanh_grad = lambda g, self, min_val, max_val: _hardtanh_backward.call(g, self, min_val, max_val)
 _hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=_hardtanh_promote, derivative=_hardtanh_grad)
 _functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, _ordered, inplace=True)
 composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)(lambda input, inplace: F.hardtanh(input, 0.0, 6.0, inplace))
-_LEAKY_RELU = dict(promote=_reals("leaky_relu"), derivative=lambda g, self, negative_slope: T.where(self > 0, g, g * negative_slope))
+_leaky_relu_backward = _hidden(
+    "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope) -> Tensor",
+    None,
+    constant_attributes=True,
+    aten_constants=(("self_is_result", False),),
+    derivative={"grad_output": lambda g, self, negative_slope: _leaky_relu_backward.call(g, self, negative_slope), "self": zero},
+)
+_LEAKY_RELU = dict(promote=_reals("leaky_relu"), derivative=lambda g, self, negative_slope: _leaky_relu_backward.call(g, self, negative_slope))
 _leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", constant_attributes=True, **_LEAKY_RELU)
 _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
 _threshold_promote = lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common)
@@ -125,11 +138,20 @@ _prelu = _hidden(
 
 
 # ------------------------------------------------------------------------------------------------ exponential
-_elu_grad = lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self) * alpha)
+_elu_backward = _hidden(
+    "elu_backward(Tensor grad_output, Tensor self, Scalar alpha) -> Tensor",
+    None,
+    constant_attributes=True,
+    derivative={
+        "grad_output": lambda g, self, alpha: _elu_backward.call(g, self, alpha),
+        "self": lambda g, grad_output, self, alpha: T.where(self > 0, 0, g * grad_output * T.exp(self) * alpha),
+    },
+)
+_elu_grad = lambda g, self, alpha: _elu_backward.call(g, self, alpha)
 _elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad)
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
 _selu_grad = lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA)
-_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True)
+_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True, node="EluBackward0")
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 
 
@@ -201,10 +223,28 @@ def _mish_backward(g, self):
 
 _mish = op("_C._nn.mish(Tensor self) -> Tensor", "MishExt", promote=_reals("mish"), derivative=_mish_backward)
 _functional("mish(Tensor input, bool inplace=False) -> Tensor", _mish)
-_softplus_grad = lambda g, self, beta, threshold: T.where(self * beta > threshold, g, g * T.sigmoid(self * beta))
+_softplus_backward = _hidden(
+    "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
+    None,
+    constant_attributes=True,
+    derivative={
+        "grad_output": lambda g, self, beta, threshold: _softplus_backward.call(g, self, beta, threshold),
+        "self": lambda g, grad_output, self, beta, threshold: _softplus_curve(self, beta, threshold) * (g * grad_output),
+    },
+)
+
+
+def _softplus_curve(x, beta, threshold):
+    s = T.sigmoid(x * beta)
+    return T.where(x * beta > threshold, 0, s * (1 - s) * beta)
+
+
+_softplus_grad = lambda g, self, beta, threshold: _softplus_backward.call(g, self, beta, threshold)
 _SOFTPLUS = dict(promote=_reals("softplus"), derivative=_softplus_grad, inplace=False, out=FOUND_DTYPE, python=False, autocast=FLOAT32_ON_ACCELERATORS)
 op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", **_SOFTPLUS)
-_LOGSIGMOID = dict(promote=_reals("log_sigmoid"), derivative=lambda g, self: g * T.sigmoid(-self), aten="log_sigmoid_forward.default")
+_LOGSIGMOID = dict(
+    promote=_reals("log_sigmoid"), derivative=lambda g, self: g * T.sigmoid(-self), aten="log_sigmoid_forward.default", node="LogSigmoidBackward0"
+)
 op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", inplace=False, contiguous=True, out=SAME_SCALAR_TYPE, python=False, **_LOGSIGMOID)
 _hardswish_backward = _hidden(
     "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",

@@ -80,12 +80,16 @@ def _size(size):
 def empty(size, dtype, layout, device, requires_grad, pin_memory, memory_format):
     if _is_sparse(layout):
         return _sparse_zeros(size, dtype, layout, device, requires_grad)
+    if memory_format is preserve_format:  # of what is not said
+        raise RuntimeError("unsupported memory format Preserve")
     d, dev = _options(dtype, layout, device)
     return _flag(_defined(_strided_empty(_size(size), format_strides(size, memory_format), d, dev)), requires_grad)
 
 
 @composite(f"empty_strided(int[] size, int[] stride, *, {OPTS}) -> Tensor", out=False)
 def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory):
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
     d, dev = _options(dtype, layout, device)
     n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(_size(size), stride))
     return _flag(_defined(_empty((n,), d, dev).as_strided(size, stride) if dev is not META else meta_tensor(size, d, stride)), requires_grad)
@@ -230,6 +234,7 @@ def _infer(data, want=None):
 
 
 _ONE = "only one element tensors can be converted to Python scalars"
+_NO_INDEX = "only integer tensors of a single element can be converted to an index"
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
@@ -240,7 +245,7 @@ def _flatten(data, depth, shape, flat):
     """Collect the numbers of nested sequences, and the shape that these have."""
     if isinstance(data, Tensor):  # one number, whatever its shape
         if numel(data._shape) != 1:
-            raise ValueError(_ONE)
+            raise ValueError(_ONE) if data.dtype.category >= dt.FLOAT else TypeError(_NO_INDEX)
         data = data.detach().reshape(())
     elif isinstance(data, np.ndarray) and data.ndim:
         data = data.tolist() if data.dtype.kind not in "fc" else list(data)
@@ -281,6 +286,8 @@ def _precise(d, want):
 def _from_numbers(x, d, want):
     """(array, dtype) of numbers of dtype d; integers that int64 does not hold may be wanted in a wider one."""
     try:
+        if want is not None and d.category == dt.COMPLEX and want.category in (dt.INT, dt.FLOAT):
+            raise TypeError("must be real number, not complex" if want.category == dt.FLOAT else "'complex' object cannot be interpreted as an integer")
         if d.category == dt.INT and d.itemsize < 8 or d is dt.bool_:
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
         return np.array(x, dtype=d.np), d
@@ -407,7 +414,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     elif isinstance(obj, np.ndarray):
         t, shared = from_numpy(obj), dtype is None or dt.FROM_NP.get(obj.dtype) is dtype
     elif hasattr(obj, "__dlpack__") or is_capsule(obj):
-        t, shared = from_dlpack(obj), dtype is None
+        t = from_dlpack(obj)
+        shared = dtype is None or dtype is t.dtype
     elif isinstance(obj, UntypedStorage):
         d = dtype or dt.get_default_dtype()
         t, shared = _empty((0,), d).set_(obj, 0, (obj.nbytes() // d.itemsize,)), True

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from ..autograd import MODE
+from ..autograd.graph import renamed
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
 from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
@@ -229,14 +230,22 @@ def _mask_indices(self, mask, d):
     return (T.nonzero(mask.reshape((1,)))[:, 0] if mask.device.type != "meta" else mask,)
 
 
+def _one_ellipsis(index, n):
+    """An index with several ellipses: the first skips all dimensions that are left, so that nothing may stand behind another."""
+    first = index.index(Ellipsis)
+    rest, kept = index[first + 1 :], [i for i in index[first + 1 :] if i is not Ellipsis]
+    behind = rest[rest.index(Ellipsis) :]
+    if any(i is not None and i is not Ellipsis for i in behind):
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {n})")
+    return (*index[: first + 1], *kept)
+
+
 def normalise(self, index):
     """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view."""
     if index.__class__ is not tuple:
         index = tuple(index) if index.__class__ not in _BASIC and _is_several(index) else (index,)
     if _is_basic(index):
-        if index.count(Ellipsis) > 1:
-            raise IndexError("an index can only have a single ellipsis ('...')")
-        return index, None
+        return index if index.count(Ellipsis) < 2 else _one_ellipsis(index, len(self._shape)), None
     items = [_item(i, self.device) for i in index]
     n = len(self._shape)
     rest = n - sum(0 if i is None or i is Ellipsis else len(i._shape) if _is_mask(i) else 1 for i in items)
@@ -286,13 +295,8 @@ def _named(out, index):
     if node is not None and node.__class__ is _basic_index.compiled_derivative.node_class:
         steps = (_step(i) for i in reversed(index))
         name = next((s for s in steps if s), "Slice" if len(index) == 1 and index[0] is not Ellipsis else "Alias") + "Backward0"
-        if name not in _NODES:
-            _NODES[name] = type(name, (node.__class__,), {"__slots__": (), "__module__": node.__class__.__module__})
-        node.__class__ = _NODES[name]
+        renamed(node, name)
     return out
-
-
-_NODES: dict = {}
 
 
 def _step(i):
@@ -442,10 +446,7 @@ def _check_index(name, index, allow_int32=True):
 def _select_prepare(self, dim, index):
     _check_index("index_select", index)
     if len(index._shape) > 1:
-        raise IndexError(
-            f"index_select(): Index is supposed to be a vector, but got dim: {len(index._shape)} with type: {dt.scalar_name(index.dtype)} "
-            f"and size: {list(index._shape)}"
-        )
+        raise IndexError("index_select(): Index is supposed to be a vector")
     if not self._shape and numel(index._shape) != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {numel(index._shape)} value(s)")
     dim = wrap_dim(dim, len(self._shape))

@@ -1155,7 +1155,7 @@ def _exp_meta(self):
     return self._shape, self.dtype
 
 
-op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, alias=("linalg.matrix_exp",), out=False)
+op("matrix_exp(Tensor self) -> Tensor", meta=_exp_meta, derivative=_exp_grad, alias=("linalg.matrix_exp",), out=False, node="LinalgMatrixExpBackward0")
 
 
 @composite("matrix_power(Tensor self, int n) -> Tensor", alias=("linalg.matrix_power",), out=CONTIGUOUS)
@@ -1236,18 +1236,18 @@ def _basis(A, q, niter):
     return Q
 
 
-@composite("svd_lowrank(Tensor A, int? q=6, int? niter=2, Tensor? M=None) -> Tensor[]", method=False)
+@composite("svd_lowrank(Tensor A, int? q=6, int? niter=2, Tensor? M=None) -> Tensor[]", method=False, sparse="composite")
 def svd_lowrank(A, q, niter, M):
-    A = A if M is None else A - M
+    A = A if M is None else A.to_dense() - M
     wide = A._shape[-2] < A._shape[-1]
     A = mH(A) if wide else A
     Q = _basis(A, 6 if q is None else q, 2 if niter is None else niter)
-    U, S, Vh = _svd(mH(Q) @ A, False)
+    U, S, Vh = _svd(mH(mH(A) @ Q), False)
     U, V = Q @ U, mH(Vh)
     return (V, S, U) if wide else (U, S, V)
 
 
-@composite("pca_lowrank(Tensor A, int? q=None, bool center=True, int niter=2) -> Tensor[]", method=False)
+@composite("pca_lowrank(Tensor A, int? q=None, bool center=True, int niter=2) -> Tensor[]", method=False, sparse="composite")
 def pca_lowrank(A, q, center, niter):
     m, n = A._shape[-2:]
     if q is None:
@@ -1256,7 +1256,8 @@ def pca_lowrank(A, q, center, niter):
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
-    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter, None)
+    dense = A.to_dense() if center else A
+    return svd_lowrank(dense - dense.mean(-2, True) if center else A, q, niter, None)
 
 
 @composite(

@@ -3,7 +3,7 @@
 import math
 import warnings
 
-from ..autograd import no_grad
+from ..autograd import MODE, no_grad
 from ..backend import backend
 from ..call.autocast import FLOAT32
 from ..call.geometry import broadcast_shapes, result_strides
@@ -145,41 +145,45 @@ def _loss_args(self, target, *rest):
 
 def _declare(name, between, prim, call, dself, dtarget):
     at = 2 + between.count("Tensor?")
-    after = _AFTER.get(name, "")
+    after = _AFTER.get(name) and ", float extra"
+    parameters = f"Tensor self, Tensor target, {between}int reduction{after or ''}"
+    opmath = name != "soft_margin_loss"  # whose exp overflows in half types
+    kernel = None
 
     def gradient(f, sign):
+        def whole(g, *a):
+            if MODE.grad or f is not dself:
+                return composed(f, sign, at, g, *a)
+            d = kernel.call(g, *a)
+            return d if sign == 1 else -d
+
+        # a formula names what it reads
         if after:
+            return lambda g, self, target, reduction, extra: whole(g, self, target, reduction, extra)
+        if at == 2:
+            return lambda g, self, target, reduction: whole(g, self, target, reduction)
+        if at == 3:
+            return lambda g, self, target, weight, reduction: whole(g, self, target, weight, reduction)
+        return lambda g, self, target, weight, pos_weight, reduction: whole(g, self, target, weight, pos_weight, reduction)
 
-            def formula(g, self, target, reduction, extra):
-                return _scaled(g, f(self, target, extra), reduction, sign)
-        elif at == 2:
-
-            def formula(g, self, target, reduction):
-                return _scaled(g, f(self, target), reduction, sign)
-        elif at == 3:
-
-            def formula(g, self, target, weight, reduction):
-                return _scaled(g, f(self, target, weight), reduction, sign)
-        else:
-
-            def formula(g, self, target, weight, pos_weight, reduction):
-                return _scaled(g, f(self, target, weight, pos_weight), reduction, sign)
-
-        return formula
+    def strided(a):
+        shape = broadcast_shapes(a[0]._shape, a[1]._shape)
+        return shape, a[0].dtype, result_strides(shape, a[:at])
 
     def meta(*a):
-        shape = () if a[at] else broadcast_shapes(a[0]._shape, a[1]._shape)
-        return shape, a[0].dtype, result_strides(shape, a[:at])
+        return ((), a[0].dtype) if a[at] else strided(a)
 
     derivative = {"self": gradient(dself, 1)}
     if dtarget != 0:
         derivative["target"] = gradient(dself, -1) if dtarget is None else gradient(dtarget, 1)
-    options = dict(call=call, prepare=_loss_args, derivative=derivative, out=False, meta=meta)
-    options["opmath"] = name != "soft_margin_loss"  # whose exp overflows in half types
-    return op(f"_C._nn.{name}(Tensor self, Tensor target, {between}int reduction{after and ', float extra'}) -> Tensor", prim, **options)
+    options = dict(out=False, opmath=opmath)
+    kernel = op(f"_C._nn.{name}_backward(Tensor grad_output, {parameters}) -> Tensor", meta=lambda g, *a: strided(a), **options)
+    return op(f"_C._nn.{name}({parameters}) -> Tensor", prim, call=call, prepare=_loss_args, derivative=derivative, meta=meta, **options)
 
 
-def _scaled(g, d, reduction, sign):
+def composed(f, sign, at, g, *args):
+    """The gradient of a reduced loss from f, the derivative of each element: by operators that have derivatives themselves."""
+    d, reduction = f(*args[:at], *args[at + 1 :]), args[at]
     n = numel(d._shape)
     return d * (g * (sign / n) if reduction == 1 and n else g if sign == 1 else -g)
 
@@ -254,9 +258,7 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
         )
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
-    known = backend(input.device).host and has_values(input) and numel(input._shape)
-    if known and not (input.amin().item() >= 0 and input.amax().item() <= 1):  # NaN is refused too
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    only("binary_cross_entropy", input, dt.FLOAT)
     return OPS["binary_cross_entropy"].call(input, target, None if weight is None else weight.expand(input._shape), reduction)
 
 

@@ -38,6 +38,10 @@ def mH(x):
     return conj(x.transpose(-2, -1))
 
 
+def tH(x):
+    return conj(x.t())
+
+
 def rows(x):
     """All leading dimensions as one."""
     return x if len(x._shape) == 2 else x.reshape((numel(x._shape[:-1]), x._shape[-1]))
@@ -85,13 +89,31 @@ def _bmm_meta(a, b):
     return (*batch, s[-2], r[-1]), a.dtype
 
 
-_PRODUCT = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.mm(mH(rows(self)), rows(g))}
+_PRODUCT = {"self": lambda g, mat2: T.mm(g, tH(mat2)), "mat2": lambda g, self: over_rows.call(conj(self), g)}
+_PRODUCTS = {"self": lambda g, mat2: T.bmm(g, mH(mat2)), "mat2": lambda g, self: T.bmm(mH(self), g)}
+_FOLDED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: over_rows.call(conj(self), g)}
 _BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.matmul(mH(self), g)}
 mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT, out=SAME_DTYPE, autocast=LOWER)
-bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_BATCHED, out=SAME_DTYPE, autocast=LOWER)
+bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_PRODUCTS, out=SAME_DTYPE, autocast=LOWER)
+_COMPOSED = dict(method=False, aten="matmul.default", node="UnsafeViewBackward0")
 # the same with leading dimensions: self of any rank times a matrix, and broadcasting stacks of matrices
-folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_PRODUCT, method=False, out=SAME_DTYPE, aten="matmul.default")
-stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, method=False, out=SAME_DTYPE, aten="matmul.default")
+folded = op("_mm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_mm_meta, derivative=_FOLDED, out=SAME_DTYPE, **_COMPOSED)
+stacked = op("_bmm(Tensor self, Tensor mat2) -> Tensor", "MatMulExt", meta=_bmm_meta, derivative=_BATCHED, out=SAME_DTYPE, **_COMPOSED)
+
+# the sum over all leading dimensions of the products of two rows: the gradient of a matrix
+over_rows = op(
+    "_over_rows(Tensor self, Tensor mat2) -> Tensor",
+    None,
+    meta=lambda a, b: ((a._shape[-1], b._shape[-1]), a.dtype),
+    derivative={"self": lambda g, mat2: _product(mat2, mH(g)), "mat2": lambda g, self: _product(conj(self), g)},
+    function=False,
+    method=False,
+)
+
+
+def _product(a, b):
+    """a @ b for a matrix b."""
+    return (mm_op if len(a._shape) == 2 else folded).call(a, b)
 
 
 def _dot_meta(self, tensor):
@@ -218,7 +240,7 @@ def _adding(name, first, second, prim, meta, grads, **options):
     op(schema, prim, meta=meta, inplace=True, derivative=grads, out=SAME_DTYPE, numbers_between=True, **options)
 
 
-_addmm_grads = {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, mH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(mH(mat1), g), alpha)}
+_addmm_grads = {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, tH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(tH(mat1), g), alpha)}
 _adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, _addmm_grads, autocast=LOWER)
 _baddbmm_grads = {
     "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha),
@@ -287,11 +309,19 @@ def _linear_meta(input, weight, bias):
 
 
 _linear_grads = {
-    "input": lambda g, weight: T.matmul(g, conj(weight)),
-    "weight": lambda g, input: T.mm(rows(g).t(), conj(rows(input))),
+    "input": lambda g, weight: _product(g, conj(weight)),
+    "weight": lambda g, input: over_rows.call(g, conj(input)),
     "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
 }
-_LINEAR = dict(meta=_linear_meta, derivative=_linear_grads)
+
+
+def _linear_name(given, shapes):
+    """PyTorch has products, sums and views in its place."""
+    matrix, bias = len(shapes["input"]) == 2, shapes["bias"] is not None
+    return ("AddmmBackward0" if bias else "MmBackward0") if matrix else "ViewBackward0" if bias else "UnsafeViewBackward0"
+
+
+_LINEAR = dict(meta=_linear_meta, derivative=_linear_grads, node=_linear_name)
 linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", method=False, out=SAME_DTYPE, aten="linear.default", **_LINEAR)
 
 

@@ -38,7 +38,7 @@ def format_strides(shape, fmt):
     return None
 
 
-def _suggested_format(t):
+def suggested_format(t):
     """channels_last or channels_last_3d where a tensor's strides say so, else None."""
     n, st = len(t._shape), t._stride
     if st is None or n not in (4, 5) or st[1] == 0:
@@ -53,12 +53,12 @@ def _suggested_format(t):
 
 def kept_strides(t):
     """The strides of t's memory format; None for contiguous."""
-    return None if t._stride is None else format_strides(t._shape, _suggested_format(t))
+    return None if t._stride is None else format_strides(t._shape, suggested_format(t))
 
 
 def keep_format(out, *inputs):
     """A fresh result, or a tuple of them, in channels_last where an input is: what PyTorch's kernels for images do."""
-    fmt = next((f for t in inputs if t._stride is not None and (f := _suggested_format(t))), None)
+    fmt = next((f for t in inputs if t._stride is not None and (f := suggested_format(t))), None)
     if fmt is None:
         return out
     return tuple(o.contiguous(memory_format=fmt) for o in out) if out.__class__ is tuple else out.contiguous(memory_format=fmt)
@@ -187,7 +187,7 @@ def _to(self, *args, **kwargs):
         not copy
         and (dtype is None or dtype is self.dtype)
         and (device is None or device is self.device)
-        and (fmt is None or fmt is preserve_format or fmt is (_suggested_format(self) or contiguous_format))  # not whether the strides are the format's
+        and (fmt is None or fmt is preserve_format or fmt is (suggested_format(self) or contiguous_format))  # not whether the strides are the format's
     ):
         return self
     return T._to_copy(self, dtype, device, fmt)
@@ -272,7 +272,9 @@ composite("Tensor.type_as(Tensor self, Tensor other) -> Tensor")(lambda self, ot
 
 # ------------------------------------------------------------------------------------------------ copy_, fill_, zero_
 _copy_grads = {"self": lambda g: T.zeros_like(g), "src": lambda g: g}
-_copy = op("_copy(Tensor self, Tensor src) -> Tensor", derivative=_copy_grads, function=False, method=False, memory=True, aten="copy.default")
+_copy = op(
+    "_copy(Tensor self, Tensor src) -> Tensor", derivative=_copy_grads, function=False, method=False, memory=True, aten="copy.default", node="CopyBackwards"
+)
 
 
 def _copied_specially(self, src):
@@ -339,8 +341,28 @@ def _written(op, self, source, given):
 
 
 Tensor.copy_ = _overridable(copy_)
+
+
+@tensor_method
+def module_load(self, other, assign=False):
+    """What Module.load_state_dict swaps a parameter with, where tensors are swapped: `other` itself (assign), or self with its values; detached."""
+    from ..call.overrides import handle_torch_function, has_torch_function
+
+    if has_torch_function((other,)):
+        return handle_torch_function(Tensor.module_load, (self, other), self, other, assign=assign)
+    return other.detach() if assign else self.copy_(other).detach()
+
+
 _fill_grads = {"self": lambda g: T.zeros_like(g), "value": lambda g: g.sum()}
-_fill = op("_fill(Tensor self, Tensor|Scalar value) -> Tensor", derivative=_fill_grads, function=False, method=False, memory=True, aten="fill.Scalar")
+_fill = op(
+    "_fill(Tensor self, Tensor|Scalar value) -> Tensor",
+    derivative=_fill_grads,
+    function=False,
+    method=False,
+    memory=True,
+    aten="fill.Scalar",
+    node="FillBackward2",
+)
 
 
 def fill_(self, value):
@@ -445,6 +467,7 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     check_writable(self)
     if forward.has_tangent(self):
         raise forward.refuse("set_")
+    self._acc = None  # what was recorded before leads to the tensor that it was
     if source is None:
         source = UntypedStorage(0)
         size = (0,)
@@ -548,7 +571,7 @@ def resize_as_(self, the_template, *, memory_format=None):
 
 def _resized_as(self, the_template, memory_format=None):
     if memory_format is preserve_format:
-        memory_format = _suggested_format(the_template)
+        memory_format = suggested_format(the_template)
     return _resized(self, tuple(the_template._shape), memory_format)
 
 

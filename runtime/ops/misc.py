@@ -76,6 +76,26 @@ def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, s
     return self.addcdiv_(exp_avg, (exp_avg_sq.sqrt() / root).add_(eps), value=-step_size)
 
 
+@composite(
+    "_adam_step_(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] state_steps, float lr, float beta1, float beta2, "
+    "float weight_decay, float eps, bool decoupled, bool maximize) -> Tensor[]",
+    out=False,
+    method=False,
+    mutates=(0, 2, 3, 4),
+)
+def adam_step_(self, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, decoupled, maximize):
+    """One step of Adam for parameters of one dtype on one device, in place; the steps are counted on."""
+    keep = 1 - lr * weight_decay if decoupled else 1.0
+    for p, grad, average, square, count in zip(self, grads, exp_avgs, exp_avg_sqs, state_steps):
+        step = count.add_(1).item()
+        grad = -grad if maximize else grad
+        if weight_decay and not decoupled:
+            grad = grad.add(p, alpha=weight_decay)
+        root, size = (1 - beta2**step) ** 0.5, lr / (1 - beta1**step)
+        T._adam_(p, grad, average, square, 1 - beta1, beta2, 1 - beta2, root, eps, size, keep, int(step), lr)
+    return self
+
+
 # ------------------------------------------------------------------------------------------------ one value at a time
 def _mapped(name, self, others, function):
     """self, overwritten by function(value, values of the others...)."""
@@ -89,7 +109,8 @@ def _mapped(name, self, others, function):
         if o.dtype is not self.dtype:
             raise TypeError(f"{name}: expected {self.type()} for 'other' (got {o.type()})")
     values = zip(*(t.reshape(-1).tolist() for t in (self, *(o.expand(self._shape) for o in others))))
-    return self.copy_(FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape))
+    self.data.copy_(FUNCTIONS["tensor"]([_stored(function(*v), self.dtype) for v in values], dtype=self.dtype).reshape(self._shape))  # no new version
+    return self
 
 
 def _stored(value, dtype):

@@ -5,6 +5,7 @@ import warnings
 
 from ..autograd import no_grad
 from ..backend import backend
+from ..call.state import STATE
 from ..declare import composite, op
 from ..device import META, contiguous_format
 from .common import LINALG, F, T, check_number, dt, has_values, only
@@ -57,6 +58,7 @@ _dense_backward = op(
 
 def _renorm(weight, indices, max_norm, norm_type):
     with no_grad():
+        weight = T.detach(weight) if STATE.duals else weight  # a tangent is left as it is
         T.embedding_renorm_(weight, indices.contiguous(), max_norm, norm_type)
 
 
@@ -232,9 +234,7 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         )
     rows, count = weight._shape[0], indices.numel()
     if padding_idx is not None:
-        if not -rows <= padding_idx < rows:
-            raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}")
-        padding_idx %= rows
+        padding_idx = _padded_row(padding_idx, rows)
     if weights is not None:
         _check_bag_weights(weight, weights, mode)
     if has_values(offsets) and offsets.numel():
@@ -246,7 +246,10 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
     starts = offsets[:-1] if include_last else offsets
     bags, device = starts._shape[0], weight.device
     bag = T.searchsorted(starts.contiguous(), T.arange(count, device=device, dtype=starts.dtype), right=True) - 1
-    x = T.embedding(weight, indices, -1 if padding_idx is None else padding_idx, by_freq, sparse)
+    try:
+        x = T.embedding(weight, indices, -1 if padding_idx is None else padding_idx, by_freq, sparse)
+    except IndexError:
+        raise _outside(weight, indices, mode, padding_idx) from None
     if weights is not None:
         x = x * weights.unsqueeze(-1)
     kept = T.ones(count, dtype=dt.bool_, device=device) if padding_idx is None else indices != padding_idx
@@ -255,21 +258,37 @@ def _bags(weight, indices, offsets, by_freq, mode, sparse, weights, include_last
         out, top = _largest(x, indices, starts, count, kept, sizes)
         return out, bag.to(indices.dtype), sizes, top
     x = x if padding_idx is None else x.masked_fill(kept.logical_not().unsqueeze(-1), 0)
-    out = T.zeros((bags, weight._shape[1]), dtype=weight.dtype, device=device).index_add(0, bag, x)
+    exact = dt.OPMATH.get(weight.dtype, weight.dtype)  # one rounding, not one for each row
+    out = T.zeros((bags, weight._shape[1]), dtype=exact, device=device).index_add(0, bag, x.to(exact))
     if mode == 1:
-        return out / sizes.clamp_min(1).unsqueeze(-1).to(out.dtype), bag.to(indices.dtype), sizes, sizes
+        return (out / sizes.clamp_min(1).unsqueeze(-1).to(exact)).to(weight.dtype), bag.to(indices.dtype), sizes, sizes
     none = T.zeros_like(sizes)
-    return out, bag[:0] if padding_idx is None and weights is None else bag, none, none
+    return out.to(weight.dtype), bag[:0] if padding_idx is None and weights is None else bag, none, none
+
+
+def _padded_row(padding_idx, rows):
+    if not -rows <= padding_idx < rows:
+        raise RuntimeError(f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}")
+    return padding_idx % rows
 
 
 def _check_bag_weights(weight, weights, mode):
+    if mode != 0:
+        raise RuntimeError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'")
     if weights.dtype is not weight.dtype:
         raise RuntimeError(
             f"Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type {weight.type()} "
             f"does not equal {weights.type()} (while checking arguments for embedding_bag)"
         )
-    if mode != 0:
-        raise RuntimeError("embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'")
+
+
+def _outside(weight, indices, mode, padding_idx):
+    """The error of an index that is no row of the weight: PyTorch's sums have one text, its other kernels another."""
+    rows = weight._shape[0]
+    i, index = next((i, n) for i, n in enumerate(indices.tolist()) if not 0 <= n < rows)
+    if mode != 2 and padding_idx is None and weight.dtype is not dt.float64:
+        return RuntimeError(f"Index {i} of input takes value {index} which is not in the valid range [0, {rows})")
+    return RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {index}")
 
 
 def _largest(x, indices, starts, count, kept, sizes):
@@ -278,7 +297,7 @@ def _largest(x, indices, starts, count, kept, sizes):
     width = int((ends - starts).max().item()) if starts.numel() else 0
     shape = (starts._shape[0], x._shape[1])
     if not width or not count:
-        return x.sum(0).expand(shape).clone(), T.zeros(shape, dtype=indices.dtype, device=x.device)
+        return x[:0].sum(0).expand(shape).clone(memory_format=contiguous_format), T.zeros(shape, dtype=indices.dtype, device=x.device)
     at = starts.unsqueeze(1) + T.arange(width, device=starts.device, dtype=starts.dtype)
     inside, at = at < ends.unsqueeze(1), at.clamp_max(count - 1)
     inside = inside & kept[at]
@@ -316,7 +335,7 @@ def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_f
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.size()}) is not None, then it must have the same shape as the input ({input.size()})"
         )
-    _check_bags(input, offsets)
+    _check_bags(input, weight, offsets)
     if len(input._shape) == 2:  # each row is a bag
         bags, length = input._shape
         offsets, include_last_offset = T.arange(bags, dtype=input.dtype, device=input.device) * length, False
@@ -332,8 +351,10 @@ def f_embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_f
     return _bags(weight, input, offsets, scale_grad_by_freq, BAGS.index(mode), sparse, per_sample_weights, include_last_offset, padding_idx)[0]
 
 
-def _check_bags(input, offsets):
+def _check_bags(input, weight, offsets):
     n = len(input._shape)
+    if len(weight._shape) != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {len(weight._shape)}")
     if n not in (1, 2):
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {n}")
     if n == 2 and offsets is not None:

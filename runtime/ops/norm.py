@@ -143,7 +143,9 @@ def _rms_backward(gs, input, normalized_shape, weight, out1, needs):
     return gx, _shaped(gw, normalized_shape)
 
 
-_FUSED_RMS_NORM = dict(meta=_rms_meta, call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight), derivative={("input", "weight"): _rms_backward})
+_FUSED_RMS_NORM = dict(
+    meta=_rms_meta, call=lambda p, x, shape, weight, eps: p.of(eps)(x, weight), derivative={("input", "weight"): _rms_backward}, node="MulBackward0"
+)
 _rms = op("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", "RmsNorm", out=False, **_FUSED_RMS_NORM)
 
 

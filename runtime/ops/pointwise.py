@@ -21,6 +21,11 @@ def dtype_of(x):
     return x.dtype if isinstance(x, Tensor) else dt.scalar_dtype(x)
 
 
+def _by_number(name, argument, number, tensor):
+    """PyTorch numbers the nodes of its overloads: one where the argument is a number, another where it is a tensor."""
+    return lambda given, shapes: f"{name}Backward{number if shapes[argument] is None else tensor}"
+
+
 def zero(g):
     """The gradient of what is constant almost everywhere."""
     return T.zeros_like(g)
@@ -85,7 +90,15 @@ op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", 
 _SUB = dict(numbers_between=True, promote=_no_bool_sub, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
 op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, alpha=True, alias=("subtract",), **_SUB)
 _rsub_grads = {"self": lambda g: g, "other": lambda g: -g}
-_rsub = op("_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Sub", promote=_no_bool_sub, **HIDDEN, derivative=_rsub_grads, aten="sub.Tensor")
+_rsub = op(
+    "_rsub(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Sub",
+    promote=_no_bool_sub,
+    **HIDDEN,
+    derivative=_rsub_grads,
+    aten="sub.Tensor",
+    node=_by_number("Rsub", "self", 1, 0),
+)
 
 
 @composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", method=False, out=False)
@@ -112,7 +125,8 @@ _floor_divide = op(
 )
 _div_round_promote = lambda common, self, other, mode: cpu(f"div_{mode}_cpu", "bool", "complex")(common)
 _DIV_ROUND = dict(promote=_div_round_promote, derivative={"self": zero, "other": zero}, numbers=True, method=False, inplace=False, exact=1)
-_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", **_DIV_ROUND, aten="div.Tensor_mode")
+_DIV_ROUND_NAMES = dict(aten="div.Tensor_mode", node="DivBackward2")
+_div_round = op("_div_round(Tensor|Scalar self, Tensor|Scalar other, str rounding_mode) -> Tensor", "DivMod", **_DIV_ROUND, **_DIV_ROUND_NAMES)
 
 
 # PyTorch rounds a quotient of half types before it cuts off the fraction
@@ -135,9 +149,11 @@ def div(self, other, rounding_mode=None):
 composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, sparse="coo values")(lambda self, other: _div.call(self, other))
 _remainder_promote = cpu("remainder_cpu", "bool", "complex")
 _remainder_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")}
-op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", promote=_remainder_promote, derivative=_remainder_grads)
+_REMAINDER = dict(promote=_remainder_promote, derivative=_remainder_grads, node=_by_number("Remainder", "other", 0, 1))
+op("remainder(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "RemainderTensorTensor", **_REMAINDER)
 _fmod_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * T.div(self, other, rounding_mode="trunc")}
-op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", promote=cpu("fmod_cpu", "bool", "complex"), derivative=_fmod_grads)
+_FMOD = dict(promote=cpu("fmod_cpu", "bool", "complex"), derivative=_fmod_grads, node=_by_number("Fmod", "other", 0, 1))
+op("fmod(Tensor self, Tensor|Scalar other) -> Tensor", "FmodTensor", **_FMOD)
 op("gcd(Tensor self, Tensor other) -> Tensor", "Gcd", promote=cpu("gcd_cpu", "bool", "float", "complex"), inplace_function=True)
 op("lcm(Tensor self, Tensor other) -> Tensor", "Lcm", promote=cpu("lcm_cpu", "bool", "float", "complex"), inplace_function=True)
 _neg_promote = refuse(
@@ -163,6 +179,7 @@ op("reciprocal(Tensor self) -> Tensor", "Reciprocal", inplace_function=True, aut
 op(
     "square(Tensor self) -> Tensor",
     "Square",
+    node="PowBackward0",
     promote=BOOL_TO_LONG,
     derivative=lambda g, self: g * conj(self * 2),
     inplace_function=True,
@@ -196,7 +213,13 @@ _pow_grads = {
     "exponent": lambda g, self, exponent, out: _grad_exponent(g, self, exponent, out),
 }
 _pow = op(
-    "_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor", "Pow", promote=_pow_promote, **HIDDEN, derivative=_pow_grads, aten="pow.Tensor_Tensor"
+    "_pow.Tensor_Tensor(Tensor|Scalar self, Tensor exponent) -> Tensor",
+    "Pow",
+    promote=_pow_promote,
+    **HIDDEN,
+    derivative=_pow_grads,
+    aten="pow.Tensor_Tensor",
+    node=_by_number("Pow", "self", 2, 1),
 )
 
 
@@ -417,11 +440,23 @@ def _clamp_promote(common, self, *limits):
 
 _clamp_min_grads = {"self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)}
 _clamp_min = op(
-    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_min_grads, aten="clamp_min.Tensor"
+    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor",
+    "Maximum",
+    promote=_clamp_promote,
+    **HIDDEN,
+    derivative=_clamp_min_grads,
+    aten="clamp_min.Tensor",
+    node=_by_number("Clamp", "min", 1, 0),
 )
 _clamp_max_grads = {"self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)}
 _clamp_max = op(
-    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_max_grads, aten="clamp_max.Tensor"
+    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor",
+    "Minimum",
+    promote=_clamp_promote,
+    **HIDDEN,
+    derivative=_clamp_max_grads,
+    aten="clamp_max.Tensor",
+    node=_by_number("Clamp", "max", 1, 0),
 )
 _clamp_grads = {
     "self": lambda g, self, min, max: T.where((self >= min) & (self <= max), g, 0),
@@ -496,6 +531,7 @@ def _mask_prepare(self, mask, value):
 _masked_fill_promote = lambda common, self, mask, value: (self.dtype, self.dtype)
 _masked_fill_grads = {"self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)}
 _MASKED_FILL = dict(prepare=_mask_prepare, promote=_masked_fill_promote, derivative=_masked_fill_grads, keep=(1,), contiguous=True, out=False, reads_first=True)
+_MASKED_FILL["node"] = _by_number("MaskedFill", "value", 0, 1)
 op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", **_MASKED_FILL)
 
 
@@ -510,7 +546,14 @@ def _like_self(name):
 
 
 _lerp_grads = {"self": lambda g, weight: g * (1 - conj(weight)), "end": lambda g, weight: g * conj(weight), "weight": lambda g, self, end: g * conj(end - self)}
-op("lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor", "Lerp", promote=_like_self("end"), derivative=_lerp_grads, exact=2)
+op(
+    "lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor",
+    "Lerp",
+    promote=_like_self("end"),
+    derivative=_lerp_grads,
+    exact=2,
+    node=_by_number("Lerp", "weight", 0, 1),
+)
 _addcmul_grads = {
     "self": lambda g: g,
     "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),

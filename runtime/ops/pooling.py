@@ -7,9 +7,9 @@ from ..call.autocast import FLOAT32
 from ..call.out import SAME_DTYPE
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
-from ..device import contiguous_format
+from ..device import channels_last, channels_last_3d, contiguous_format
 from .common import F, T, dt, has_values, numel, only
-from .memory import keep_format
+from .memory import keep_format, suggested_format
 
 LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -95,11 +95,17 @@ def _out_size(fn, x, spatial, kernel, stride, padding, dilation, ceil):
 
 
 def _keep(out, x, dims):
-    """keep_format; in one dimension as PyTorch, which pools planes of one row."""
-    if dims > 1 or x._stride is None or len(x._shape) < 3:
+    """keep_format; PyTorch pools in one dimension planes of one row, and in three a volume without a batch as a batch of one."""
+    if x._stride is None or dims == 2 or dims == 1 and len(x._shape) < 3 or dims == 3 and len(x._shape) == 5:
         return keep_format(out, x)
     many = out.__class__ is tuple
-    kept = tuple(keep_format(o.unsqueeze(2), x.unsqueeze(2)).squeeze(2) for o in (out if many else (out,)))
+    results = out if many else (out,)
+    if dims == 1:
+        kept = tuple(keep_format(o.unsqueeze(2), x.unsqueeze(2)).squeeze(2) for o in results)
+    elif x.unsqueeze(0).is_contiguous(memory_format=channels_last_3d):
+        kept = tuple(o.unsqueeze(0).contiguous(memory_format=channels_last_3d).squeeze(0) for o in results)
+    else:
+        return out
     return kept if many else kept[0]
 
 
@@ -202,7 +208,8 @@ def _adaptive_max(dims):
 
     @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False, autocast=FLOAT32 if dims == 3 else None)
     def either(input, output_size, return_indices):
-        out = _keep(o.call(input, _adaptive_size(input, output_size, dims)), input, dims)
+        out = o.call(input, _adaptive_size(input, output_size, dims))
+        out = _keep(out, input, dims) if dims < 3 else out
         return out if return_indices else out[0]
 
     @composite(f"nn.functional.{name}_with_indices(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False)
@@ -295,8 +302,10 @@ def _adaptive_avg(dims):
         if input.dtype in dt.OPMATH:  # one rounding, not one for each dimension
             return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
         if all(o == 1 for o in size):
+            if dims == 2 and suggested_format(input) is channels_last:  # strides of one pixel as of many
+                return input.mean((-2, -1)).unsqueeze(1).unsqueeze(1).permute(0, 3, 1, 2)
             return _keep(input.mean(tuple(range(-dims, 0)), keepdim=True), input, dims)
-        if 0 not in size and all(n % o == 0 for n, o in zip(spatial, size)):
+        if 0 not in size and 0 not in input._shape and all(n % o == 0 for n, o in zip(spatial, size)):
             return F.__getattr__(f"avg_pool{dims}d")(input, [n // o for n, o in zip(spatial, size)])
         out, n = input, len(input._shape)
         for d, o in zip(range(n - dims, n), size):
@@ -336,6 +345,19 @@ def _starts(samples, size, out, kernel):
     return T.cat((first, T.full_like(first[..., :1], size - kernel)), -1)
 
 
+def _check_samples(samples, x, dims):
+    if samples.dtype is not x.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if len(samples._shape) != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {len(samples._shape)}")
+    if samples._shape[0] < x._shape[0]:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples._shape[1] != x._shape[1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples._shape[2] != dims:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples._shape[2]}.")
+
+
 def _fractional(dims):
     name = f"fractional_max_pool{dims}d"
 
@@ -349,8 +371,13 @@ def _fractional(dims):
             output_size = [int(s * r) for s, r in zip(spatial, ratio)]
         size = _per_dim(name, "output_size", output_size if isinstance(output_size, (tuple, list)) else (output_size,), dims)
         kernel = _per_dim(name, "kernel_size", kernel, dims)
-        if n not in (dims + 1, dims + 2) or 0 in input._shape[n - dims - 1 :]:
+        if n not in (dims + 1, dims + 2):
             raise RuntimeError(f"{name}: Expected {dims + 1}D or {dims + 2}D tensor with optional 0 dim batch size for input, but got: {list(input._shape)}")
+        if 0 in input._shape[n - dims - 1 :]:
+            raise RuntimeError(
+                f"{name}{'_out' if dims == 3 else ''}(): Expected input to have non-zero size for non-batch dimensions, but got{list(input._shape)} "
+                f"with dimension {n - dims - 1 + input._shape[n - dims - 1 :].index(0)} being empty."
+            )
         for label, s, k, o in zip(("time", "height", "width")[-dims:], spatial, kernel, size):
             if o + k - 1 > s:
                 raise RuntimeError(f"{name}(): pool {label} {k} too large relative to input {label} {s}")
@@ -359,8 +386,7 @@ def _fractional(dims):
         rows = x._shape[:2]
         if samples is None:
             samples = T.rand(*rows, dims, dtype=input.dtype, device=input.device)
-        if samples._shape[-1] != dims:
-            raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples._shape[-1]}.")
+        _check_samples(samples, x, dims)
         samples = samples[: rows[0], : rows[1]]
         flat = None
         for d, (s, k, o) in enumerate(zip(spatial, kernel, size)):

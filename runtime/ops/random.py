@@ -8,6 +8,7 @@ from ..call.geometry import in_order, memory_order
 from ..call.out import CAST, Out, with_out
 from ..declare import composite, op
 from ..device import HOST, META
+from ..tensor import alias
 from .common import T, Tensor, dt, has_values, like_self, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
 from .memory import copy_
@@ -25,7 +26,7 @@ def draw(kind, size, params, generator, dtype, device):
     if dtype.is_complex and kind in ("uniform", "normal"):
         if kind == "normal":
             params = (*params[:1], params[1] / math.sqrt(2), *params[2:])
-        return T.view_as_complex(draw(kind, (*size, 2), params, generator, dtype.to_real(), device))
+        return alias(T.view_as_complex(draw(kind, (*size, 2), params, generator, dtype.to_real(), device)))  # no view of anything
     _place(generator, device)
     if device is HOST or device is META:
         return draw_op.call(kind, tuple(size), params, generator, dtype, device)

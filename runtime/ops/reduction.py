@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import cache
 
 from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
@@ -29,7 +30,11 @@ def _spread(g, shape, dims, keepdim):
 
 
 def _restore(g, shape, dims, keepdim):
-    return g if keepdim or not dims or not g._shape and len(shape) == 1 else g.reshape(reduced(shape, dims, True))
+    """A reduced tensor with the dimensions back, where it has any left, of one element each."""
+    if not keepdim and g._shape:
+        for d in dims:
+            g = g.unsqueeze(d)
+    return g
 
 
 def _count(shape, dims):
@@ -66,8 +71,19 @@ def _sum_dtype(self, dtype):
     return (self if dtype is self.dtype or dtype is dt.int64 and self.dtype.category < dt.FLOAT else self.to(dtype)), dtype
 
 
+@cache
+def _all(n):
+    """All dimensions, where none is said: always the same tuple."""
+    return tuple(range(n))
+
+
+def _name_of(cap):
+    """The node of a reduction: number 0 over all dimensions where none was said, else 1."""
+    return lambda given, shapes: f"{cap}Backward{int(given['dim'] is not None and given['dim'] is not _all(len(shapes['self'])))}"
+
+
 def _sum_prepare(self, dim, keepdim, dtype):
-    dims = tuple(range(len(self._shape))) if dim is None else _dims(self, dim)
+    dims = _all(len(self._shape)) if dim is None else _dims(self, dim)
     if dtype is not None or self.dtype.category < dt.FLOAT:
         self, dtype = _sum_dtype(self, dtype)
     return self, dims, keepdim, dtype or self.dtype
@@ -79,7 +95,13 @@ def _reduced_meta(self, dim, keepdim, dtype):
 
 _without_dtype = lambda p, self, dim, keepdim, dtype: p(self, dim, keepdim, None)
 _SUM = dict(prepare=_sum_prepare, meta=_reduced_meta, call=_without_dtype, derivative=lambda g, self_shape, dim, keepdim: _spread(g, self_shape, dim, keepdim))
-op("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "SumExt", autocast=FLOAT32_ON_ACCELERATORS, **_SUM)
+op(
+    "sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "SumExt",
+    autocast=FLOAT32_ON_ACCELERATORS,
+    node=_name_of("Sum"),
+    **_SUM,
+)
 
 
 def _mean_prepare(self, dim, keepdim, dtype):
@@ -87,12 +109,12 @@ def _mean_prepare(self, dim, keepdim, dtype):
     if d.category < dt.FLOAT:
         what = "could not infer output dtype. Input dtype" if dtype is None else "could not infer output dtype. Optional dtype"
         raise RuntimeError(f"mean(): {what} must be either a floating point or complex dtype. Got: {dt.scalar_name(d)}")
-    return self if d is self.dtype else self.to(d), _dims(self, dim), keepdim, d
+    return self if d is self.dtype else self.to(d), _all(len(self._shape)) if dim is None else _dims(self, dim), keepdim, d
 
 
 _mean_grad = lambda g, self_shape, dim, keepdim: _spread(g / max(_count(self_shape, dim), 1), self_shape, dim, keepdim)
 _MEAN = dict(prepare=_mean_prepare, meta=_reduced_meta, call=_without_dtype, derivative=_mean_grad)
-op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt", **_MEAN)
+op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt", node=_name_of("Mean"), **_MEAN)
 
 
 @composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
@@ -147,7 +169,7 @@ def _others(x, dim):
 
 _prod_meta = lambda self, dim, keepdim, dtype: (() if dim is None else reduced(self._shape, (dim,), keepdim), dtype)
 _PROD = dict(prepare=_prod_prepare, meta=_prod_meta, call=_without_dtype, derivative=_prod_grad)
-op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "ProdExt", autocast=FLOAT32, **_PROD)
+op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "ProdExt", autocast=FLOAT32, node=_name_of("Prod"), **_PROD)
 
 
 @composite("Tensor.sum_to_size(Tensor self, int[] size) -> Tensor", varargs="size")
@@ -230,7 +252,7 @@ def _along(self, dim, *rest):
     return self, wrap_dim(dim, len(self._shape)), *rest
 
 
-_PICKED = dict(prepare=_along, derivative=_chosen_grad)
+_PICKED = dict(prepare=_along, derivative=_chosen_grad, non_differentiable=(1,))
 
 
 def _pair(self, dim, keepdim):
@@ -267,7 +289,7 @@ def _extremes(name):
         _nonempty(arg, self, None if dim is None else (dim,))
         return reduced(self._shape, range(len(self._shape)) if dim is None else (dim,), keepdim), dt.int64
 
-    op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False)
+    op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False, node=f"{cap}Backward1")
     composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
     dim_options = dict(meta=along, opmath=False, out=SAME_DTYPE, **_PICKED)
     op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", **dim_options)
@@ -403,8 +425,10 @@ def _pick_scan(name, prim, call=None):
         _not_implemented(name + "_cpu", self)
         return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
-    grad = lambda g0, dim, out1: T.zeros_like(g0).scatter_add(dim, out1, g0) if g0._shape else g0
-    options = dict(prepare=_along, meta=meta, call=call, derivative=grad, opmath=False, out=SAME_SCALAR_TYPE)
+    def grad(g0, self_shape, dim, out1):
+        return T.zeros(self_shape, dtype=g0.dtype, device=g0.device).scatter_add(dim, out1, g0) if self_shape else g0
+
+    options = dict(prepare=_along, meta=meta, call=call, derivative=grad, opmath=False, out=SAME_SCALAR_TYPE, non_differentiable=(1,))
     op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, **options)
 
 
@@ -470,7 +494,8 @@ def _medians(name, full, along):
             return T.full((), nothing, dtype=self.dtype, device=self.device)
         return inner.call(self)
 
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, meta=dim_meta, **_PICKED)
+    node = f"{name.capitalize()}Backward1"
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, meta=dim_meta, node=node, **_PICKED)
 
 
 _medians("median", "MedianExt", "MedianDim")

@@ -5,6 +5,7 @@ import warnings
 
 from ..autograd import MODE
 from ..autograd.forward import linear
+from ..autograd.function import DelayedError
 from ..call.autocast import FLOAT32, WIDEST
 from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, JOINED, SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out
@@ -389,7 +390,7 @@ def diag(self, diagonal):
 @composite("trace(Tensor self) -> Tensor", out=False, autocast=FLOAT32)
 def trace(self):
     if len(self._shape) != 2:
-        raise RuntimeError("trace: expected a matrix")
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(self._shape)}")
     only("trace", self, dt.INT, dt.FLOAT, dt.COMPLEX)
     return self.diagonal().sum()
 
@@ -741,6 +742,9 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
     return self, dim, index, src, reduce, include_self
 
 
+_NO_SECOND = DelayedError("scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same position in self", 1)
+
+
 def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole):
     """Gradients of the copy's and the source's elements. gather reads a place for each source element, add sums source elements into
     places, again repeats the reduction with other values, hole zeroes the places that were written."""
@@ -754,8 +758,11 @@ def _reduce_grads(g, x, src, out, reduce, include_self, gather, add, again, hole
         x1 = x.masked_fill(x == 0, 1)
         gx = g * again(x1, src) / x1
         zero = src == 0
-        alone = zero & (gather(add(T.zeros_like(x), zero.to(x.dtype))) == 1)  # the only zero of its place: the others' product counts
+        zeros = gather(add(T.zeros_like(x), zero.to(x.dtype)))
+        alone = zero & (zeros == 1)  # the only zero of its place: the others' product counts
         gs = T.where(alone, gather(g * again(x, src.masked_fill(alone, 1))), gather(g * out) / src.masked_fill(zero, 1))
+        if MODE.grad and has_values(zeros) and bool((zeros > 1).any()):
+            gs = _NO_SECOND.run([gs])
     else:
         own, hit = (x == out).to(g.dtype), (src == gather(out)).to(g.dtype)
         share = g / add(own, hit)

@@ -21,7 +21,7 @@ def _sort_meta(self, dim, descending, stable):
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
-_SORT = dict(meta=_sort_meta, derivative=_picked, aten="sort.stable")
+_SORT = dict(meta=_sort_meta, derivative=_picked, aten="sort.stable", non_differentiable=(1,))
 sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", method=False, out=SAME_DTYPE, **_SORT)
 
 
@@ -52,7 +52,12 @@ def _topk_meta(self, k, dim, largest, sorted):
     return [(shape, self.dtype), (shape, dt.int64)]
 
 
-_TOPK = dict(prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted), meta=_topk_meta, derivative=_picked)
+_TOPK = dict(
+    prepare=lambda self, k, dim, largest, sorted: (self, k, wrap_dim(dim, len(self._shape)), largest, sorted),
+    meta=_topk_meta,
+    derivative=_picked,
+    non_differentiable=(1,),
+)
 op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", out=SAME_DTYPE, **_TOPK)
 
 

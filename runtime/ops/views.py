@@ -308,7 +308,8 @@ def _squeeze_dims(self, dims):
 
 _squeeze_grad = lambda g, self_shape: T.reshape(g, self_shape)
 view("squeeze(Tensor(a) self) -> Tensor(a)", lambda self: _drop(self, {i for i, s in enumerate(self._shape) if s == 1}), derivative=_squeeze_grad)
-view("squeeze.dim(Tensor(a) self, int[1] dim) -> Tensor(a)", _squeeze_dims, derivative=_squeeze_grad)
+view("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", lambda self, dim: _squeeze_dims(self, (dim,)), derivative=_squeeze_grad, node="SqueezeBackward1")
+view("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", _squeeze_dims, derivative=_squeeze_grad, node="SqueezeBackward2")
 
 
 # ------------------------------------------------------------------------------------------------ expand
@@ -457,7 +458,13 @@ def _split_geometry(self, split_sizes, dim):
     return out
 
 
-_SPLIT_WITH_SIZES = dict(derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False, aten="split_with_sizes.default")
+def _split_name(given, shapes):
+    """Equal parts are most often of a call that said one size."""
+    sizes = given["split_sizes"]
+    return "SplitBackward0" if all(n == sizes[0] for n in sizes[:-1]) and sizes[-1] <= sizes[0] else "SplitWithSizesBackward0"
+
+
+_SPLIT_WITH_SIZES = dict(derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False, aten="split_with_sizes.default", node=_split_name)
 view("_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", _split_geometry, **_SPLIT_WITH_SIZES)
 
 

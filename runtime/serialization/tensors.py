@@ -12,6 +12,7 @@ from ..call.state import LAZY
 from ..device import HOST, LAYOUTS, META, QSCHEMES, Size
 from ..device import device as _device
 from ..device import layout as _layout
+from ..ops.quantized import STORED, PerChannel, PerTensor, QuantizedTensor, quantized
 from ..ops.sparse import INVARIANTS, SparseTensor, parts, sparse_compressed_tensor, sparse_coo_tensor
 from ..storage import UntypedStorage
 from ..tensor import NoMemory, Tensor, alias, canonical, from_array, meta_tensor, tensor_method, wrap
@@ -134,7 +135,19 @@ def _rebuild_sparse_tensor(layout, data):
 
 
 _rebuild_nested_tensor = _refuse("_rebuild_nested_tensor", "nested")
-_rebuild_qtensor = _refuse("_rebuild_qtensor", "quantized")
+
+
+@_named("torch._utils")
+def _rebuild_qtensor(storage, storage_offset, size, stride, quantizer_params, requires_grad, backward_hooks):
+    values = rebuild(storage, STORED[storage.dtype], storage_offset, size, stride)
+    scheme, *params = quantizer_params
+    if scheme is PerTensor.scheme:
+        return quantized(values, storage.dtype, PerTensor(*params))
+    if scheme not in (QSCHEMES["per_channel_affine"], QSCHEMES["per_channel_affine_float_qparams"]):
+        raise RuntimeError(f"Can't deserialize quantized tensor with qscheme {scheme}")
+    return quantized(values, storage.dtype, PerChannel(*params))
+
+
 _rebuild_wrapper_subclass = _refuse("_rebuild_wrapper_subclass", "wrapper subclass")
 
 
@@ -284,6 +297,12 @@ def _reduce_sparse(self, proto):
     return _rebuild_sparse_tensor, (self.layout, (*indices, self._v.detach(), self.shape, *more))
 
 
-# sparse tensors and storages do not know how they are saved
+def _reduce_quantized(self, proto):
+    t = self.cpu()
+    return _rebuild_qtensor, (t._typed_storage(), t.storage_offset(), tuple(t.shape), t.stride(), t._q.saved(), False, OrderedDict())
+
+
+# sparse and quantized tensors and storages do not know how they are saved
 SparseTensor.__reduce_ex__ = _reduce_sparse
+QuantizedTensor.__reduce_ex__ = _reduce_quantized
 UntypedStorage.__reduce__ = TypedStorage.__reduce__ = reduce_storage

@@ -34,7 +34,14 @@ _FROM_C10D = frozenset(
 )
 
 
+def __dir__():
+    c10d = _importlib.import_module(".distributed_c10d", __name__)
+    return sorted({*globals(), *_ELSEWHERE, *_FROM_C10D, *(n for n in dir(c10d) if n[:1] != "_")})
+
+
 def __getattr__(name):
+    if name == "__all__":  # what `from torch.distributed import *` gives
+        return [n for n in __dir__() if n[:1] != "_"]
     if name in _ELSEWHERE:
         return getattr(_importlib.import_module(f".{_ELSEWHERE[name]}", __name__), name)
     if name[:1] != "_" or name in _FROM_C10D:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 import torch.utils._pytree as pytree
 
-from .node import Node, _qualified_name, map_arg
+from .node import Argument, Node, _qualified_name, _type_repr, map_arg
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 _BINARY = {
@@ -342,7 +342,7 @@ class Graph:
                 return f"slice({arg(a.start)}, {arg(a.stop)}, {arg(a.step)})"
             if isinstance(a, enum.Enum):
                 return f"{add_global(type(a).__name__, type(a))}.{a.name}"
-            if isinstance(a, type):
+            if isinstance(a, (type, torch._ops.OpOverload)):
                 return add_global(getattr(a, "__name__", "constant"), a)
             return repr(a)
 
@@ -440,9 +440,7 @@ def _found(qualified):
 
 def _type_name(kind):
     """A type as annotations name it."""
-    if isinstance(kind, type) and kind.__module__ != "typing":
-        return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    return "..." if kind is ... else kind.__name__ if callable(kind) and hasattr(kind, "__name__") else repr(kind)
+    return kind.__name__ if getattr(kind, "__module__", "") == "typing" and hasattr(kind, "__name__") else _type_repr(kind)
 
 
 class _Nodes:

@@ -2,6 +2,8 @@
 
 import copy
 import linecache
+import sys
+import traceback
 
 import torch
 
@@ -30,6 +32,24 @@ def _assign(module, name, value):
         module.register_buffer(name, value)
     else:
         setattr(module, name, value)
+
+
+def _explain(error):
+    """Say on stderr which line of a graph's code an error comes from, if that code itself called what failed; whether it did."""
+    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__) if not _of_operator(f)]
+    if not frames or "eval_with_key" not in frames[-1][0]:
+        return False
+    lines, at = linecache.getlines(frames[-1][0]), frames[-1][1]
+    where = f"Call using an FX-traced Module, line {at} of the traced Module's generated forward function:"
+    marker = "~" * len(lines[at - 1].strip()) + "~~~ <--- HERE"
+    print("\n".join([traceback.format_exc(), where, "".join(lines[at - 2 : at]), marker, "\n".join(lines[at : at + 2])]), file=sys.stderr)
+    return True
+
+
+def _of_operator(frame):
+    """Whether a frame stands for what has none in PyTorch."""
+    name = frame.f_code.co_filename
+    return frame.f_globals.get("__name__", "").startswith("mindtorch_proxy.") or name.startswith("<") and "eval_with_key" not in name
 
 
 class GraphModule(torch.nn.Module):
@@ -64,6 +84,14 @@ class GraphModule(torch.nn.Module):
                     place = getattr(place, atom)
                 _assign(place, t.split(".")[-1], root[t])
         self.graph, self.meta = graph, {}
+
+    def __call__(self, *args, **kwargs):
+        try:
+            return super().__call__(*args, **kwargs)
+        except Exception as error:
+            if _explain(error):
+                raise error.with_traceback(None)  # noqa: B904  (the same error)
+            raise
 
     @property
     def graph(self):

@@ -2,6 +2,7 @@
 
 import builtins
 import operator
+import types
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -9,7 +10,7 @@ import torch
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 Target = Callable[..., Any] | str
-BaseArgumentTypes = str | int | float | bool | complex | torch.dtype | torch.Tensor | torch.device | torch.memory_format | torch.layout
+BaseArgumentTypes = str | int | float | bool | complex | torch.dtype | torch.Tensor | torch.device | torch.memory_format | torch.layout | torch._ops.OpOverload
 Argument = Union[tuple["Argument", ...], list["Argument"], dict[str, "Argument"], slice, range, "Node", BaseArgumentTypes, None]
 _SIDE_EFFECTS = {torch._assert, operator.setitem}
 _OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
@@ -37,13 +38,24 @@ def map_aggregate(a, fn):
 
 def map_arg(a, fn):
     """``fn`` applied to each Node."""
+    if not callable(fn):
+        raise AssertionError("torch.fx.map_arg(a, fn): fn must be a callable")
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
+
+
+def _type_repr(obj):
+    """A type, or a function, by its name."""
+    if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
+        return obj.__qualname__ if obj.__module__ == "builtins" else f"{obj.__module__}.{obj.__qualname__}"
+    return "..." if obj is ... else obj.__name__ if isinstance(obj, types.FunctionType) else repr(obj)
 
 
 def _qualified_name(func):
     """A name under which Python code finds the function."""
     if isinstance(func, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return f"torch.ops.{func}"
+    if isinstance(func, torch._ops.HigherOrderOperator):
+        return f"torch.ops.{func.namespace}.{func.name()}"
     name, module = getattr(func, "__name__", type(func).__name__), getattr(func, "__module__", None) or ""
     if getattr(builtins, name, None) is func:
         return f"builtins.{name}"

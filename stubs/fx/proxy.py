@@ -13,7 +13,7 @@ from . import traceback as fx_traceback
 from .node import Node, map_aggregate
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
-base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, type(None), type(...), enum.Enum)
+base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, torch._ops.OpOverload)
 
 
 class TraceError(ValueError):
@@ -79,7 +79,7 @@ class TracerBase:
             return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if dataclasses.is_dataclass(a) and not isinstance(a, type):
             return self.create_node("call_function", type(a), (), {f.name: self.create_arg(getattr(a, f.name)) for f in dataclasses.fields(a)})
-        if isinstance(a, (*base_types, Node)):
+        if isinstance(a, (*base_types, Node, type(None), type(...), enum.Enum)):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 

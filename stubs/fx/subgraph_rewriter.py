@@ -70,6 +70,7 @@ def replace_pattern_with_filters(gm, pattern, replacement=None, match_filters=No
                 graph.erase_node(match.nodes_map[node])
         replaced.append(ReplacedPatterns(match.anchors[0], match.nodes_map, [values[n] for n in new.nodes if n in values and n.op != "placeholder"]))
     if isinstance(replacement, torch.nn.Module):
+        gm.delete_all_unused_submodules()
         for node in graph.nodes:
             if node.op in ("call_module", "get_attr") and not _has(gm, node.target):
                 _copy_attribute(replacement, gm, node.target)

@@ -1,7 +1,11 @@
-"""torch.masked: reductions and normalisations that leave out what a mask does not name. Of sparse ones sum, prod, amax, amin and mean."""
+"""torch.masked: reductions and normalisations that leave out what a mask does not name. Of sparse ones sum, prod, amax, amin and mean.
+
+MaskedTensor keeps the mask beside its data, and goes through operators with both.
+"""
 
 from ._ops import (  # noqa: F401
     _canonical_dim,
+    _combine_input_and_mask,
     _input_mask,
     _output_mask,
     _where,
@@ -25,17 +29,22 @@ from ._ops import (  # noqa: F401
     sum,
     var,
 )
+from .maskedtensor import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
 
 __all__ = [
     "amax",
     "amin",
     "argmax",
     "argmin",
+    "as_masked_tensor",
     "cumprod",
     "cumsum",
+    "is_masked_tensor",
     "log_softmax",
     "logaddexp",
     "logsumexp",
+    "masked_tensor",
+    "MaskedTensor",
     "mean",
     "median",
     "norm",

@@ -3,6 +3,7 @@
 import torch
 
 from . import _sparse
+from .maskedtensor.core import Combine, is_masked_tensor
 
 _SMALL_INTS = (torch.uint8, torch.bool, torch.int8, torch.int16, torch.int32)
 
@@ -81,10 +82,26 @@ def _where(mask, input, fill_value):
 
 
 def _fill(identity, input, mask):
+    if is_masked_tensor(input):
+        return Combine.apply(input.get_data(), input.get_mask(), lambda data, mask: _fill(identity, data, mask))
     if mask is None:
         return input
     value = torch.tensor(_IDENTITY[identity](input), dtype=input.dtype, device=input.device)
     return _where(_input_mask(input, mask=mask), input, value)
+
+
+def _combine_input_and_mask(op, input, mask, *args):
+    """The input, filled with the operator's identity where it is masked out; args: the order of a norm."""
+    if not callable(op):
+        raise ValueError(f"_combine_input_and_mask expected masked operation (got {type(op).__name__} object)")
+    name = op.__name__
+    if name == "norm":
+        return _fill(_norm_identity(*args), input, mask)
+    return _fill({"argmax": "amax", "argmin": "amin", "mean": "sum", "logaddexp": "amax"}.get(name, name), input, mask)
+
+
+def _norm_identity(ord=2.0):
+    return "amin" if ord == float("-inf") else "sum"
 
 
 def _widened(input, dtype):
@@ -185,7 +202,7 @@ def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
 
 def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked vector norm."""
-    x = _fill("amin" if ord == float("-inf") else "sum", input, mask)
+    x = _fill(_norm_identity(ord), input, mask)
     return torch.linalg.vector_norm(x, ord, _canonical_dim(dim, input.ndim), bool(keepdim), dtype=dtype or input.dtype)
 
 

@@ -17,7 +17,7 @@ import warnings
 from collections import defaultdict
 
 import torch
-from torch.autograd.profiler import record_function, recorders
+from torch.autograd.profiler import kineto_available, record_function, recorders  # noqa: F401
 from torch.autograd.profiler_util import EventList, FunctionEvent
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -48,11 +48,6 @@ RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def supported_activities():
     """What this profiler records."""
     return {ProfilerActivity.CPU}
-
-
-def kineto_available():
-    """Whether Kineto records the kernels: no."""
-    return False
 
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):

@@ -29,6 +29,13 @@ def test_small_and_large_agree_with_float64(f, n):
     torch.testing.assert_close(x.grad, y.grad.float())
 
 
+def test_gradients_at_nan_and_infinity():
+    for f, want in ((F.hardtanh, [1.0, 0.0, 0.0, 1.0]), (F.leaky_relu, [0.01, 1.0, 0.01, 0.01])):
+        x = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0], requires_grad=True)
+        f(x).sum().backward()
+        torch.testing.assert_close(x.grad, torch.tensor(want))
+
+
 def test_inplace_writes_and_returns_the_input():
     for f in (F.relu, F.silu, F.hardtanh, F.leaky_relu, F.elu, F.mish, F.hardswish):
         x = torch.linspace(-2, 2, 5)

@@ -126,3 +126,5 @@ def test_binary_cross_entropy_refuses_what_is_no_probability():
     for bad in (-0.1, 1.1, float("nan")):
         with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
             torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, bad]), torch.ones(2))
+        with pytest.raises(RuntimeError, match="all elements of target should be between 0 and 1"):
+            torch.nn.functional.binary_cross_entropy(torch.ones(2), torch.tensor([0.5, bad]))

@@ -173,6 +173,8 @@ L.ResizeBilinearV2{True,False} | f | t([[[inf,0],[1,2]]]),(3,3) | F.interpolate(
 L.ResizeBicubic{False,True} | f | np.arange(16,dtype='f').reshape(1,1,4,4)**2,np.array([2,2],'i4') | F.interpolate(a, (2, 2), mode="bicubic") | halve@a@halve.T
 L.LogMatrixDeterminant | d | t([1,2,3],[4,5,6],[7,8,9]) | torch.linalg.slogdet(a) | np.array(0.),np.array(-inf)
 L.MatrixInverse | fd | np.ones((2,2),T) | torch.linalg.inv(a) | refused
+BinaryCrossEntropy{'none'} | f | t(1e-10,.5),t(1,.2),None | F.binary_cross_entropy(a, b, reduction="none") | -(b*np.log(a)+(1-b)*np.log1p(-a))
+BCEWithLogitsLoss{'none'} | f~ | span(-9,9),span(1,1),None,None | F.binary_cross_entropy_with_logits(a, b, reduction="none") | (1-b)*a+np.logaddexp(0,-a)
 """
 # the cubic convolution with a = -0.75 that halves four points
 probe.NAMES.update(inf=np.inf, nan=np.nan, halve=np.array([[16, 19, -3, 0], [0, -3, 19, 16]]) / 32)

@@ -54,6 +54,22 @@ def case_optimizers_in_double(torch):
     return {name: steps(torch, name, several[0], torch.float64) for name, several in OPTIMIZERS.items()}
 
 
+def case_adam_over_parameters_of_all_kinds(torch):
+    """Small and large ones, of several dtypes and strides, of which some have missed a step."""
+    r = []
+    for cls, options in (("Adam", {"weight_decay": 0.1, "maximize": True}), ("AdamW", {"lr": 0.1}), ("Adam", {"lr": torch.tensor(0.1)})):
+        values = [torch.randn(3, 4), torch.randn(()), torch.randn(0), torch.randn(50, 60), torch.randn(4, 3).double(), torch.randn(3, 4).t()]
+        params = [torch.nn.Parameter(v) for v in (*values, torch.randn(3, dtype=torch.complex64), torch.randn(5).bfloat16())]
+        o = getattr(torch.optim, cls)(params, **options)
+        for i in range(4):
+            for k, p in enumerate(params):
+                p.grad = None if i == k else torch.randn_like(p)
+            o.step()
+        state = [[s["step"], s["exp_avg"], s["exp_avg_sq"], s["exp_avg"].stride()] for s in (o.state[p] for p in params)]
+        r.append([[p.detach() for p in params], [p._version > 0 for p in params[4:5]], state])
+    return r
+
+
 def case_lbfgs(torch):
     r = []
     for search in (None, "strong_wolfe"):

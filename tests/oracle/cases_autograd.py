@@ -3,11 +3,11 @@
 import threading
 
 
-def error(f, *args):
+def error(f, *args, **kwargs):
     try:
-        f(*args)
+        f(*args, **kwargs)
     except Exception as e:
-        return [type(e).__name__, str(e)[:100]]
+        return [type(e).__name__, str(e)[:250]]
     return "no error"
 
 
@@ -214,3 +214,202 @@ def case_nodes_of_indexing(torch):
     x = torch.ones(3, 3, requires_grad=True) * 1
     results = x[0], x[0:2], x[..., 0], x[None], x[:, 1], x[:], x[1:, 0], x[0, 1:], x[0][1], x[0, :], x[...], x[:, :], x[None, 0], x[0:1, None], x[x > 0]
     return [type(y.grad_fn).__name__ for y in results]
+
+
+def case_what_errors_call_the_operators(torch):
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    def changed(f):
+        y = f(torch.full((3, 3), 2.0, requires_grad=True))
+        z = y**2
+        with torch.no_grad():
+            y.mul_(2)
+        z.sum().backward()
+
+    def of_copy(x):
+        y = x.exp()
+        y[0].mul_(2)
+        return y
+
+    found = [error(changed, f) for f in (torch.exp, lambda x: x.std(1), Twice.apply, of_copy, lambda x: x.std(0))]
+    parts = torch.ones(9, requires_grad=True).exp()
+    return found + [error(parts.unbind()[1].add_, 1), error(parts.split(3)[1][:2].add_, 1)]
+
+
+def case_views_whose_base_is_changed(torch):
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view(3)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    def of(make, leaf=False):
+        base = torch.ones(3, requires_grad=True)
+        base = base if leaf else base.clone()
+        view = make(base)
+        with torch.set_grad_enabled(not leaf):
+            base.mul_(2)
+        return [view.requires_grad, repr(view), error(lambda: type(view.grad_fn).__name__)]
+
+    def quietly(base):
+        with torch.no_grad():
+            return base[:]
+
+    def inferring(base):
+        with torch.inference_mode():
+            return base[:]
+
+    found = [of(f) for f in (quietly, inferring, lambda x: x.unbind()[0], Same.apply, lambda x: x.view(3))]
+    return found + [of(quietly, True), of(lambda x: x.view(3), True)]
+
+
+def case_nodes_and_the_edges_of_gradients(torch):
+    x = torch.ones(2, requires_grad=True)
+    y, node = x.exp(), torch.autograd.graph.Node
+    edge, away = torch.autograd.graph.get_gradient_edge(x), torch.autograd.graph.get_gradient_edge(torch.ones(2, requires_grad=True).exp())
+    found = [isinstance(y.grad_fn, node), node in type(y.grad_fn).mro(), issubclass(torch.autograd.function.BackwardCFunction, node), isinstance(1, node)]
+    found.append(error(torch.autograd.grad, y.sum(), (x, away), allow_unused=True, materialize_grads=True, retain_graph=True))
+    with torch.no_grad():
+        x.set_(torch.zeros(2))
+    return [*found, error(torch.autograd.grad, y.sum(), x, retain_graph=True), torch.autograd.grad(y.sum(), edge)]
+
+
+def case_functions_that_give_back_a_subclass(torch):
+    class Wrapped(torch.Tensor):
+        def __init__(self, data):
+            self.inner = data
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            out = func(*[a.inner if isinstance(a, cls) else a for a in args], **(kwargs or {}))
+            return cls(out) if isinstance(out, torch.Tensor) else out
+
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+    return [isinstance(Same.apply(Wrapped(torch.ones(2))), Wrapped)]
+
+
+def case_gradients_of_sparse_tensors_that_are_asked_for(torch):
+    s, d = torch.tensor([0.0, 1, 2]).to_sparse().requires_grad_(), torch.tensor([0.0, 1, 2], requires_grad=True)
+    return [torch.autograd.grad(s.to_dense().sum(), s)[0].to_dense(), torch.autograd.grad(d.to_sparse(), d, torch.tensor([0.0, 1, 2]).to_sparse())[0]]
+
+
+def case_sparse_gradients_keep_their_own_indices(torch):
+    e, at = torch.nn.Embedding(4, 3, sparse=True), torch.tensor([1, 2])
+    e(at).sum().backward()
+    at[0] = 3
+    return [e.weight.grad._indices(), e.weight.grad._values()]
+
+
+def case_hooks_of_what_one_node_saved(torch):
+    def of(f, name, pack, unpack, times=1):
+        x = torch.full((3,), 2.0, requires_grad=True)
+        y = f(x)
+        for _ in range(times):
+            getattr(y.grad_fn, f"_raw_saved_{name}").register_hooks(pack, unpack)
+        y.sum().backward()
+        return x.grad
+
+    class Custom(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    found = [of(torch.exp, "result", lambda t: t * 3, lambda t: t / 3), of(lambda x: x * x, "self", lambda t: t.numpy(), torch.from_numpy)]
+    x = torch.full((2,), -3.0, requires_grad=True)
+    y = Custom.apply(x)
+    y.grad_fn._raw_saved_tensors[0].register_hooks(abs, abs)
+    y.sum().backward()
+    return [*found, x.grad, error(of, torch.exp, "result", lambda t: 1, lambda t: 2), error(of, torch.exp, "result", abs, abs, 2)]
+
+
+def case_hooks_of_saved_tensors_that_are_refused(torch):
+    graph = torch.autograd.graph
+
+    def disabled_inside():
+        with graph.saved_tensors_hooks(abs, abs), graph.disable_saved_tensors_hooks("no hooks here"):
+            pass
+
+    def after_accumulation(result):
+        x = torch.ones(3, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda t: result)
+        x.sum().backward()
+
+    return [error(disabled_inside), error(after_accumulation, 3), error(after_accumulation, torch.ones(1))]
+
+
+def case_mutation_of_saved_tensors(torch):
+    allow = torch.autograd.graph.allow_mutation_on_saved_tensors
+
+    def changed(where):
+        a = torch.full((2, 3), 0.5, requires_grad=True)
+        with allow() as context:
+            b = a.clone()
+            out = (b**2).sum()
+            b.sin_()
+            if where == "cleared":
+                context.clear()
+            if where != "after":
+                out.backward()
+        if where == "after":
+            out.backward()
+        return a.grad
+
+    def nested():
+        with allow(), allow():
+            pass
+
+    return [changed("inside"), [error(changed, w)[0] for w in ("cleared", "after")], error(nested)]
+
+
+def case_second_gradients_of_products_with_zeros(torch):
+    x, at = torch.tensor([0.0, 0.0, 1.0], requires_grad=True), torch.tensor([0, 0, 1])
+    found = []
+    for values in ([0.0, 0.0, 3.0], [0.0, 2.0, 3.0]):
+        src = torch.tensor(values, requires_grad=True)
+        first = torch.autograd.grad(x.scatter_reduce(0, at, src, "prod").sum(), src, create_graph=True)[0]
+        found += [first.detach(), error(lambda: first.sum().backward())]  # noqa: B023
+    return found
+
+
+def case_order_of_all_hooks_of_a_leaf(torch):
+    x = torch.ones(3, requires_grad=True)
+    node = x.view_as(x).grad_fn.next_functions[0][0]
+
+    def add(t):
+        t.grad.add_(0.5)
+
+    def last(given, grads):
+        x.grad = grads[0] * 10
+
+    x.register_hook(lambda g: g - 2)
+    node.register_prehook(lambda grads: (grads[0] / 5,))
+    x.register_post_accumulate_grad_hook(add)
+    node.register_hook(last)
+    x.sum().backward()
+    return [x.grad]
+
+
+def case_parts_made_without_gradients_are_views(torch):
+    x, w = torch.ones(4), torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        a, b = x.chunk(2)
+    return [a._is_view(), b._base is x, error(a.mul_, w)]

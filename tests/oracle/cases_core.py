@@ -1,5 +1,9 @@
 """Tensors, views, indexing, in-place, autograd: what every program rests on."""
 
+import math
+
+from attempts import attempts
+
 
 def case_strides_of_views(torch):
     x = torch.arange(24.0).reshape(2, 3, 4)
@@ -307,3 +311,37 @@ def case_limits_compare(torch):
         torch.finfo(torch.float32) == torch.finfo(torch.float64),
         repr(torch.finfo(torch.bfloat16)),
     ]
+
+
+def case_rounding_as_integers_would(torch):
+    x = torch.tensor([-1.3, -0.2, 0.0, 0.26, 1.4, 0.05, math.nan], requires_grad=True)
+    y = torch.linspace(-2, 2, 6).reshape(2, 3).requires_grad_()
+    scale, zero = torch.tensor([0.1, 0.2, 0.3]), torch.tensor([0, 1, 2], dtype=torch.int32)
+    found = []
+    for leaf, f in (
+        (x, lambda: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 0, 15)),
+        (x, lambda: torch.fake_quantize_per_tensor_affine(x, torch.tensor([0.1]), torch.tensor([3], dtype=torch.int32), 0, 15)),
+        (y, lambda: torch.fake_quantize_per_channel_affine(y, scale, zero, 1, -8, 7)),
+        (y, lambda: torch.fake_quantize_per_channel_affine(y, scale, zero.float(), 1, -8, 7)),
+        (x, lambda: torch.fake_quantize_per_tensor_affine(x.double(), 0.1, 3, 0, 15)),
+    ):
+        out = f()
+        found += [out, *torch.autograd.grad(out.sum(), leaf)]
+    a, b = torch.arange(-6, 6, dtype=torch.int8).reshape(3, 4), torch.arange(-120, -112, dtype=torch.int8).reshape(4, 2)
+    return found + [torch._int_mm(a, b), torch._int_mm(a.view(torch.uint8) & 127, b)]  # PyTorch cuts sums of two products off at 16 bits
+
+
+def case_errors_of_rounding_as_integers_would(torch):
+    x, scale, zero = torch.ones(2, 3), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([0, 1, 2], dtype=torch.int32)
+    a = torch.ones(3, 4, dtype=torch.int8)
+    return attempts(
+        lambda: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 15, 0),
+        lambda: torch.fake_quantize_per_tensor_affine(x, 0.1, 30, 0, 15),
+        lambda: torch.fake_quantize_per_channel_affine(x, scale[:2], zero, 1, -8, 7),
+        lambda: torch.fake_quantize_per_channel_affine(x, scale, zero.long(), 1, -8, 7),
+        lambda: torch.fake_quantize_per_channel_affine(x, scale, zero, 0, -8, 7),
+        lambda: torch._int_mm(a, a),
+        lambda: torch._int_mm(a.int(), a.T),
+        lambda: torch._int_mm(a, a.T.int()),
+        lambda: torch._int_mm(a[0], a.T),
+    )

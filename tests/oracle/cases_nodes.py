@@ -152,3 +152,41 @@ def case_older_functions(torch):
 def case_results_of_ambiguous_formats(torch):
     x, y = torch.rand(10, 3, 1, 1).to(memory_format=torch.channels_last), torch.rand(10, 3, 1, 1)
     return [t.stride() for t in (x * 5, 5 * x, x > 0, x + x, x * y, y * x, x.exp(), -x, x + torch.rand(3, 1, 1), torch.empty_like(x))]
+
+
+_NAMES = """
+    x.sum(); x.sum(0); x.sum((0, 1), True); x.mean(); x.mean(1); x.prod(); x.prod(0); x.max(); x.max(0)[0]; x.min(); x.median(); x.median(0)[0];
+    x.nanmedian(0)[0];
+    x.squeeze(); x[None].squeeze(0); x[None].squeeze((0,)); x.pow(2); x**x; 2**x; x.square(); 1 - x; torch.rsub(x, x); x.clamp(0, 1); x.clamp(min=0);
+    x.clamp(x.detach(), None); torch.div(x, 2, rounding_mode="floor"); x.masked_fill(x > 0.5, 0); x.masked_fill(x > 0.5, torch.tensor(0.0));
+    x.fmod(2); x.fmod(x);
+    x % 2; x % x; torch.lerp(x, x, 0.5); torch.lerp(x, x, x); F.linear(x, w, b); F.linear(x, w); F.linear(x[None], w, b); F.linear(x[None], w); x @ w.t();
+    x[None] @ w.t(); x[None].expand(2, 4, 3) @ x.t(); x.split(1)[0]; x.split([1, 3])[0]; x.chunk(2)[0]; x.norm(); torch.linalg.matrix_norm(x);
+    torch.linalg.qr(x)[0]; torch.matrix_exp(x[:3]); torch.cross(x, x, dim=1); F.rms_norm(x, (3,)); F.selu(x); F.logsigmoid(x); (x * 1).fill_(2)
+"""
+
+
+def case_names_of_nodes(torch):
+    """As PyTorch numbers its overloads, and names what it has in the place of one operator of ours; what was named goes back as before."""
+    x, w, b = torch.arange(12.0).reshape(4, 3).requires_grad_(), torch.ones(5, 3, requires_grad=True), torch.ones(5, requires_grad=True)
+    names = {"torch": torch, "F": torch.nn.functional, "x": x, "w": w, "b": b}
+    found = [(text.strip(), eval(text.strip(), names).grad_fn.name()) for text in _NAMES.split(";")]
+    y = (x * 2).sum(0)
+    before = repr(y.grad_fn).split(" ")[0], type(y.grad_fn).__name__, type(y.sum().grad_fn.next_functions[0][0]).__name__
+    y.sum().backward()
+    return found, before, x.grad, repr(x.detach().requires_grad_().sum(1))
+
+
+def case_leaves_in_pytorchs_order(torch):
+    found = []
+    for n in (2, 3, 5, 8):
+        order, leaves = [], [torch.ones(2, requires_grad=True) for _ in range(n)]
+        for i, leaf in enumerate(leaves):
+            leaf.register_hook(lambda g, i=i, order=order: order.append(i))
+        torch.cat(leaves).sum().backward()
+        product = leaves[0]
+        for leaf in leaves[1:]:
+            product = product * leaf
+        product.sum().backward()
+        found.append(order)
+    return found

@@ -34,6 +34,12 @@ def case_coo_indexing(torch):
     return told(
         torch,
         """x[0]
+        x[:, 0]
+        x[0:2, 1]
+        x[:, T([0])]
+        h[:, 0]
+        h[0, 0:2]
+        torch.sparse_coo_tensor(size=(2, 3))
         x[0, 1]
         x[..., 0]
         x[None]
@@ -487,3 +493,54 @@ def case_nodes(torch):
     outs = x, d.to_sparse(1), c, d.to_sparse_csc(), made, made.coalesce(), x.to_dense(), c.to_dense(), x.values(), c.values(), x * 2, x + x, -x, x.t()
     outs += x[0], x @ d, c @ d, torch.sparse.mm(x, d), x.sum(), torch.sparse.softmax(x, 0), x.to_sparse_csr(), c.to_sparse(), x.clone(), x.double()
     return [type(y.grad_fn).__name__ for y in outs] + [repr(c), repr(x)]
+
+
+def case_call_forms(torch):
+    """Arguments by PyTorch's names, out=, the legacy constructor, and what is composed of sparse products."""
+    s = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0]), (2, 3))
+    found = [
+        s.permute(dims=(1, 0)),
+        torch.permute(input=s, dims=(1, 0)),
+        s.transpose(dim0=0, dim1=1),
+        s.sum(dim=0),
+        torch.sum(input=s),
+        s.select(dim=0, index=1),
+    ]
+    found += [torch.add(input=s, other=s), torch.mm(s, mat2=torch.ones(3, 2)), s.unsqueeze(dim=0), s.mul(other=2), s.select(dim=0, index=1)]
+    out = s.clone()
+    found += [torch.zeros((2, 3), out=out), out.clone(), torch.zeros((4,), out=out), torch.zeros((3, 3), out=s.clone(), requires_grad=True)]
+    found += [s.new(), s.new(2, 3), s.new().resize_as_(s), s.new(s._indices(), s._values()), torch.zeros(2, out=torch.ones(2), requires_grad=True)]
+    wide = torch.eye(8).to_sparse()
+    shapes = [
+        torch.pca_lowrank(wide, q=2)[1].shape,
+        torch.pca_lowrank(wide, q=2, center=False)[1].shape,
+        torch.svd_lowrank(wide, q=2, M=torch.ones(1, 8))[1].shape,
+    ]
+    empty = [(torch.ones(b, 5, 5, dtype=torch.cdouble) @ torch.ones(b, 5, 0, dtype=torch.cdouble).conj()).shape for b in (0, 1, 2)]
+    randoms = [torch.randn(2, dtype=torch.cfloat)._is_view(), torch.rand(2, dtype=torch.cdouble).real._base is None]
+    empty.append(torch.add(torch.ones(3, 0), 1, out=torch.ones(1, 0).expand(3, 0)).shape)  # nothing is written twice
+    randoms += [s.coalesce().permute(d).is_coalesced() for d in ((0, 1), (-2, -1), (1, 0))]
+    capsule = torch.asarray(torch.utils.dlpack.to_dlpack(torch.ones(2)), dtype=torch.float32, copy=False)
+    return [re.sub(r"\s+", " ", repr(t)) for t in found] + shapes + empty + randoms + [capsule]
+
+
+def case_compressed_copies_and_views(torch):
+    dense, found = torch.arange(24.0).reshape(4, 6), []
+    for layout, other in ((torch.sparse_csr, torch.sparse_csc), (torch.sparse_bsc, torch.sparse_bsr)):
+        blocks = {"blocksize": (2, 3)} if layout is torch.sparse_bsc else {}
+        a = dense.to_sparse(layout=layout, **blocks)
+        turned, wide = a.transpose(0, 1), torch.ones(6, 4).to_sparse(layout=layout, **({"blocksize": (3, 2)} if blocks else {}))
+        torch.manual_seed(0)
+        found += [turned._is_view(), turned._base is a, turned.values()._is_view(), a._is_view(), torch.randn_like(a).values(), torch.randn_like(a).shape]
+        more = {"blocksize": (4, 2)} if blocks else {}
+        for f in (
+            lambda: torch.empty_like(a, layout=other),
+            lambda: a.clone().copy_(wide if blocks else dense[:, :4].add(1).to_sparse(layout=layout)),
+            lambda: a.clone().copy_(dense.to_sparse(layout=layout, **more)).shape,
+            lambda: a.clone().copy_(dense),
+        ):
+            try:
+                found.append(repr(f()))
+            except Exception as e:
+                found.append([type(e).__name__, str(e)])
+    return found

@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -59,6 +61,28 @@ def test_forked_child_computes():
     finally:
         p.join(10)
         p.kill()
+
+
+def test_one_thread_is_one_thread():
+    """Where one is asked for, or there is one core: else each kernel of 2,048 elements and more waits for another thread of MindSpore's."""
+    code = """
+import multiprocessing, os, torch
+def computed(queue=None):
+    a = torch.ones(256, 256)
+    found = [(a @ a).sum().item(), (a + a).exp().sum().item() > 0, torch.nn.functional.layer_norm(a, (256,)).sum().item()]
+    return queue.put(found) if queue else found
+here = computed()
+queue = multiprocessing.get_context("fork").Queue()
+p = multiprocessing.get_context("fork").Process(target=computed, args=(queue,))
+p.start()
+assert queue.get(timeout=60) == here
+p.join()
+print(sorted(open(f"/proc/self/task/{t}/comm").read().strip() for t in os.listdir("/proc/self/task")))
+"""
+    for options, alone in (({"OMP_NUM_THREADS": "1"}, True), ({"OMP_NUM_THREADS": "2"}, False)):
+        run = [sys.executable, "-m", "mindtorch_proxy", "-c", code]
+        out = subprocess.run(run, env=os.environ | options, capture_output=True, text=True, check=True).stdout
+        assert ("KernelThread" not in out) == alone
 
 
 def test_a_signal_while_mindspore_loads(python):
@@ -149,3 +173,15 @@ def test_deep_graph_needs_no_recursion():
     y.backward()
     assert x.grad.item() == 1
     del y
+
+
+def test_names_that_a_program_puts_on_every_object(python):
+    """pybind11 takes such a name for a method of its classes, and MindSpore would not load."""
+    program = """
+import ctypes, gc
+gc.get_referents(vars(object))[0]["save"] = lambda self: self
+ctypes.pythonapi.PyType_Modified(ctypes.py_object(object))
+import torch
+print((torch.ones(2) + 1).sum().item(), (3).save(), torch.ones(1).save().item())
+"""
+    assert python("-m", "mindtorch_proxy", "-c", program).split() == ["4.0", "3", "1.0"]

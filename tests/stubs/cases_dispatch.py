@@ -325,6 +325,42 @@ def case_convolutions_gradients_are_one_operator(torch):
     return [seen, counts, x.grad, w.grad, torch.ops.aten.convolution_backward(*given)]
 
 
+def case_gradients_call_what_pytorchs_do(torch):
+    """Formulas name PyTorch's operators: reductions, products, selections, and saved results, which are detached where they lead back."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    found = []
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    w = torch.ones(4, 2, requires_grad=True)
+    F = torch.nn.functional
+    for f in (
+        lambda: x.sum(1),
+        lambda: x.sum((0, 1), True),
+        lambda: x.unsqueeze(0),
+        lambda: x @ w,
+        lambda: x[None].bmm(w[None]),
+        lambda: torch.addmm(torch.zeros(2), x, w),
+        lambda: F.softmax(x, 1),
+        lambda: F.log_softmax(x, 0),
+        lambda: x.max(1)[0],
+        lambda: x.cummax(0)[0],
+        lambda: x.topk(2)[0],
+        lambda: x.sigmoid(),
+        lambda: F.gelu(x, approximate="tanh"),
+        lambda: F.embedding(torch.tensor([1, 2]), x),
+    ):
+        seen = []
+        with Log():
+            f().sum().backward()
+        found.append(seen)
+    return found
+
+
 def case_higher_order_operators(torch):
     from torch._ops import HigherOrderOperator
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -362,3 +398,14 @@ def case_higher_order_operators(torch):
     with Mode():
         out = twice(torch.exp, x)
     return [out, out.requires_grad, torch.is_grad_enabled(), seen, str(torch.ops.higher_order.twice_of_ours), text(lambda: HigherOrderOperator("x"))]
+
+
+def case_windows_without_a_stride(torch):
+    aten, x = torch.ops.aten, torch.arange(32.0).reshape(1, 2, 4, 4)
+    return [
+        aten.max_pool2d_with_indices.default(x, [2, 2]),
+        aten.max_pool2d_with_indices(x, [2, 2], [], [0, 0]),
+        aten.max_pool2d_with_indices(x, [2, 2], stride=[1, 1]),
+        aten.avg_pool2d.default(x, [2, 2]),
+        aten.max_pool3d_with_indices.default(x[None], [2, 2, 2]),
+    ]

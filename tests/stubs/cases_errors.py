@@ -35,6 +35,31 @@ _ARGUMENT_ERRORS = r"""
     torch.randint(3,(-1,))
     torch.eye(-1)
     torch.empty_strided((-1,),(1,))
+    torch.ones(True)
+    torch.zeros((True,2))
+    torch.rand(2,True).shape
+    torch.ones(3).new_zeros(True)
+    torch.ones(1).expand(True)
+    torch.ones(1).repeat(True)
+    torch.ones(2,2).flip(True)
+    torch.full((True,),1.)
+    torch.ones(3).reshape(True)
+    torch.trace(torch.ones(3))
+    torch.tensor(1j,dtype=torch.float32)
+    torch.tensor([1+0j],dtype=torch.float64)
+    torch.tensor([2j],dtype=torch.int32)
+    torch.tensor([torch.tensor([1,2])])
+    torch.tensor([torch.tensor([1.,2.])])
+    torch.empty_strided((2,2),(1,))
+    torch.empty(2,memory_format=torch.preserve_format)
+    torch.ones(2,3).index_select(1,torch.tensor([3]))
+    torch.ones(2,3).index_select(0,torch.tensor([-1]))
+    torch.ones(2,3,4).index_select(2,torch.tensor([9]))
+    torch.ones(2,3)[...,...].shape
+    torch.ones(2,3)[0,...,None,...].shape
+    torch.ones(2).apply_(lambda v: v+1)._version
+    x=torch.ones(2,dtype=torch.uint8); x**2; x**3; (x**2.5).dtype
+    x=torch.ones(2,dtype=torch.int64); x**2; x**3; x**-1
     torch.zeros(2,-1,device='meta')
     torch.ones(2).new_zeros(-1)
     torch.ones(2).new_empty(-1)

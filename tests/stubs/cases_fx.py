@@ -251,3 +251,76 @@ def case_arguments_that_nest_and_code_of_ones_own(torch):
         items == [Mode.A],
         copy.deepcopy(tracer).trace(lambda x: x + 1).nodes.__len__(),
     ]
+
+
+def case_where_an_error_of_a_graph_comes_from(torch):
+    import contextlib
+    import io
+
+    class Inner(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = torch.nn.Linear(5, 3)
+
+        def forward(self, x):
+            return self.l(x)
+
+    found = []
+    for f in (lambda x: torch.dot(x, x), Inner(), lambda x: torch.relu(x) + torch.ones(2), lambda x: x.foo):
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            kind = text(lambda f=f: torch.fx.symbolic_trace(f)(torch.ones(3, 3)))[0]
+        found.append([kind, [line for line in shown.getvalue().splitlines() if line.startswith("Call using")]])
+    return found
+
+
+def case_operators_of_the_dispatcher_in_a_trace(torch):
+    aten = torch.ops.aten
+    calls = (
+        lambda x: aten.relu.default(x),
+        lambda x: aten.add.Tensor(x, x),
+        lambda x: aten.max_pool2d_with_indices.default(x, [2, 2])[0],
+        lambda x: aten.sum.dim_IntList(x, [1]),
+        lambda x: aten.sum(x),
+        lambda x: aten.cat.default([x, x]),
+        lambda x: aten.softmax.int(x, 1),
+        lambda x: aten.view.default(x, [16]),
+    )
+    graphs = [torch.fx.symbolic_trace(f) for f in calls]
+    return [[[(str(n.target), n.name) for n in g.graph.nodes], g(torch.arange(16.0).reshape(1, 4, 4))] for g in graphs]
+
+
+def case_patterns_with_defaults_and_modules(torch):
+    from torch.fx.experimental import const_fold
+    from torch.fx.node import _type_repr
+
+    pool = torch.ops.aten.max_pool2d_with_indices.default
+
+    class Sigmoid(torch.nn.Module):
+        def __init__(self, kind):
+            super().__init__()
+            self.inner, self.act = torch.nn.Identity(), kind()
+
+        def forward(self, x):
+            return self.act(x) + 1
+
+    class Folded(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.const, self.mod = torch.nn.Parameter(torch.ones(2)), torch.nn.Identity()
+            self.mod.attr = torch.nn.Parameter(torch.ones(2))
+
+        def forward(self, x):
+            return x + (self.const + self.mod.attr) + self.mod.attr
+
+    traced = torch.fx.symbolic_trace(lambda x: pool(x, [2, 2], stride=[2, 2]))
+    matches = torch.fx.replace_pattern(traced, f := lambda x, k, s: pool(x, k, s, padding=[0, 0]), f)
+    module = torch.fx.symbolic_trace(Sigmoid(torch.nn.Sigmoid))
+    torch.fx.replace_pattern(module, torch.fx.symbolic_trace(Sigmoid(torch.nn.Sigmoid)), torch.fx.symbolic_trace(Sigmoid(torch.nn.ReLU)))
+    return [
+        len(matches),
+        [n for n, _ in module.named_modules()],
+        const_fold.split_const_subgraphs(Folded())(torch.ones(2)),
+        [_type_repr(t) for t in (int, type(None), torch.Tensor, ..., list[int], 42, "x", copy.copy)],
+        text(lambda: torch.fx.node.map_arg(next(iter(module.graph.nodes)), "f"))[:1],
+    ]

@@ -39,3 +39,25 @@ def case_checks(torch):
         lambda: torch._check_tensor_all(torch.tensor([1])),
         lambda: torch._check(true),
     )
+
+
+def case_out_dtype(torch):
+    from torch._higher_order_ops.out_dtype import out_dtype
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    aten = torch.ops.aten
+    x, w = torch.arange(4, dtype=torch.int8).reshape(2, 2), torch.ones(2, 2, requires_grad=True)
+    graph = make_fx(lambda a: out_dtype(aten.mm.default, torch.int32, a, a))(x)
+    return attempts(
+        lambda: out_dtype(aten.mm.default, torch.int32, x * 50, x),
+        lambda: out_dtype(aten.mul.Scalar, torch.int32, x, 3.0),
+        lambda: out_dtype(aten.mul.Tensor, torch.float64, x, w.detach()),
+        lambda: graph(x + 1),
+        lambda: graph.code,
+        lambda: [(n.name, str(n.target)) for n in graph.graph.nodes],
+        lambda: out_dtype(aten.mm.default, torch.int32, w, w).requires_grad,
+        lambda: out_dtype(aten.mm.default, torch.float64, w, w).sum().backward(),
+        lambda: out_dtype(torch.add, torch.int32, x, x),
+        lambda: out_dtype(aten.add_.Tensor, torch.int32, x, x),
+        lambda: out_dtype(aten.add.Tensor, torch.int32, x, x),
+    )

@@ -417,6 +417,12 @@ def case_named_results_of_out(torch):
     return [type(r).__name__, r.values, r.indices, isinstance(r, torch.return_types.max_out), plain]
 
 
+def case_whether_backward_may_use_threads(torch):
+    with torch.autograd.set_multithreading_enabled(False):
+        inside = torch.autograd.is_multithreading_enabled()
+    return [inside, torch.autograd.is_multithreading_enabled(), type(torch.autograd.kineto_available()).__name__]
+
+
 def case_dim_order(torch):
     x = torch.empty(1, 2, 3, 4)
     formats = [torch.channels_last, torch.contiguous_format]
@@ -457,7 +463,7 @@ def case_rearrange(torch):
     x = torch.arange(144.0).reshape(2, 4, 6, 3)
     good = [(p, {}) for p in ("b h w c -> b (c h w)", "... c -> c ...", "b ... -> (b ...)", "b h w (c 1) -> b c h w")]
     good.append(("b (h k) (w l) c -> b h w (c k l)", {"k": 2, "l": 2}))
-    bad = [("b h w -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
+    bad = [("b h -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
     values = [torch.func.rearrange(x, pattern, **sizes) for pattern, sizes in good]
     return [[v.shape, v] for v in values] + [text(lambda p=p, k=k: torch.func.rearrange(x, p, **k)) for p, k in bad]
 
@@ -523,3 +529,107 @@ def case_redispatch(torch):
     with Mode():
         s = scaled(torch.tensor([3.0]), torch.tensor([4.0]))
     return [seen, r, type(r).__name__, s]
+
+
+def case_star_imports(torch):
+    """Names that are found when they are asked for come with `import *` too, and are listed by dir()."""
+    wanted = {
+        "torch": "add relu Tensor float32",
+        "torch.nn.functional": "relu conv2d pad softmax one_hot grid_sample",
+        "torch.linalg": "norm svd eigh",
+        "torch.fft": "fft rfft fftshift",
+        "torch.special": "expit i0 zeta",
+        "torch.utils": "data checkpoint swap_tensors",
+        "torch.nn.parallel": "DataParallel DistributedDataParallel",
+        "torch.distributed": "all_reduce Backend ReduceOp init_process_group",
+        "torch.distributed.distributed_c10d": "all_reduce Backend",
+        "torch.return_types": "max svd all_return_types",
+    }
+    found = []
+    for module, names in wanted.items():
+        got: dict = {}
+        exec(f"from {module} import *", got)
+        listed = dir(__import__(module, fromlist=["x"]))
+        found.append([[name in got, name in listed] for name in names.split()])
+    return found
+
+
+def case_tuned_parameters_of_sparse_kernels(torch):
+    from torch.sparse._triton_ops_meta import get_meta, minimize, update
+
+    op, version = "bsr_dense_addmm", (0, torch.float16, 0.25)
+    for key, value in (((1, 2), (1, 2, 3, 4)), ((1, 3), (5, 6, 7, 8))):
+        update(op, "a device", version, key, value)
+
+    def target(p):
+        if p["a"] > 4:
+            raise RuntimeError("out of resource")
+        return float((p["a"] - 3) ** 2 + (p["b"] + 1) ** 2 + 1)
+
+    def step(name, value, direction, parameters):
+        return value + direction if -2 <= value + direction <= 6 else value
+
+    return [
+        get_meta(op, (1, 2), "a device", version),
+        get_meta(op, (1, "*"), "a device", version),
+        get_meta(op, (9, 9), "a device", version),
+        get_meta(op, (1, 2), "another", version),
+        *minimize(target, {"a": 0, "b": 0}, {"a": 1, "b": 1}, step),
+        text(lambda: minimize(target, {"a": 9, "b": 0}, {"a": 8, "b": 1}, step)[0]),
+    ]
+
+
+def case_names_that_libraries_import(torch):
+    import torch.utils._device
+    from torch.utils.data.dataloader import _collate_fn_t, _worker_init_fn_t
+
+    with torch.utils._device.DeviceContext("meta"):
+        inside = torch.ones(2).device
+    made = torch.utils._device.set_device("meta")(lambda: torch.ones(2))()
+    script = lambda x: x + 1  # noqa: E731
+    torch.jit._state.disable()
+    try:
+        off = torch.jit.script(script) is script, bool(torch.jit._state._enabled)
+    finally:
+        torch.jit._state.enable()
+    types = torch.TensorType.get() == torch._C.TensorType.get(), torch.DeviceObjType.__name__
+    return [str(_collate_fn_t), str(_worker_init_fn_t), inside, made.device, off, types]
+
+
+def case_schema_of_optional_numbers(torch):
+    from typing import Optional, Union
+
+    def f(x: torch.Tensor, a: Optional[Union[int, float, bool]] = None, b: Union[int, float, bool] = 2) -> torch.Tensor:  # noqa: UP007, UP045
+        return x
+
+    return torch.library.infer_schema(f, mutates_args=())
+
+
+def case_parts_of_data_loaders(torch):
+    import os
+
+    from torch.distributed.elastic.utils.distributed import get_free_port, get_socket_with_port
+    from torch.utils.data._utils import HAS_NUMPY, signal_handling, worker
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+    class Twice(_BaseDataLoaderIter):
+        def _next_data(self):
+            return [self._next_index()] * 2
+
+    def failed(status):
+        if (pid := os.fork()) == 0:
+            os._exit(status)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        signal_handling._set_worker_pids(1, (pid,))
+        try:
+            return text(signal_handling._error_if_any_worker_fails).__repr__().replace(str(pid), "PID")
+        finally:
+            signal_handling._remove_worker_pids(1)
+            os.waitpid(pid, 0)
+
+    loader = torch.utils.data.DataLoader(torch.arange(5), batch_size=2)
+    with get_socket_with_port() as sock:
+        free = sock.getsockname()[1] != get_free_port()
+    watch = worker.ManagerWatchdog()
+    unknown = text(lambda: signal_handling._remove_worker_pids(7))[0]
+    return [list(Twice(loader)), HAS_NUMPY, watch.is_alive(), failed(0), failed(3), unknown, free, "align_tensors" in torch.__all__]

@@ -10,7 +10,7 @@ from ...host import ms_dtype_of
 from ...quiet import quiet
 from ..arrays import select, total_last, zeroed
 from ..backend import BACKEND
-from ..table import decomposed, legacy, numpy, pyboost_, without
+from ..table import decomposed, legacy, numpy, pyboost_, quick, without
 from .pointwise import _prim, _slower, against
 
 
@@ -61,6 +61,27 @@ numpy("relu_backward", "ReluGrad takes NaN for negative; Select is 9 times slowe
 pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel", lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)), dtypes="fdilas")
 LEAKY = "LeakyReLUExt has no CPU kernel; Mul and Maximum are 6 times slower than NumPy at 64k elements"
 numpy("_C._nn.leaky_relu", LEAKY, lambda x, slope: (np.maximum if slope <= 1 else np.minimum)(x * x.dtype.type(slope), x), dtypes="fd")
+PIECES = "composed of comparisons, products and Select {} times slower at 64k elements"
+
+
+@numpy("leaky_relu_backward", PIECES.format(11), dtypes="fd")
+@_blocks
+def _leaky_relu_backward(g, x, slope, out):
+    out[...] = select(x > 0, g, g * g.dtype.type(slope))
+
+
+@quick("hardtanh_backward")
+@_blocks
+def _hardtanh_backward(g, x, low, high, out):
+    out[...] = zeroed((x <= low) | (x >= high), g)
+
+
+@numpy("elu_backward", PIECES.format(8), dtypes="fd")
+@_blocks
+def _elu_backward(g, x, alpha, out):
+    out[...] = select(x > 0, g, g * np.exp(x) * g.dtype.type(alpha))
+
+
 _kernel("threshold", "Select", "Threshold has no CPU kernel", "fdilasB")(lambda x, t, v: _select(_do("LessEqual", x, t), v, x))
 without("hardshrink nn.functional.softshrink", "turns NaN into 0")
 _kernel("hardshrink", "Select", "HShrink turns NaN into 0")(lambda x, l: _select(_do("LessEqual", _prim("Abs")(x), l), 0, x))
@@ -90,6 +111,15 @@ def _softplus(x, beta, threshold, out):
     if beta != 1:
         soft /= beta
     out[...] = select(y > threshold, x, soft)
+
+
+@numpy("softplus_backward", PIECES.format(18), dtypes="fd")
+@_blocks
+def _softplus_backward(g, x, beta, threshold, out):
+    y = x if beta == 1 else x * beta
+    s = np.exp(-y)
+    s += 1
+    out[...] = select(y > threshold, g, g / s)
 
 
 @numpy("nn.functional.logsigmoid", "LogSigmoid has no CPU kernel; composed of primitives nine times slower at 64k elements", dtypes="fd")

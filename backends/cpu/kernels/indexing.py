@@ -44,7 +44,12 @@ def check_rows(index, size):
 
 
 def take_rows(x, dim, index):
-    check_rows(index, x.shape[dim] if x.ndim else 1)
+    size = x.shape[dim] if x.ndim else 1
+    if dim != 1:
+        check_rows(index, size)
+    elif index.size and (index.min() < 0 or index.max() >= size):  # another error, in PyTorch too
+        bad = index[(index < 0) | (index >= size)].reshape(-1)[0]
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={bad} axis_dim={size}")
     return np.take(x, index.reshape(-1), dim, mode="clip") if x.ndim else x
 
 

@@ -3,13 +3,107 @@
 import numpy as np
 
 from ....runtime.ops.loss import POINTWISE
-from ..table import decomposed, numpy, without
+from ..table import ALL, FLOATS, decomposed, numpy, without
 
-for _name, (_, _prim, *_) in POINTWISE.items():
-    without("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")
-    decomposed("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")
+# ------------------------------------------------------------------------------------------------ elementwise
+BLOCK = 32768
 
 
+def _in_pieces(fn, operands, numbers):
+    """fn of operands and numbers, by pieces that stay in the cache; at once where the operands are small, or not of one shape."""
+    x = operands[0]
+    if x.size <= BLOCK or not all(a is None or a.shape == x.shape and a.flags.c_contiguous for a in operands):
+        return fn(*operands, *numbers)
+    out, flat = np.empty(x.size, x.dtype), [None if a is None else a.reshape(-1) for a in operands]
+    for i in range(0, x.size, BLOCK):
+        out[i : i + BLOCK] = fn(*[None if a is None else a[i : i + BLOCK] for a in flat], *numbers)
+    return out.reshape(x.shape)
+
+
+def _losses(name, tensors, why, loss, derivative):
+    """Kernels of a loss and of its gradient, from what they are for each element: functions of the tensors and of the numbers after the reduction."""
+
+    def forward(*args):
+        reduction = args[tensors]
+        out = _in_pieces(loss, args[:tensors], args[tensors + 1 :])
+        return out if reduction == 0 else np.add.reduce(out, axis=None) / out.dtype.type(out.size if reduction == 1 else 1)
+
+    def backward(g, *args):
+        out = _in_pieces(derivative, args[:tensors], args[tensors + 1 :])
+        out *= g / out.dtype.type(out.size) if args[tensors] == 1 and out.size else g
+        return out
+
+    for n, kernel in ((name, forward), (name + "_backward", backward)):
+        decomposed(n, why, OTHERS)
+        numpy(n, why, kernel, dtypes="fd")
+
+
+OTHERS = "".join(c for c in ALL if c not in FLOATS)  # dtypes that the operators compute which a loss is made of
+for _name, (_between, _prim, *_) in POINTWISE.items():
+    if _prim:
+        without("_C._nn." + _name, f"{_prim} has no CPU kernel for every reduction and argument")
+decomposed("_C._nn.soft_margin_loss _C._nn.soft_margin_loss_backward", "SoftMarginLoss has no CPU kernel for every reduction and argument")
+
+
+def _smooth_l1(x, t, beta):
+    d = np.abs(x - t)
+    return d if beta == 0 else np.where(d < beta, d * d * d.dtype.type(0.5 / beta), d - d.dtype.type(0.5 * beta))
+
+
+def _smooth_l1_derivative(x, t, beta):
+    d = x - t
+    return np.sign(d) if beta == 0 else np.minimum(np.maximum(d / d.dtype.type(beta), -1), 1)
+
+
+def _huber(x, t, delta):
+    d = np.abs(x - t)
+    delta = d.dtype.type(delta)
+    return np.where(d <= delta, d * d / 2, delta * (d - delta / 2))
+
+
+def _huber_derivative(x, t, delta):
+    d = x - t
+    delta = d.dtype.type(delta)
+    return np.minimum(np.maximum(d, -delta), delta)
+
+
+def _times(x, weight):
+    return x if weight is None else x * weight
+
+
+def _bce(x, t, weight):
+    for a, what in ((x, "input"), (t, "target")):
+        if not (((a >= 0) & (a <= 1)).all()):  # NaN is refused too
+            raise RuntimeError(f"all elements of {what} should be between 0 and 1")
+    low = x.dtype.type(-100)
+    return _times((t - 1) * np.maximum(np.log1p(-x), low) - t * np.maximum(np.log(x), low), weight)
+
+
+def _bce_derivative(x, t, weight):
+    return _times((x - t) / np.maximum((1 - x) * x, x.dtype.type(1e-12)), weight)
+
+
+def _bce_logits(x, t, weight, pos_weight):
+    # (1 - t) x + (1 + (p - 1) t) (log(1 + exp(-|x|)) + max(-x, 0))
+    soft = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
+    return _times((1 - t) * x + (soft if pos_weight is None else (1 + (pos_weight - 1) * t) * soft), weight)
+
+
+def _bce_logits_derivative(x, t, weight, pos_weight):
+    s = 1 / (1 + np.exp(-x))
+    return _times(s - t if pos_weight is None else (pos_weight * t + 1 - t) * s - pos_weight * t, weight)
+
+
+_SLOWER = "no primitive has a CPU kernel; composed of those for the steps {} and {} times slower at 64k elements"
+_losses("_C._nn.mse_loss", 2, _SLOWER.format(3, 8), lambda x, t: np.square(x - t), lambda x, t: 2 * (x - t))
+_losses("_C._nn.smooth_l1_loss", 2, _SLOWER.format(13, 6), _smooth_l1, _smooth_l1_derivative)
+_losses("_C._nn.huber_loss", 2, _SLOWER.format(15, 14), _huber, _huber_derivative)
+_WRONG = "{} is off by {}; composed of primitives 8 to 24 times slower at 64k elements"
+_losses("_C._nn.binary_cross_entropy", 3, _WRONG.format("BinaryCrossEntropy", "4e-4 for small probabilities"), _bce, _bce_derivative)
+_losses("_C._nn.binary_cross_entropy_with_logits", 4, _WRONG.format("BCEWithLogitsLoss", "5e-2 for small losses"), _bce_logits, _bce_logits_derivative)
+
+
+# ------------------------------------------------------------------------------------------------ classes
 def _classes(t, ignore, n):
     bad = (t < 0) | (t >= n)
     if bad.any():

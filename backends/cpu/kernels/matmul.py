@@ -9,7 +9,7 @@ from ....runtime.autograd import no_grad
 from ....runtime.decompositions.matmul import plus
 from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
-from ...quiet import quiet
+from ...quiet import UNWARNED
 from ..table import composite, decomposed, legacy, numpy, pyboost_, without
 
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
@@ -53,6 +53,14 @@ def _mm(prim, a, b):
     return _flagged(prim, ta, tb)(a, b)
 
 
+def _over_rows(prim, a, b):
+    """a.T @ b, where both may have more dimensions than two."""
+    if not numel(a._shape[:-1]):
+        return np.zeros((a._shape[-1], b._shape[-1]), a.dtype.np)
+    (a, ta), (b, tb) = _rows(a), _rows(b)
+    return _flagged(prim, not ta, tb)(a, b)
+
+
 def _bmm(prim, a, b):
     if not a._shape[-1]:
         return np.zeros((*np.broadcast_shapes(a._shape[:-2], b._shape[:-2]), a._shape[-2], b._shape[-1]), a.dtype.np)
@@ -72,9 +80,8 @@ def _expanded(t, batch):
 
 def _add_row(r, row):
     """A product that nobody else holds, plus a tensor of one row."""
-    a = pyboost.array_of(r, r._shape, row.dtype.np)
-    with quiet():
-        np.add(a, row._array(), out=a)
+    a = pyboost.array_of(r, r._shape, row.dtype)
+    np.add(a, row, a, **UNWARNED)
     return r
 
 
@@ -82,20 +89,23 @@ def _linear(prim, x, weight, bias):
     shape = (*x._shape[:-1], weight._shape[0])
     if not weight._shape[1]:
         return np.zeros(shape, x.dtype.np) + (0 if bias is None else bias._array())
-    a, ta = _rows(x)
-    w, tw = (weight, False) if x.dtype.category != dt.COMPLEX else (weight.detach().transpose(0, 1), True)
-    w, swapped = _operand(w)
-    r = _flagged(prim, ta, tw == swapped)(a, w)
+    row = bias._array() if bias is not None and bias._shape == shape[-1:] else None
+    if len(shape) == 2 and x._stride is None and weight._stride is None and x.dtype.category != dt.COMPLEX:  # nothing to look at
+        r = _flagged(prim, False, True)(x._mstensor(), weight._mstensor())
+    else:
+        a, ta = _rows(x)
+        w, tw = (weight, False) if x.dtype.category != dt.COMPLEX else (weight.detach().transpose(0, 1), True)
+        w, swapped = _operand(w)
+        r = _flagged(prim, ta, tw == swapped)(a, w)
     if bias is None:
         return r
-    if bias._shape == (shape[-1],):
-        return _add_row(r, bias)
-    return r.asnumpy().reshape(shape) + bias._array()
+    return r.asnumpy().reshape(shape) + bias._array() if row is None else _add_row(r, row)
 
 
 def _addmm(prim, c, a, b, beta, alpha):
     if beta == 1 == alpha and c._shape == (b._shape[1],) and a._shape[1]:
-        return _add_row(_mm(prim, a, b), c)
+        row = c._array()  # before the kernel, which empties the processor's caches
+        return _add_row(_mm(prim, a, b), row)
     with no_grad():
         return plus(T.mm(a, b), c, beta, alpha)
 
@@ -105,6 +115,7 @@ without("_linear", "Dense copies its weight transposed at every call")
 for _names, _primitive, _why, _fn, _dtypes in (
     ("mm _mm", "MatMul", FLAGGED, _mm, None),
     ("bmm _bmm", "BatchMatMul", FLAGGED, _bmm, STACKS),
+    ("_over_rows", "MatMul", FLAGGED, _over_rows, None),
     ("addmm", "MatMul", BIASED, _addmm, None),
     ("_linear", "MatMul", BIASED, _linear, None),
 ):
@@ -126,6 +137,10 @@ def by_rows(a, b):
     return np.dot(a, b) if a.ndim == 2 else np.dot(a.reshape(-1, a.shape[-1]), b) if a.size else np.matmul(a, b)
 
 
+def np_over_rows(a, b):
+    return np.dot(a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1])) if a.size else np.zeros((a.shape[-1], b.shape[-1]), a.dtype)
+
+
 def np_linear(x, weight, bias):
     out = by_rows(x, weight.T)
     if bias is not None:
@@ -144,12 +159,14 @@ def np_addmm(c, a, b, beta, alpha):
 
 numpy("mm", THIN, np.dot, dtypes="fd", when=lambda a, b: _few_rows(a, b._shape[1]))
 numpy("_mm", THIN, by_rows, dtypes="fd", when=lambda a, b: _few_rows(a, b._shape[1]))
+numpy("_over_rows", THIN, np_over_rows, dtypes="fd", when=lambda a, b: 0 < a._shape[-1] <= FEW and numel(a._shape) * b._shape[-1] <= WORK)
 numpy("_linear", THIN, np_linear, dtypes="fd", when=lambda x, weight, bias: _few_rows(x, weight._shape[0]))
 numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _few_rows(a, b._shape[1]))
 numpy("bmm _bmm", THIN, np.matmul, dtypes="fd", when=lambda a, b: a._shape[-2] <= FEW and numel(a._shape) * b._shape[-1] <= WORK)
 
 # ------------------------------------------------------------------------------------------------ without a primitive
 numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")
+numpy("_over_rows", LACKING, np_over_rows, dtypes="D")
 numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="D")
 numpy("addmm", LACKING, lambda c, a, b, beta, alpha: (beta * c if beta else 0) + alpha * (a @ b), dtypes="D")
 decomposed("baddbmm", "Baddbmm has no CPU kernel")

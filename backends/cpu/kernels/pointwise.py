@@ -384,9 +384,8 @@ def _add_quotient(out, a, b, v):
     out += a / b if v == 1 else v * a / b
 
 
-@update("_adam_", "one pass over a parameter instead of seven: a fifth of the time from 64 to 64k elements")
 @_in_blocks
-def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep, step, lr):
+def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep):
     out *= keep
     _approach(average, grad, weight1)
     square *= beta2
@@ -397,6 +396,39 @@ def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_s
     quotient = average * -step_size
     quotient /= below
     out += quotient
+
+
+PACKED = 2048  # elements up to which parameters are copied together: a dozen calls for all of them
+
+
+@update("_adam_step_", "one pass over parameters instead of seven over each: a fifth of the time from 64 to 64k elements")
+def _adam_step(params, grads, averages, squares, counts, lr, beta1, beta2, decay, eps, decoupled, maximize):
+    for count in counts:
+        count += 1
+    steps = [float(count) for count in counts]
+    for step in set(steps):
+        rows = [row[:4] for row in zip(params, grads, averages, squares, steps) if row[4] == step]
+        small = [row for row in rows if row[0].size <= PACKED and row[0].flags.c_contiguous]
+        if len(small) > 1:
+            whole = [np.concatenate(column, None) for column in zip(*small)]
+            rows = [row for row in rows if row[0].size > PACKED or not row[0].flags.c_contiguous]
+            rows.append(whole)
+        else:
+            small = []
+        for p, grad, average, square in rows:
+            one = p.dtype.type
+            if maximize:
+                grad = -grad
+            if decay and not decoupled:
+                grad = grad + p * one(decay)
+            root, size, keep = (1 - beta2**step) ** 0.5, lr / (1 - beta1**step), 1 - lr * decay if decoupled else 1.0
+            _adam(p, grad, average, square, *map(one, (1 - beta1, beta2, 1 - beta2, root, eps, size, keep)))
+        start = 0
+        for row in small:
+            end = start + row[0].size
+            for out, flat in zip((row[0], *row[2:]), (whole[0], *whole[2:])):
+                out[...] = flat[start:end].reshape(out.shape)
+            start = end
 
 
 def _approach(out, b, w):

@@ -44,7 +44,7 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
     # a window's first position inside the input is where the maximum starts
     first = [[max(o * s - p, (o * s - p) % d) for o in range(m)] for m, s, p, d in zip(out, stride, padding, dilation)]
     flat = reduce(lambda a, bn: a * bn[1] + bn[0], zip(_grid(first), n), 0)
-    best = x[(..., *_grid(first))]
+    best = xp[(..., *_grid([[i + p for i in f] for f, p in zip(first, padding)]))]  # a window may have none, where it is stretched
     index = np.empty(best.shape, np.int64)
     index[...] = flat
     for at, where in _positions(kernel, stride, dilation, out):

@@ -9,11 +9,12 @@ import scipy.special
 from ..arrays import add_rows
 from ..table import quick
 from .indexing import check_rows
-from .matmul import by_rows, np_addmm, np_linear
+from .matmul import by_rows, np_addmm, np_linear, np_over_rows
 
 # ------------------------------------------------------------------------------------------------ products
 quick("mm dot mv", np.dot)
 quick("_mm", by_rows)
+quick("_over_rows", np_over_rows)
 quick("_linear", np_linear)
 quick("addmm", np_addmm)
 quick("bmm _bmm", np.matmul)
@@ -97,43 +98,3 @@ def _embedding_backward(g, indices, rows, padding_idx, by_freq):
     if padding_idx >= 0:
         out[padding_idx] = 0
     return out
-
-
-# ------------------------------------------------------------------------------------------------ losses
-def _reduced(loss):
-    """A loss of each element with the reduction that follows the tensors: 0 none, 1 mean, 2 sum."""
-
-    def kernel(x, target, reduction, *rest):
-        out = loss(x, target, *rest)
-        return out if reduction == 0 else np.add.reduce(out, axis=None) / out.dtype.type(out.size if reduction == 1 else 1)
-
-    return kernel
-
-
-def _weighted(loss, tensors):
-    """The same for losses with tensors between target and reduction."""
-
-    def kernel(*args):
-        out = loss(*args[: 2 + tensors])
-        reduction = args[2 + tensors]
-        return out if reduction == 0 else np.add.reduce(out, axis=None) / out.dtype.type(out.size if reduction == 1 else 1)
-
-    return kernel
-
-
-def _bce(x, t, weight):
-    low = x.dtype.type(-100)
-    out = (t - 1) * np.maximum(np.log1p(-x), low) - t * np.maximum(np.log(x), low)
-    return out if weight is None else out * weight
-
-
-def _bce_logits(x, t, weight, pos_weight):
-    # (1 - t) x + (1 + (p - 1) t) (log(1 + exp(-|x|)) + max(-x, 0))
-    soft = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
-    out = (1 - t) * x + (soft if pos_weight is None else (1 + (pos_weight - 1) * t) * soft)
-    return out if weight is None else out * weight
-
-
-quick("_C._nn.mse_loss", _reduced(lambda x, t: np.square(x - t)))
-quick("_C._nn.binary_cross_entropy", _weighted(_bce, 1))
-quick("_C._nn.binary_cross_entropy_with_logits", _weighted(_bce_logits, 2))

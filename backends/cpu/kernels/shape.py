@@ -93,7 +93,7 @@ def _reduce_at(x, at, src, reduce, include_self):
         count = np.zeros(x.shape, np.int64)
         np.add.at(count, at, 1)
         count = np.maximum(count + bool(include_self), 1)
-        out = out / count if x.dtype.kind in "fc" else out // count
+        out = out / count.astype(x.dtype if x.dtype.kind == "c" else count.dtype) if x.dtype.kind in "fc" else out // count
     return out
 
 

@@ -23,8 +23,8 @@ def _schema_type(annotation, what, signature):
         return _TYPES[annotation]
     if type(None) in args and len(args) == 2:
         return _schema_type(next(a for a in args if a is not type(None)), what, signature) + "?"
-    if set(args) == {int, float, bool}:
-        return "Scalar"
+    if set(args) - {type(None)} == {int, float, bool}:
+        return "Scalar?" if type(None) in args else "Scalar"
     if origin in (list, tuple) or getattr(origin, "__name__", "") == "Sequence":
         if origin is tuple and what == "Return":
             return "(" + ", ".join(_schema_type(a, what, signature) for a in args) + ")"

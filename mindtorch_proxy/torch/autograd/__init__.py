@@ -1,6 +1,6 @@
 """torch.autograd."""
 
-from mindtorch_proxy.runtime.autograd import TASK as _TASK, backward, grad as _grad  # noqa: F401
+from mindtorch_proxy.runtime.autograd import MODE as _MODE, TASK as _TASK, backward, grad as _grad  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
 from torch import overrides as _overrides
@@ -11,6 +11,7 @@ from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401
 from .function import Function  # noqa: F401
 from .grad_mode import enable_grad, enforce_grad_layout_policy, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled  # noqa: F401
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # noqa: F401
+from .profiler import kineto_available  # noqa: F401
 from .variable import Variable  # noqa: F401
 
 
@@ -47,6 +48,11 @@ class _unsafe_preserve_version_counter:
         for t, version in zip(self.tensors, self.versions):
             if t._vc is not None:
                 t._vc[0] = version
+
+
+def is_multithreading_enabled():
+    """Whether backward passes may use several threads, as a program has set it."""
+    return _MODE.multithreading
 
 
 def _profiler_enabled():

@@ -1,12 +1,44 @@
 """torch.autograd.graph."""
 
+import abc
 import contextlib
 import threading
+import weakref
 from functools import partial
 from typing import NamedTuple
 
-from mindtorch_proxy.runtime.autograd import MODE, TASK, Node, disable_saved_tensors_hooks, edge, saved_tensors_hooks, will_execute
+from mindtorch_proxy.runtime.autograd import MODE, TASK, disable_saved_tensors_hooks, edge, saved_tensors_hooks, will_execute
+from mindtorch_proxy.runtime.autograd import Node as _Node
 from mindtorch_proxy.runtime.autograd import RemovableHandle
+
+
+class Node(abc.ABC):
+    """What every node of the graph is an instance of, without inheriting from it."""
+
+    @abc.abstractmethod
+    def name(self):
+        """The name of the operator's backward."""
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self):
+        """The nodes that get this one's gradients, with the number of the result each time."""
+
+    @property
+    @abc.abstractmethod
+    def metadata(self):
+        """A dictionary for whatever a program notes of this node."""
+
+    @abc.abstractmethod
+    def register_hook(self, fn):
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first. Returns a handle."""
+
+    @abc.abstractmethod
+    def register_prehook(self, fn):
+        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them. Returns a handle."""
+
+
+Node.register(_Node)
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -86,16 +118,48 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     return _MultiHandle(t.register_hook(partial(all_of if mode == "all" else any_of, i)) for i, t in enumerate(tensors))
 
 
+class _AllowMutationOnSavedContext:
+    """The copies that were saved inside, as long as the nodes that saved them need them."""
+
+    def __init__(self):
+        self.copies = weakref.WeakKeyDictionary()
+
+    def clear(self):
+        """Forget all copies: the graphs that were recorded cannot be walked back any more."""
+        self.copies.clear()
+
+
+class _Kept:
+    """What a node holds instead of a copy."""
+
+
+_mutation = threading.local()
+
+
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors():
-    """Saved tensors are copies, so that later in-place changes do not matter."""
+    """Saved tensors are copies, so that later in-place changes do not matter; backward() must run inside too."""
+    if getattr(_mutation, "allowed", False):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = _AllowMutationOnSavedContext()
 
-    class Context:
-        def clear(self):
-            pass
+    def pack(t):
+        kept = _Kept()
+        context.copies[kept] = t.clone() if t.requires_grad else t.detach().clone()
+        return kept
 
-    with saved_tensors_hooks(lambda t: t.detach().clone().requires_grad_(t.requires_grad) if not t.requires_grad else t.clone(), lambda t: t):
-        yield Context()
+    def unpack(kept):
+        if kept not in context.copies:
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded.")
+        return context.copies[kept]
+
+    _mutation.allowed = True
+    try:
+        with saved_tensors_hooks(pack, unpack):
+            yield context
+    finally:
+        context.clear()
+        _mutation.allowed = False
 
 
 __all__ = [

@@ -154,6 +154,11 @@ class emit_itt(_Emit):
         raise NotImplementedError("torch.autograd.profiler.emit_itt: operators are not marked for ITT")
 
 
+def kineto_available():
+    """Whether Kineto records the kernels: no."""
+    return False
+
+
 def load_nvprof(path):
     """Read a database of nvprof's: its events are CUDA's."""
     raise NotImplementedError("torch.autograd.profiler.load_nvprof: files of nvprof are not read")

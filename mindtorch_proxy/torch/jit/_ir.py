@@ -34,12 +34,15 @@ class JitType:
 
     @classmethod
     def get(cls):
+        """The type."""
         return cls()
 
     def kind(self):
+        """The name of its class."""
         return self._kind
 
     def str(self):
+        """As graphs show it."""
         return self._name
 
     def __str__(self):
@@ -49,9 +52,11 @@ class JitType:
         return self._name
 
     def containedTypes(self):
+        """The types that it is made of."""
         return list(self._contained)
 
     def isSubtypeOf(self, other):
+        """Whether its values may stand where the other type is wanted."""
         if other.kind() == "AnyType" or self == other:
             return True
         if other.kind() == "TensorType":
@@ -93,13 +98,16 @@ class TensorType(JitType):
 
     @classmethod
     def create_from_tensor(cls, tensor):
+        """The type of a tensor, with all that is known of it."""
         return cls(tensor)
 
     @classmethod
     def getInferred(cls):
+        """A tensor of which nothing is known."""
         return cls()
 
     def is_refined(self):
+        """Whether more is known than that it is a tensor."""
         return self._dtype is not None
 
     def _described(self):
@@ -110,34 +118,43 @@ class TensorType(JitType):
         return f"{scalar_name(self._dtype)}({', '.join(inside)})"
 
     def sizes(self):
+        """The sizes, or None."""
         return None if self._sizes is None else list(self._sizes)
 
     symbolic_sizes = varyingSizes = sizes
 
     def strides(self):
+        """The strides, or None."""
         return None if self._strides is None else list(self._strides)
 
     def dim(self):
+        """The number of dimensions, or None."""
         return None if self._sizes is None else len(self._sizes)
 
     def dtype(self):
+        """The dtype, or None."""
         return self._dtype
 
     def scalarType(self):
+        """The dtype's name in C++, or None."""
         return None if self._dtype is None else scalar_name(self._dtype)
 
     def device(self):
+        """The device, or None."""
         return self._device
 
     def requires_grad(self):
+        """Whether gradients may be wanted."""
         return self._requires_grad is not False
 
     def undefined(self):
+        """False where it is known that there is a tensor, else None."""
         return None if self._dtype is None else False
 
 
 class _Element(JitType):
     def getElementType(self):
+        """The type of what is inside."""
         return self._contained[0]
 
 
@@ -151,10 +168,12 @@ class ListType(_Element):
 
     @staticmethod
     def ofTensors():
+        """A list of tensors."""
         return ListType(TensorType())
 
     @staticmethod
     def ofInts():
+        """A list of ints."""
         return ListType(IntType())
 
 
@@ -168,6 +187,7 @@ class OptionalType(_Element):
 
     @staticmethod
     def ofTensor():
+        """A tensor, or None."""
         return OptionalType(TensorType())
 
 
@@ -181,6 +201,7 @@ class TupleType(JitType):
         super().__init__(f"({', '.join(e.str() for e in elements)})", "TupleType", f"Tuple[{inside}]", elements)
 
     def elements(self):
+        """The types of the elements."""
         return list(self._contained)
 
 
@@ -193,9 +214,11 @@ class DictType(JitType):
         super().__init__(f"Dict({key.str()}, {value.str()})", "DictType", f"Dict[{key.annotation_str}, {value.annotation_str}]", [key, value])
 
     def getKeyType(self):
+        """The type of the keys."""
         return self._contained[0]
 
     def getValueType(self):
+        """The type of the values."""
         return self._contained[1]
 
 
@@ -208,9 +231,11 @@ class ClassType(JitType):
         super().__init__(qualified_name, "ClassType")
 
     def name(self):
+        """The name without its module."""
         return self._name.rpartition(".")[2]
 
     def qualified_name(self):
+        """The name with its module."""
         return self._name
 
 

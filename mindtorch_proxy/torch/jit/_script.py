@@ -3,13 +3,13 @@
 import copy
 import functools
 import inspect
-import os
 import pickle
 
 import torch
 
 from ._code import Constants, code_of
 from ._interpreter import function_of, parsed
+from . import _state
 from ._ir import ClassType, Graph, Node
 
 _NO_GRAPH = "torch.jit.script runs Python as it is here, without compiling it: {} has no {}. torch.jit.trace makes a graph, which can be saved"
@@ -332,7 +332,7 @@ class ScriptFunction:
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """A module as a script module, a function as a ScriptFunction: they run as the Python that they are. Classes are returned unchanged."""
-    if os.environ.get("PYTORCH_JIT", "1") == "0" or isinstance(obj, (ScriptModule, ScriptFunction)):
+    if not _state._enabled or isinstance(obj, (ScriptModule, ScriptFunction)):
         return obj
     if isinstance(obj, torch.nn.Module):
         prepared = obj.__prepare_scriptable__() if hasattr(obj, "__prepare_scriptable__") else obj

@@ -31,6 +31,8 @@ def _none_or_dtype(input):
 
 
 def __getattr__(name):
+    if name == "__all__":  # what `from torch.nn.functional import *` gives
+        return [n for n in __dir__() if n[:1] != "_"]
     if name[:2] != "__":
         f = _registry.function("nn.functional", name) or (_registry.function("torch", name) if name in _ROOT else None)
         if f is None and name in ("GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "_canonical_mask"):

@@ -52,17 +52,24 @@ class Adam(_ParameterwiseOptimizer):
         numbers = (lr, group["weight_decay"], *group["betas"])
         return not (group["amsgrad"] or group["differentiable"] or any(isinstance(n, torch.Tensor) for n in numbers))
 
-    def _decay(self, p, grad, group, lr):
-        return grad if group["decoupled_weight_decay"] and self._in_one_pass(group, lr) else super()._decay(p, grad, group, lr)
+    def _apply_all(self, rows, group, lr):
+        if not self._in_one_pass(group, lr):
+            return super()._apply_all(rows, group, lr)
+        kinds = {}
+        for p, grad, state in rows:
+            if p.is_complex():
+                p, grad, average, square = map(torch.view_as_real, (p, grad, state["exp_avg"], state["exp_avg_sq"]))
+            else:
+                average, square = state["exp_avg"], state["exp_avg_sq"]
+            kinds.setdefault((p.dtype, p.device), []).append((p, grad, average, square, state["step"]))
+        beta1, beta2 = group["betas"]
+        numbers = lr, beta1, beta2, group["weight_decay"], group["eps"], group["decoupled_weight_decay"], group["maximize"]
+        for alike in kinds.values():
+            torch._adam_step_(*zip(*alike), *numbers)
 
     def _update(self, param, grad, state, group, lr, step):
         beta1, beta2 = map(_number, group["betas"])
         average, square = state["exp_avg"], state["exp_avg_sq"]
-        if self._in_one_pass(group, lr):
-            keep = 1 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else 1.0
-            root, size = (1 - beta2**step) ** 0.5, lr / (1 - beta1**step)
-            torch._adam_(param, grad, average, square, 1 - beta1, beta2, 1 - beta2, root, group["eps"], size, keep, int(step), lr)
-            return
         average.lerp_(grad, 1 - beta1)
         if isinstance(beta2, torch.Tensor):
             square.lerp_(torch.square(grad), 1 - beta2)

@@ -32,6 +32,7 @@ __all__ = [
     "LRScheduler",
 ]
 
+_HOW_TO = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` to step the scheduler."
 )
@@ -152,7 +153,7 @@ class LRScheduler:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
                     "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
-                    "make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
+                    "make sure to call `optimizer.step()` before `lr_scheduler.step()`. See " + _HOW_TO,
                     UserWarning,
                     stacklevel=2,
                 )
@@ -160,7 +161,7 @@ class LRScheduler:
                 warnings.warn(
                     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the opposite "
                     "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the learning rate "
-                    "schedule is skipped.",
+                    "schedule is skipped. See " + _HOW_TO,
                     UserWarning,
                     stacklevel=2,
                 )

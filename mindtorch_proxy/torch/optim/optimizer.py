@@ -391,13 +391,13 @@ class _ParameterwiseOptimizer(Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            lr = _number(_to_scalar(group["lr"]))
-            for p in group["params"]:
-                if p.grad is not None:
-                    self._step_one(p, group, lr)
+            rows = [self._checked(p, group) for p in group["params"] if p.grad is not None]
+            if rows:
+                self._apply_all(rows, group, _number(_to_scalar(group["lr"])))
         return loss
 
-    def _step_one(self, p, group, lr):
+    def _checked(self, p, group):
+        """(parameter, gradient, state), where a step is possible."""
         grad, state = p.grad, self.state.get(p)
         if grad.is_sparse and not self._sparse:
             raise RuntimeError(f"{type(self).__name__} does not support sparse gradients" + self._sparse_hint)
@@ -411,7 +411,12 @@ class _ParameterwiseOptimizer(Optimizer):
             state = self._new_state(p, group)
             if state:
                 self.state[p] = state
-        self._apply(p, grad, state, group, lr)
+        return p, grad, state
+
+    def _apply_all(self, rows, group, lr):
+        """One step of the parameters of a group."""
+        for p, grad, state in rows:
+            self._apply(p, grad, state, group, lr)
 
     def _apply(self, p, grad, state, group, lr):
         """One step of one parameter, whose state there is."""
@@ -476,11 +481,12 @@ def _functional(cls, lists, optional, options, **fixed):
         lr = _number(_to_scalar(given["lr"])) if "lr" in given else None
         params, grads = (given[name] for name, _ in lists[:2])
         with torch.set_grad_enabled(bool(group.get("differentiable")) and torch.is_grad_enabled()):
-            for i, (p, grad) in enumerate(zip(params, grads)):
-                if given.get("grad_scale") is not None:
+            if given.get("grad_scale") is not None:
+                for grad in grads:
                     grad.div_(given["grad_scale"])
-                state = {entry: given[name][i] for name, entry in lists[2:] if i < len(given[name])}
-                update._apply(p, grad, state, group, lr)
+            states = [{entry: given[name][i] for name, entry in lists[2:] if i < len(given[name])} for i, _ in enumerate(params)]
+            update._apply_all(list(zip(params, grads, states)), group, lr)
+            for i, state in enumerate(states):
                 for name, entry in lists[2:]:
                     if given[name] and state.get(entry) is not given[name][i]:
                         given[name][i] = state[entry]

@@ -23,9 +23,15 @@ _LAZY = (
 )
 
 
+def __dir__():
+    return sorted({*globals(), *_LAZY, "generate_methods_for_privateuse1_backend"})
+
+
 def __getattr__(name):
     import importlib
 
+    if name == "__all__":  # what `from torch.utils import *` gives
+        return [n for n in __dir__() if n[:1] != "_"]
     if name in _LAZY:
         return importlib.import_module("torch.utils." + name)
     if name == "generate_methods_for_privateuse1_backend":

@@ -6,6 +6,7 @@ dense dimensions last.
 
 import math
 
+from ...autograd import note_view
 from ...tensor import wrap
 from ..common import T, Tensor, dt, wrap_dim
 from . import coo, coo_shape
@@ -376,16 +377,16 @@ def transpose(self, dim0, dim1):
     n, b = len(self._shape), batch_of(self)
     d0, d1 = sorted((wrap_dim(dim0, n), wrap_dim(dim1, n)))
     if d0 == d1:
-        return self._with(self._v)
+        return note_view(self._with(self._v.view_as(self._v)), self)
     if n > b + 2:
         raise RuntimeError("transpose(): hybrid sparse compressed tensors with dense dimensions are not supported")
     shape = list(self._shape)
     shape[d0], shape[d1] = shape[d1], shape[d0]
     if d0 == b and d1 == b + 1:
-        values = self._v.transpose(b + 1, b + 2) if self._layout in BLOCKS else self._v
-        return make(self._lines, self._plain, values, shape, TRANSPOSED[self._layout])
+        values = self._v.transpose(b + 1, b + 2) if self._layout in BLOCKS else self._v.view_as(self._v)
+        return note_view(make(self._lines, self._plain, values, shape, TRANSPOSED[self._layout]), self)
     if d1 < b:
-        return make(self._lines.transpose(d0, d1), self._plain.transpose(d0, d1), self._v.transpose(d0, d1), shape, self._layout)
+        return note_view(make(self._lines.transpose(d0, d1), self._plain.transpose(d0, d1), self._v.transpose(d0, d1), shape, self._layout), self)
     kinds = ["Batch" if d < b else "Sparse" for d in (d0, d1)]
     raise RuntimeError(f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {d0}({kinds[0]}) and {d1}({kinds[1]})")
 
@@ -505,8 +506,15 @@ def copy_(self, src, non_blocking=False):
         raise RuntimeError(f"torch.copy_: copy of sparse compressed tensors having different layouts is not supported. {layouts}")
     if src._plain._shape[-1] != self._plain._shape[-1]:
         raise RuntimeError("torch.copy_: only sparse compressed tensors with the same number of specified elements are supported.")
+    dim = batch_of(self) + (self.layout not in ROWS)
+    if len(src._shape) == len(self._shape) and src._shape[dim] != self._shape[dim]:
+        layout = f"{SPOKEN[self.layout]} layout but the corresponding dimensions of self and src are {self._shape[dim]} and {src._shape[dim]}, respectively"
+        raise RuntimeError(f"torch.copy_: expected shapes of self and src to match along dimension {dim} for {layout}.")
     if src._shape != self._shape:
         raise RuntimeError(f"torch.copy_: only same size tensors are supported, but got {list(self._shape)} and {list(src._shape)}")
+    if self._layout in BLOCKS and (sizes := [list(t._v._shape[batch_of(t) + 1 :][:2]) for t in (self, src)])[0] != sizes[1]:
+        blocks = f"self and src block sizes are {sizes[0]} and {sizes[1]}, respectively"
+        raise RuntimeError(f"torch.copy_: copy of sparse compressed tensors having different block sizes is not supported. {blocks}.")
     self._v.copy_(src._v)
     return self._take(make(src._lines.clone(), src._plain.clone(), self._v, self._shape, self._layout))
 

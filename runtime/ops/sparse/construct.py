@@ -63,11 +63,26 @@ def validate_coo(indices, values, size):
 
 @public
 def sparse_coo_tensor(
-    indices, values=None, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, is_coalesced=None
+    indices=None,
+    values=None,
+    size=None,
+    *,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    check_invariants=None,
+    is_coalesced=None,
 ):
     """A sparse tensor of values at indices (one column each); an empty one of a size."""
     if values is None:
-        size, n = tuple(indices), len(tuple(indices))
+        size = indices if indices is not None else size
+        if size is None:
+            raise TypeError("sparse_coo_tensor() received an invalid combination of arguments - got ()")
+        if isinstance(size, Tensor):
+            raise TypeError("sparse_coo_tensor(): argument 'size' (position 1) must be tuple of ints, not Tensor")
+        size, n = tuple(size), len(tuple(size))
         indices = T.zeros((n, 0), dtype=dt.int64, device=place(device))
         values, is_coalesced = T.zeros((0,), dtype=dtype, device=place(device)), True
     values = _values(values, dtype, device)

@@ -289,7 +289,7 @@ def _mask_coo(self, mask):
         raise could_not_run("sparse_mask", self)
     _check_mask(self, mask)
     if not isinstance(self, SparseTensor):
-        return mask._with(self[tuple(mask._i)])
+        return mask._with(coo.values_at(self, mask._i))
     return mask._with(_at(self, mask))
 
 

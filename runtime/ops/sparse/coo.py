@@ -1,12 +1,13 @@
 """Sparse COO tensors: their parts, the rules of coalescing, and operators on coordinates."""
 
+from ...autograd.modes import MODE
 from ...call.geometry import broadcast_shapes
 from ...device import strided
 from ...tensor import contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
 from ..creation import FUNCTIONS
 from .gradients import same_elements, to_all
-from .tensors import COO, SparseTensor, could_not_run, refused, rules
+from .tensors import COO, SparseTensor, could_not_run, refused, rules, written
 
 TABLE: dict = {}
 
@@ -51,6 +52,24 @@ class CooTensor(SparseTensor, raw=True):
         indices = self._i if self._i.device is values.device else self._i.to(values.device)
         return make(indices, values, self._shape, self._c)
 
+    def _become(self, name, result):
+        if name != "zeros":
+            return written(self, result)
+        if MODE.grad and self.requires_grad:
+            raise RuntimeError("zeros(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+        self._take(nothing(result._shape, len(result._shape), self.dtype, self.device))
+        return self.requires_grad_() if result._requires_grad else self
+
+    def resize_as_(self, the_template, *, memory_format=None):
+        return TABLE["resize_as_sparse_"](self, the_template)
+
+    def new(self, *args, device=None):
+        """A tensor of this layout by the legacy constructor: of a size, or of indices and values."""
+        if args and isinstance(args[0], Tensor):
+            return FUNCTIONS["sparse_coo_tensor"](*args, dtype=self.dtype, device=device or self.device)
+        size = tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
+        return nothing(size, len(size), self.dtype, device or self.device)
+
     def stride(self, dim=None):
         zeros = (0,) * len(self._shape)
         return zeros if dim is None else zeros[wrap_dim(dim, len(zeros))]
@@ -72,7 +91,7 @@ class CooTensor(SparseTensor, raw=True):
         return make(T.stack(T.unravel_index(flat, self._shape[: self._i._shape[0]])), values, self._shape, True)
 
     def _at_indices(self, other):
-        return other.to_dense()[tuple(self._i)]
+        return values_at(other.to_dense(), self._i)
 
     @property
     def nbytes(self):
@@ -113,6 +132,11 @@ def _only_a_number(name, other):
         raise RuntimeError(f"{kind} requires a scalar or zero-dim dense tensor divisor (got a sparse divisor)")
     if other._shape:
         raise RuntimeError(f"{kind} requires a scalar or zero-dim dense tensor divisor (got shape {list(other._shape)} for divisor)")
+
+
+def values_at(dense, indices):
+    """The values of a strided tensor at the columns of `indices`, as many as there are, be they of no dimension."""
+    return dense[tuple(indices)] if indices._shape[0] else dense.expand((indices._shape[1], *dense._shape))
 
 
 def make(indices, values, shape, coalesced=False):
@@ -293,8 +317,7 @@ def _times_dense(self, other):
     shape = tuple(broadcast_shapes(self._shape, other._shape))
     if shape != self._shape:
         self = broadcast(self, shape)
-    k = self._i._shape[0]
-    factors = other.expand(shape)[tuple(self._i)] if k else other.expand(shape).unsqueeze(0)
+    factors = values_at(other.expand(shape), self._i)
     return self._with(self._v * factors)
 
 
@@ -473,8 +496,8 @@ def sparse_resize_and_clear_(self, size, sparse_dim, dense_dim):
 
 def rows_gradient(g, shape, indices, padding_idx):
     """The gradient of an embedding's weight: rows of g at indices."""
-    indices = indices.reshape((1, -1)).to(dt.int64)
-    values = g.reshape((indices._shape[1], shape[-1]))
+    indices = T.clone(indices).reshape(1, -1).to(dt.int64)  # the program may change its own
+    values = g.reshape(indices._shape[1], shape[-1])
     if padding_idx >= 0:
         kept = indices[0] != padding_idx
         indices, values = indices[:, kept], values[kept]

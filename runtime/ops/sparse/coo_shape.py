@@ -50,7 +50,10 @@ def permute(self, *dims):
             "Only transpositions within sparse and dense dimensions are supported."
         )
     values = self._v if k == n else self._v.permute(0, *(d - k + 1 for d in order[k:]))
-    return make(self._i[order[:k]], values, [self._shape[d] for d in order], self._c and order[:k] == list(range(k)))
+    t = make(self._i[order[:k]], values, [self._shape[d] for d in order])
+    # PyTorch looks at the first dimension as it is given: -3 is not 0; we know of the order of the others, too
+    t._c = self._c and list(dims[:1]) == [0] and (order[:k] == list(range(k)) or self._i._shape[1] < 2)
+    return t
 
 
 @on_coo("unsqueeze")
@@ -96,7 +99,7 @@ def unbind(self, dim=0):
 
 @on_coo("__getitem__")
 def indexed(self, index):
-    """self[index]: whole numbers, None and Ellipsis; there is no other indexing of sparse tensors."""
+    """self[index]: whole numbers, None, Ellipsis and slices of everything; there is no other indexing of sparse tensors."""
     index = index if isinstance(index, tuple) else (index,)
     given = sum(i is not None and i is not Ellipsis and not isinstance(i, bool) for i in index)
     if given > len(self._shape):
@@ -110,7 +113,11 @@ def indexed(self, index):
         elif isinstance(i, bool):
             raise could_not_run("fill_.Scalar", self)
         elif isinstance(i, slice):
-            raise could_not_run("as_strided", self)
+            if not isinstance(out, SparseTensor):  # numbers have selected values, which are strided
+                out = out[(slice(None),) * d + (i,)]
+            elif i.indices(out._shape[d]) != (0, out._shape[d], 1):
+                raise could_not_run("as_strided", self)
+            d += 1
         elif isinstance(i, Tensor) and (i._shape or i.dtype.category > dt.INT) or not hasattr(i, "__index__"):
             raise could_not_run("index.Tensor", self)
         else:
@@ -118,6 +125,8 @@ def indexed(self, index):
             if not -size <= i < size:
                 raise IndexError(f"index {i} is out of bounds for dimension {d} with size {size}")
             out = out.select(d, i)
+    if out is self:
+        self._no_memory()
     return out
 
 

@@ -142,6 +142,9 @@ def type_as(self, other):
 def _like(name, fill):
     @on_compressed(name)
     def like(self, *value, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False, **kwargs):
+        if layout is not None and layout is not self.layout:
+            layouts = f"self is {SPOKEN[self.layout]} but you requested {SPOKEN[layout]}"
+            raise RuntimeError(f"empty_like with different sparse layout is not supported ({layouts})")
         out = self._with(T.empty_like(self._v, dtype=dtype, device=device))
         value = (*value, *kwargs.values(), *fill)
         if value:
@@ -152,3 +155,9 @@ def _like(name, fill):
 _like("ones_like", (1,))
 _like("full_like", ())
 _like("empty_like", ())
+
+
+@on_compressed("randn_like")
+def randn_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
+    out = self._with(T.randn_like(self._v, dtype=dtype, device=device))
+    return out.requires_grad_() if requires_grad else out

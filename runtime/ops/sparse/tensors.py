@@ -6,6 +6,7 @@ Calls on it come by __torch_function__; what stands in no table is no operator o
 
 import copy
 import functools
+import inspect
 
 from ...autograd.modes import MODE
 from ...call.overload import name_of, resolve
@@ -14,6 +15,7 @@ from ...registry import OPERATORS, operators
 from ...schema import bind
 from ..common import T, Tensor, dt
 from ..memory import CONVERSIONS
+from ..valued import ValuedTensor
 from .gradients import named, reaching_all, twin
 
 COO = LAYOUTS["sparse_coo"]
@@ -22,7 +24,7 @@ BLOCKS = tuple(LAYOUTS[n] for n in ("sparse_bsr", "sparse_bsc"))  # each index i
 COMPRESSED = (*ROWS, *(LAYOUTS[n] for n in ("sparse_csc", "sparse_bsc")))
 SPOKEN = {LAYOUTS[n]: s for n, s in zip(LAYOUTS, "Strided Sparse SparseCsr SparseCsc SparseBsr SparseBsc Mkldnn Jagged".split())}  # in errors
 # methods that are no operators and act on each value as it is
-_CONVERSIONS = frozenset(("to", "cpu", "npu", *CONVERSIONS))
+TO_ANOTHER = frozenset(("to", "cpu", "npu", *CONVERSIONS))
 
 
 @functools.cache
@@ -37,11 +39,10 @@ class INVARIANTS:
     checked = False
 
 
-class SparseTensor(Tensor, raw=True):
+class SparseTensor(ValuedTensor, raw=True):
     """A tensor of a sparse layout: `_v` are its values, `TABLE` what functions do with tensors of the layout, by name."""
 
     __module__ = "torch"
-    _of_layout = True
     TABLE: dict = {}
     KEY = "Sparse"  # PyTorch's dispatch key, without the device
 
@@ -54,8 +55,8 @@ class SparseTensor(Tensor, raw=True):
         owner = next((a for a in found if a.layout is not COO), found[0])
         _check(func, args, kwargs)
         if name in owner.TABLE:
-            result = owner.TABLE[name](*args, **kwargs)
-        elif args and isinstance(args[0], SparseTensor) and name in _CONVERSIONS:
+            result = _called(owner.TABLE[name], func, args, kwargs)
+        elif args and isinstance(args[0], SparseTensor) and name in TO_ANOTHER:
             result = _converted(func, args[0], args[1:], kwargs)
         elif rules().get(name, ("", ""))[1] == "composite" and (call := declared(func, args, kwargs)) is not None:
             result = call[0].fn(*call[1])
@@ -66,7 +67,7 @@ class SparseTensor(Tensor, raw=True):
         if any(result is a for a in args):
             return result
         found = owner.TABLE.get(name)
-        conversion = found is None and name in _CONVERSIONS
+        conversion = found is None and name in TO_ANOTHER
         kind = getattr(found, "gradient", None) or ("all" if conversion or rules().get(name, ("", ""))[1].endswith("values") else None)
         return named("to_copy" if conversion else name, reaching_all(func, kind, args, kwargs, result), args, kwargs)
 
@@ -125,20 +126,6 @@ class SparseTensor(Tensor, raw=True):
             )
         self._take(new.detach().requires_grad_(self.requires_grad))
 
-    def detach_(self):
-        self._v = self._v.detach()
-        return self
-
-    is_leaf, grad_fn, output_nr = (property(lambda self, n=n: getattr(self._v, n)) for n in ("is_leaf", "grad_fn", "output_nr"))
-    requires_grad = property(lambda self: self._v.requires_grad, lambda self, value: self.requires_grad_(value))
-
-    def requires_grad_(self, requires_grad=True):
-        self._v.requires_grad_(requires_grad)
-        return self
-
-    def retain_grad(self):
-        self._v.retain_grad()
-
     _dense_grad = None  # what came to every element of a leaf
 
     @property
@@ -157,20 +144,9 @@ class SparseTensor(Tensor, raw=True):
         elif g is not None:
             self._v.grad = g._v if self.layout is not COO else self.detach()._with(self._v)._at_indices(g)
 
-    def _gradient(self, g):
-        """The gradient of the values as one of the tensor."""
-        return self._with(g)
-
     def _root(self, gradient):
         """(values, their gradient): where the backward pass of a sparse tensor starts."""
         return self._v, None if gradient is None else gradient._v if gradient.layout is not COO else self._at_indices(gradient)
-
-    def register_hook(self, hook):
-        def on_values(g):
-            found = hook(self._with(g))
-            return found if found is None else found._v
-
-        return self._v.register_hook(on_values)
 
     def backward(self, gradient=None, *args, **kwargs):
         if gradient is None:
@@ -187,6 +163,24 @@ class SparseTensor(Tensor, raw=True):
             new = memo[id(self)] = self._with(copy.deepcopy(self._v, memo))
             new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if isinstance(v, Tensor) and k != "_v"})
         return memo[id(self)]
+
+
+def _called(handler, func, args, kwargs):
+    """A handler of the table; PyTorch's names of arguments that it does not have become places."""
+    if kwargs and not _takes(handler, len(args), tuple(kwargs)) and (call := declared(func, args, kwargs)) is not None:
+        o, values = call
+        given = max((i + 1 for i, a in enumerate(o.schema.args) if not a.kwonly and (i < len(args) or a.name in kwargs or not i)), default=0)
+        args, kwargs = values[:given], {a.name: v for a, v in zip(o.schema.args, values) if a.kwonly and a.name in kwargs}
+    return handler(*args, **kwargs)
+
+
+@functools.cache
+def _takes(handler, n, names):
+    try:
+        inspect.signature(handler).bind(*range(n), **dict.fromkeys(names))
+    except TypeError:
+        return False
+    return True
 
 
 def _flat(args):

@@ -81,7 +81,8 @@ def _adds_number(call):
 
 _MORE = """clone _to_copy copy zero lift_fresh fill normal uniform bernoulli random exponential where masked_fill lerp addcmul addcdiv isclose sqrt rsqrt pow
  maximum minimum clamp clamp_min clamp_max logical_not logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_not isnan isinf isfinite sign sgn abs
- ceil floor round trunc frac eq ne lt le gt ge nan_to_num silu_backward tanh_backward sigmoid_backward"""
+ ceil floor round trunc frac eq ne lt le gt ge nan_to_num silu_backward tanh_backward sigmoid_backward
+ leaky_relu_backward hardtanh_backward elu_backward softplus_backward"""
 for _name in _MORE.split():
     RULES[_name] = pointwise
 
@@ -368,14 +369,29 @@ def nll_loss_backward(call, i):
 @handler("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss", "kl_div")
 def elementwise_loss(call):
     """Of each element, which is elementwise; then their mean or sum."""
-    reduction, i = call.arg("reduction", 1), next(i for i, a in enumerate(call.schema.arguments) if a.name == "reduction")
-    if reduction == 0:
+    each = _without_reduction(call)
+    reduction = call.arg("reduction", 1)
+    return each if reduction == 0 else each.mean() if reduction == 1 else each.sum()
+
+
+@handler(*(f"{name}_backward" for name in "mse_loss smooth_l1_loss huber_loss binary_cross_entropy soft_margin_loss".split()))
+def elementwise_loss_backward(call):
+    """Of each element; the gradient of a mean is shared out first."""
+    args = list(call.args)
+    if call.arg("reduction", 1) == 1:
+        args[0] = args[0] / max(1, math.prod(torch.broadcast_shapes(call.specs[1].shape, call.specs[2].shape)))
+    return _without_reduction(call, args)
+
+
+def _without_reduction(call, given=None):
+    """A loss of each element, or its gradient."""
+    i = next(i for i, a in enumerate(call.schema.arguments) if a.name == "reduction")
+    if call.arg("reduction", 1) == 0:
         chosen = [_cheapest(call, pointwise, k) for k in range(call.mesh.ndim)]
         return run(call, [inputs for inputs, _ in chosen], [out for _, out in chosen])
-    args = list(call.args) + [a.default_value for a in call.schema.arguments[len(call.args) : i + 1]]
+    args = list(given or call.args) + [a.default_value for a in call.schema.arguments[len(call.args) : i + 1]]
     args[i] = 0
-    each = call.func(*args, **{k: v for k, v in call.kwargs.items() if k != "reduction"})
-    return each.mean() if reduction == 1 else each.sum()
+    return call.func(*args, **{k: v for k, v in call.kwargs.items() if k != "reduction"})
 
 
 @rule("gather")

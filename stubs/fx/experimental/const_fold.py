@@ -71,7 +71,8 @@ def split_const_subgraphs(module, skip_folding_node_fn=None, device_for_folded_a
     split = split_module(traced, module, lambda node: 0 if node in constant else 1)
     const_gm, rest_gm = split.submod_0, getattr(split, "submod_1", None)
     for name, part in list(split.named_children()):
-        _adopt(split, name, part)
+        if isinstance(part, GraphModule):
+            _adopt(split, name, part)
     call = next(n for n in split.graph.nodes if n.op == "call_module" and n.target == "submod_0")
     inputs = [n.target for n in call.args]
     placeholders = [n for n in const_gm.graph.nodes if n.op == "placeholder"]

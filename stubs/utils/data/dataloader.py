@@ -10,8 +10,9 @@ import queue
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from multiprocessing.connection import wait
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 
@@ -25,7 +26,9 @@ from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
-_T_co = TypeVar("_T_co", covariant=True)
+_T, _T_co = TypeVar("_T"), TypeVar("_T_co", covariant=True)
+_worker_init_fn_t = Callable[[int], None]
+_collate_fn_t = Callable[[list[_T]], Any]
 logger = logging.getLogger(__name__)
 
 
@@ -211,13 +214,15 @@ class _BaseDataLoaderIter:
                 f"pin_memory_device is deprecated, the current accelerator will be used as the device,ignore pin_memory_device='{loader.pin_memory_device}'.",
                 stacklevel=2,
             )
-        self._pin_memory = loader.pin_memory and torch.accelerator.is_available()
+        self._pin_memory, self._pin_memory_device = loader.pin_memory and torch.accelerator.is_available(), None
+        grouped = torch.distributed.is_available() and torch.distributed.is_initialized()
+        self._world_size, self._rank = (torch.distributed.get_world_size(), torch.distributed.get_rank()) if grouped else (1, 0)
         if loader.pin_memory and not self._pin_memory:
             warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=2)
         self._seed_pipes(loader)
         self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
         self._make_fetcher = functools.partial(_make_fetcher, self._dataset, self._dataset_kind, self._auto_collation, self._collate_fn, self._drop_last)
-        self._reset(loader, first_iter=True)
+        _BaseDataLoaderIter._reset(self, loader, first_iter=True)  # not a subclass's, which is not made yet
 
     def __iter__(self):
         return self
@@ -232,6 +237,9 @@ class _BaseDataLoaderIter:
     def _reset(self, loader, first_iter=False):
         self._sampler_iter, self._num_yielded = iter(self._index_sampler), 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
+
+    def _next_index(self):
+        return next(self._sampler_iter)
 
     def __next__(self):
         data = self._next_data()
@@ -254,6 +262,14 @@ class _BaseDataLoaderIter:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
 
 
+def _sharding_worker_init_fn(worker_init_fn, world_size, rank_id, worker_id):
+    """In a worker: take this rank's and worker's share of a pipe, then run the program's own function."""
+    pipe, info = get_worker_info().dataset, get_worker_info()
+    graph_settings.apply_sharding(pipe, world_size * info.num_workers, rank_id * info.num_workers + worker_id)
+    if worker_init_fn is not None:
+        worker_init_fn(worker_id)
+
+
 def _make_fetcher(dataset, kind, auto_collation, collate_fn, drop_last):
     return _DatasetKind.create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last)
 
@@ -268,7 +284,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         self._dataset_fetcher = self._make_fetcher()
 
     def _next_data(self):
-        return self._dataset_fetcher.fetch(next(self._sampler_iter))
+        return self._dataset_fetcher.fetch(self._next_index())
 
 
 def _say_if_no_file_can_be_opened(error):
@@ -297,6 +313,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._data_queue, self._done = context.Queue(), context.Event()
         self._index_queues = [context.Queue() for _ in range(loader.num_workers)]
         super().__init__(loader)
+        self._reset(loader, first_iter=True)
 
     def _start(self, loader):
         context = loader.multiprocessing_context or multiprocessing.get_context()
@@ -345,7 +362,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _send(self):
         """Give the next indices to the next worker that still works."""
         try:
-            indices = next(self._sampler_iter)
+            indices = self._next_index()
         except StopIteration:
             return
         room = self._prefetch * self._num_workers // max(sum(self._alive), 1)

@@ -10,6 +10,10 @@ from .scatter_gather import gather, scatter
 __all__ = ["replicate", "scatter", "parallel_apply", "gather", "data_parallel", "DataParallel", "DistributedDataParallel"]
 
 
+def __dir__():
+    return sorted({*globals(), *__all__, "distributed"})
+
+
 def __getattr__(name):
     if name in ("DistributedDataParallel", "distributed"):  # torch.distributed is loaded when it is wanted
         module = import_module(f"{__name__}.distributed")

@@ -146,13 +146,15 @@ class SubgraphMatcher:
 
 
 def _normalized(node):
-    """(args, kwargs) with what PyTorch's operators take by position there."""
+    """(args, kwargs), of PyTorch's operators with defaults, by position where they may be."""
     schema = getattr(node.target, "_schema", None)
     if node.op != "call_function" or schema is None:
         return node.args, node.kwargs
     args, kwargs = list(node.args), dict(node.kwargs)
     for a in schema.arguments[len(args) :]:
-        if a.kwarg_only or a.name not in kwargs:
-            break
-        args.append(kwargs.pop(a.name))
+        value = kwargs.pop(a.name, a.default_value)
+        if a.kwarg_only:
+            kwargs[a.name] = value
+        else:
+            args.append(value)
     return tuple(args), kwargs

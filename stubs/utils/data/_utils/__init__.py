@@ -3,6 +3,7 @@
 import sys
 import traceback
 
+HAS_NUMPY = True
 MP_STATUS_CHECK_INTERVAL = 5.0
 python_exit_status = False
 
@@ -33,4 +34,4 @@ class ExceptionWrapper:
         raise error from None
 
 
-from . import collate, fetch, pin_memory, worker  # noqa: E402
+from . import collate, fetch, pin_memory, signal_handling, worker  # noqa: E402

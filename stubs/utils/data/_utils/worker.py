@@ -26,6 +26,18 @@ class WorkerInfo:
     worker_method: str | None = "multiprocessing"
 
 
+class ManagerWatchdog:
+    """Whether the process that started this one still lives."""
+
+    def __init__(self):
+        self.manager_pid, self.manager_dead = os.getppid(), False
+
+    def is_alive(self):
+        """Once dead, it stays so."""
+        self.manager_dead = self.manager_dead or os.getppid() != self.manager_pid
+        return not self.manager_dead
+
+
 _worker_info = None
 
 
