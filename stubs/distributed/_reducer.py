@@ -404,7 +404,11 @@ class Reducer:
         with torch.no_grad():
             if self.hook is not None:
                 state, hook = self.hook
-                return hook(state, bucket)
+                future = hook(state, bucket)
+                if not hasattr(future, "wait"):
+                    kind = f"{type(future).__module__}.{type(future).__qualname__}"
+                    raise RuntimeError(f"DDP communication hook's callback must return a torch.futures.Future object, but got {kind}")
+                return future
             return self._run_allreduce_hook(bucket)
 
     def _run_allreduce_hook(self, bucket):
@@ -578,6 +582,9 @@ def _in_graph(root):
     return not isinstance(root, torch.Tensor) or root.requires_grad
 
 
+_VARIABLES = "master_addr master_port cuda_visible_devices gloo_socket_ifname gloo_device_transport".split()
+
+
 def _durations(times):
     """What an iteration took, in nanoseconds, by PyTorch's names."""
     sending = times.get("sending", times["end"])
@@ -643,9 +650,7 @@ class Logger:
             "bucket_sizes": sizes,
             "dtypes": ", ".join(dict.fromkeys(str(p.dtype).removeprefix("torch.").replace("float32", "float") for p in reducer.params)),
             "torch_distributed_debug": os.environ.get("TORCH_DISTRIBUTED_DEBUG", "N/A"),
-            "master_addr": os.environ.get("MASTER_ADDR", "N/A"),
-            "master_port": os.environ.get("MASTER_PORT", "N/A"),
-            "gloo_socket_ifname": os.environ.get("GLOO_SOCKET_IFNAME", "N/A"),
+            **{name: os.environ.get(name.upper(), "N/A") for name in _VARIABLES},
         }
         if reducer.rebuilt:
             words |= {"rebuilt_bucket_sizes": sizes, "rebuilt_per_bucket_param_indices": ", ".join(" ".join(map(str, b.indices)) for b in reducer.buckets)}

@@ -418,6 +418,12 @@ def reducer(rank, size):
     for _ in range(2):
         attempt(lambda: ddp(torch.ones(1, 2)).sum().backward())
     told.append([ddp._get_ddp_logging_data().get("has_error"), ddp._get_ddp_logging_data()["error"][:40]])
+    hooked = DistributedDataParallel(nn.Linear(2, 2))
+    hooked.register_comm_hook(None, lambda state, bucket: 1)
+    try:
+        hooked(torch.ones(1, 2)).sum().backward()
+    except RuntimeError as error:
+        told.append("must return a torch.futures.Future object, but got builtins.int" in str(error))
     whole = DistributedDataParallel(nn.Linear(2, 2))
     whole._set_ddp_runtime_logging_sample_rate(2)
     for step in range(14):
