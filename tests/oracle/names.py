@@ -1,5 +1,6 @@
 """The public operators, by the names that OpInfos have."""
 
+from mindtorch_proxy.runtime import ops  # noqa: F401  (fills the registry)
 from mindtorch_proxy.runtime.registry import OPERATORS
 
 METHODS = """T H mT mH __getitem__ __radd__ __rand__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rsub__ __rxor__ atleast_1d atleast_2d atleast_3d bfloat16
@@ -17,3 +18,4 @@ NAMES = sorted(
         ),
     }
 )
+assert len(NAMES) > 700  # else the registry was empty
