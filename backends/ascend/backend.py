@@ -117,7 +117,7 @@ class Ascend:
                 kernel.fn = on_host(op, device)
             cls = AscendPlan if kernel.kind == "pyboost" else CompositePlan
             plan = cls(self, op, dtype, device, kernel, work if work is not dtype else None)
-            if work is not dtype or kernel.kind == "fallback" or table.conditional(op):
+            if work is not dtype or kernel.kind == "fallback" or table.conditional(op) or not kernel.broadcasts and op.promote is not None:
                 plan.direct = False
             self._plans[op, dtype, device, instead] = plan
         return plan
