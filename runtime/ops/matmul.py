@@ -105,7 +105,7 @@ over_rows = op(
     "_over_rows(Tensor self, Tensor mat2) -> Tensor",
     None,
     meta=lambda a, b: ((a._shape[-1], b._shape[-1]), a.dtype),
-    derivative={"self": lambda g, mat2: _product(mat2, mH(g)), "mat2": lambda g, self: _product(conj(self), g)},
+    derivative={"self": lambda g, mat2: _product(conj(mat2), mT(g)), "mat2": lambda g, self: _product(conj(self), g)},
     function=False,
     method=False,
 )
