@@ -13,20 +13,11 @@ from .common import F, T, Tensor, dt, numel, wrap_dim
 from .creation import FUNCTIONS
 from .memory import CONVERSIONS
 from .sparse.tensors import TO_ANOTHER, could_not_run, declared
-from .valued import ValuedTensor
+from .valued import Table, ValuedTensor
 
-TABLE: dict = {}
+TABLE = Table()
+on_nested = TABLE.on
 _NO_SIZES = "Internal error: NestedTensorImpl doesn't support {}. Please file an issue."
-
-
-def on_nested(*names):
-    """@on_nested("softmax"): what the function does where a nested tensor is among its arguments."""
-
-    def deco(f):
-        TABLE.update(dict.fromkeys(names, f))
-        return f
-
-    return deco
 
 
 def _refuse_sizes(what):

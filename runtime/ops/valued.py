@@ -3,6 +3,17 @@
 from .common import Tensor
 
 
+class Table(dict):
+    """What functions do with tensors of a kind, by the functions' names: @TABLE.on("add") enters one."""
+
+    def on(self, *names):
+        def deco(f):
+            self.update(dict.fromkeys(names, f))
+            return f
+
+        return deco
+
+
 class ValuedTensor(Tensor, raw=True):
     """The place in the graph of such a tensor is that of its values. `_with(values)` makes one like it over others."""
 

@@ -9,20 +9,11 @@ import copy
 from ...tensor import wrap
 from ..common import T, dt
 from ..sparse.tensors import could_not_run, declared, written
-from ..valued import ValuedTensor
+from ..valued import Table, ValuedTensor
 from .values import STORED, PerTensor
 
-TABLE: dict = {}
-
-
-def on_quantized(*names):
-    """@on_quantized("relu"): what the function does where a quantized tensor is among its arguments."""
-
-    def deco(f):
-        TABLE.update(dict.fromkeys(names, f))
-        return f
-
-    return deco
+TABLE = Table()
+on_quantized = TABLE.on
 
 
 class QuantizedTensor(ValuedTensor, raw=True):

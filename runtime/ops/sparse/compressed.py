@@ -9,23 +9,15 @@ import math
 from ...autograd import note_view
 from ...tensor import wrap
 from ..common import T, Tensor, dt, wrap_dim
+from ..valued import Table
 from . import coo, coo_shape
 from .gradients import to_all
 from .tensors import BLOCKS, LAYOUTS, ROWS, SPOKEN, SparseTensor, could_not_run, declared, refused, rules, unsupported
 
-TABLE: dict = {}
+TABLE = Table()
+on_compressed = TABLE.on
 CSR, CSC, BSR, BSC = (LAYOUTS[n] for n in ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"))
 TRANSPOSED = {CSR: CSC, CSC: CSR, BSR: BSC, BSC: BSR}
-
-
-def on_compressed(*names):
-    """@on_compressed("add"): what the function does where a compressed tensor is among its arguments."""
-
-    def deco(f):
-        TABLE.update(dict.fromkeys(names, f))
-        return f
-
-    return deco
 
 
 class CompressedTensor(SparseTensor, raw=True):

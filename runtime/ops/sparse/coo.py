@@ -6,20 +6,12 @@ from ...device import strided
 from ...tensor import contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
 from ..creation import FUNCTIONS
+from ..valued import Table
 from .gradients import same_elements, to_all
 from .tensors import COO, SparseTensor, could_not_run, refused, rules, written
 
-TABLE: dict = {}
-
-
-def on_coo(*names):
-    """@on_coo("add"): what the function does where a coordinate tensor is among its arguments."""
-
-    def deco(f):
-        TABLE.update(dict.fromkeys(names, f))
-        return f
-
-    return deco
+TABLE = Table()
+on_coo = TABLE.on
 
 
 class CooTensor(SparseTensor, raw=True):
