@@ -77,6 +77,7 @@ p = multiprocessing.get_context("fork").Process(target=computed, args=(queue,))
 p.start()
 assert queue.get(timeout=60) == here
 p.join()
+computed()  # the pool may have ended with the fork
 print(sorted(open(f"/proc/self/task/{t}/comm").read().strip() for t in os.listdir("/proc/self/task")))
 """
     for options, alone in (({"OMP_NUM_THREADS": "1"}, True), ({"OMP_NUM_THREADS": "2"}, False)):
