@@ -21,7 +21,6 @@ INPLACE = {
     "add": ("InplaceAddExt", lambda prim, a, b, alpha=1: prim(a, b, alpha)),
     "sub": ("InplaceSubExt", lambda prim, a, b, alpha=1: prim(a, b, alpha)),
     "mul": ("InplaceMul", lambda prim, a, b: prim(a, b)),
-    "div": ("InplaceDiv", lambda prim, a, b: prim(a, b)),
 }
 ANY_RANK = {"_distinct"}  # take a tensor without dimensions as it is, though they have an argument `dim`
 # operators without an Ascend kernel run on the CPU, copied there and back, and are counted
