@@ -7,7 +7,7 @@ import types
 
 from mindtorch_proxy.runtime import registry as _registry
 from mindtorch_proxy.runtime.call.overrides import DisableTorchFunction, TorchFunctionMode, _disabled_torch_function_impl, handle_torch_function as _handle  # noqa: F401
-from mindtorch_proxy.runtime.call.overrides import has_torch_function as _has, pop_mode, push_mode
+from mindtorch_proxy.runtime.call.overrides import overridden_by_programs as _overridden_by_programs, pop_mode, push_mode
 from mindtorch_proxy.runtime.autograd import MODE
 from mindtorch_proxy.runtime.call.state import LOCAL
 from mindtorch_proxy.runtime.tensor import Tensor
@@ -39,7 +39,7 @@ def has_torch_function(relevant_args):
     if getattr(_skip, "once", False):
         _skip.once = False
         return False
-    return _has([a for a in relevant_args if not getattr(type(a), "_of_layout", False)])  # layouts are classes here alone
+    return _overridden_by_programs(relevant_args)
 
 
 def get_default_nowrap_functions():

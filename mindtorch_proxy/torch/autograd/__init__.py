@@ -1,7 +1,7 @@
 """torch.autograd."""
 
 from mindtorch_proxy.runtime.autograd import MODE as _MODE, TASK as _TASK, backward, grad as _grad  # noqa: F401
-from mindtorch_proxy.runtime.call.overrides import handle_torch_function as _handle_torch_function, has_torch_function as _has_torch_function
+from mindtorch_proxy.runtime.call.overrides import handle_torch_function as _handle_torch_function, overridden_by_programs as _overridden_by_programs
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
 from torch._C._autograd import DeviceType  # noqa: F401
@@ -29,7 +29,7 @@ def grad(
     """Gradients of outputs with respect to inputs, returned instead of accumulated."""
     tensors = [t for given in (outputs, inputs) for t in (given if isinstance(given, (tuple, list)) else (given,))]
     settings = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
-    if _has_torch_function([t for t in tensors if not getattr(t, "_of_layout", False)]):  # layouts have gradients of their own
+    if _overridden_by_programs(tensors):
         names = ("grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused", "is_grads_batched", "materialize_grads")
         return _handle_torch_function(grad, tensors, outputs, inputs, **dict(zip(names, settings)))
     return _grad(outputs, inputs, *settings)
