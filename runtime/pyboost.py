@@ -250,6 +250,13 @@ def reinterpreted(ms, dtype_name, count):
     return dlpack.from_dlpack(capsule)
 
 
+def tensor_from_capsule(capsule):
+    """The tensor over the device memory that a DLPack capsule lends."""
+    from mindspore.utils import dlpack
+
+    return dlpack.from_dlpack(capsule)
+
+
 _buffers: dict = {}
 
 

@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
+from ...runtime import dlpack, pyboost
 from ...runtime import dtypes as dt
-from ...runtime import pyboost
 from ...runtime.backend import OutOfMemoryError, backend
 from ...runtime.call.geometry import broadcast_shapes
 from ...runtime.device import HOST
@@ -283,6 +283,12 @@ class Ascend:
         if have.is_complex or dtype.is_complex:
             raise NotImplementedError(f"view(dtype): MindSpore {pyboost.version()} has no view of {have} memory as {dtype} on device npu")
         return pyboost.reinterpreted(base, dtype.name, base.shape[0] * have.itemsize // dtype.itemsize)
+
+    def lent(self, address, dtype, count, owner, device):
+        """A flat tensor over memory of the device that belongs to `owner`."""
+        if dtype.is_complex:
+            raise NotImplementedError(f"from_dlpack: MindSpore takes no {dtype} memory of device {device}")
+        return wrap(pyboost.tensor_from_capsule(dlpack.flat(address, dtype, count, owner, device)), (count,), dtype, device)
 
     def storage(self, t):
         return DeviceStorage.over(t._ms, numel(t._shape) * t.dtype.itemsize, t.device)

@@ -151,6 +151,8 @@ def assert_async(self, assert_msg):
 
 @composite("Tensor.record_stream(Tensor self, Any s) -> Any", out=False)
 def record_stream(self, s):
+    if self.device.type == "npu":
+        return  # kernels have ended when their calls return: memory that is given back is in use nowhere
     raise NotImplementedError(f'"record_stream" is not implemented for device {self.device}')
 
 
