@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import dtypes as dt
-from .backend import of_type
+from .backend import backend, registered
 from .device import HOST, strided, usable
 from .device import device as Device
 from .registry import T
@@ -37,7 +37,6 @@ class DLDeviceType(enum.IntEnum):
 
 DLDeviceType.__module__ = "torch.utils.dlpack"
 _DEVICE = DLDeviceType.kDLCPU
-_OTHERS = {DLDeviceType.kDLExtDev: "npu"}  # types of devices whose backends have `lent`: they make tensors over memory that a capsule lends
 _IS_COPIED = 2  # a flag of capsules with a version
 _VERSION = (1, 0)
 
@@ -117,10 +116,19 @@ def _destroy(capsule):
 
 
 def _device_of(device):
-    """(type, index) in DLPack's numbers, or None where memory is not shared."""
-    if device is HOST:
-        return _DEVICE, 0
-    return next(((number, device.index) for number, name in _OTHERS.items() if name == device.type), None)
+    """(type, index) in DLPack's numbers, or None where memory is not shared. Backends that share say their number as `dlpack`, and have `lent`."""
+    number = _DEVICE if device is HOST else getattr(backend(device), "dlpack", None)
+    return None if number is None else (DLDeviceType(number), device.index or 0)
+
+
+def _type_of(number):
+    """The type of the devices that have a number of DLPack's; NotImplementedError where no backend is in use that shares their memory."""
+    if number == _DEVICE:
+        return HOST.type
+    found = [name for name, b in registered() if getattr(b, "dlpack", None) == number]
+    if not found:
+        raise NotImplementedError(f"from_dlpack: memory of DLPack's device type {number}")
+    return found[0]
 
 
 def _capsule(t, name, copied):
@@ -220,20 +228,19 @@ def _imported(capsule):
     managed = _LAYOUTS[name].from_address(address)
     t = managed.tensor
     dtype = _DTYPES.get((t.dtype.code, t.dtype.bits))
-    if t.device.type != _DEVICE and t.device.type not in _OTHERS:
-        raise NotImplementedError(f"from_dlpack: memory of DLPack's device type {t.device.type}")
+    device_type = _type_of(t.device.type)
     if dtype is None or t.dtype.lanes != 1:
         raise BufferError(f"from_dlpack: unsupported dtype (code {t.dtype.code}, {t.dtype.bits} bits, {t.dtype.lanes} lanes)")
     shape = tuple(t.shape[: t.ndim])
     stride = tuple(t.strides[: t.ndim]) if t.strides else None
     _rename(capsule, _USED[name])
     memory = _Memory(address, managed.deleter)
-    home = HOST if t.device.type == _DEVICE else Device(_OTHERS[t.device.type], t.device.index)
+    home = HOST if device_type == HOST.type else Device(device_type, t.device.index)
     if 0 in shape:
         return T.empty(shape, dtype=dtype, device=home)
     n = math.prod(shape) if stride is None else 1 + sum((s - 1) * st for s, st in zip(shape, stride))
     if home is not HOST:
-        lent = of_type(home.type).lent(t.data + t.byte_offset, dtype, n, memory, usable(home))
+        lent = backend(home).lent(t.data + t.byte_offset, dtype, n, memory, usable(home))
         return lent.as_strided(shape, () if not shape else T.empty(shape, device="meta").stride() if stride is None else stride)
     raw = (ctypes.c_uint8 * (n * dtype.itemsize)).from_address(t.data + t.byte_offset)
     raw._owner = memory
@@ -245,8 +252,7 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     """A tensor over the memory of another library's array, or of a capsule; copy: whether it has to be, or may not be, of its own memory."""
     home = None if device is None else usable(device)
     if hasattr(ext_tensor, "__dlpack__"):
-        if ext_tensor.__dlpack_device__()[0] not in (_DEVICE, *_OTHERS):
-            raise NotImplementedError(f"from_dlpack: memory of DLPack's device {tuple(ext_tensor.__dlpack_device__())}")
+        _type_of(ext_tensor.__dlpack_device__()[0])
         asked = {"max_version": _VERSION} | ({} if copy is None else {"copy": copy})
         try:
             capsule = ext_tensor.__dlpack__(**asked)

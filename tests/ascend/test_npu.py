@@ -77,6 +77,10 @@ CASES = {
         "torch.npu.current_stream().wait_stream(s); torch.npu.synchronize(); print(a.elapsed_time(b) >= 0, s.query(), y.tolist())",
         "True True [2.0, 2.0, 2.0]",
     ),
+    "the environment stays as it is": (  # MindSpore appends to a variable each time that its device is set
+        "import os; x = torch.ones(2).npu(); before = dict(os.environ); [torch.npu.memory_allocated() for _ in range(9)]; print(dict(os.environ) == before)",
+        "True",
+    ),
     "memory": (
         "x = torch.ones(1 << 18, device='npu'); a = torch.npu.memory_allocated(); free, total = torch.npu.mem_get_info(); del x\n"
         "print(a >= 1 << 20, torch.npu.memory_allocated() < a, torch.npu.max_memory_allocated() >= a, 0 < free < total)",
