@@ -888,3 +888,21 @@ op(
     alias=("_segment_reduce",),
     **_SEGMENT_REDUCE,
 )
+
+
+@composite("_C._nn.flatten_dense_tensors(Tensor[] tensors) -> Tensor", python=True)
+def flatten_dense_tensors(tensors):
+    """The tensors' values one after the other; of a single tensor its own."""
+    flat = [t.contiguous().view(-1) for t in tensors]
+    return flat[0] if len(flat) == 1 else T.cat(flat)
+
+
+@composite("_C._nn.unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", python=True)
+def unflatten_dense_tensors(flat, tensors):
+    """Views of a flat tensor in the shapes of the given ones."""
+    views, at = [], 0
+    for t in tensors:
+        # an empty piece gets memory of its own: a view at the end would have no place
+        views.append(flat.narrow(0, at, t.numel()).view(t._shape) if t.numel() else T.empty(t._shape, dtype=flat.dtype, device=flat.device))
+        at += t.numel()
+    return tuple(views)
