@@ -373,7 +373,7 @@ def _check_sparse_tensor_invariants():
 
 
 def _set_check_sparse_tensor_invariants(enabled):
-    _INVARIANTS.checked = bool(enabled)
+    _INVARIANTS.checked, _INVARIANTS.chosen = bool(enabled), True
 
 
 def _jit_clear_class_registry():

@@ -10,6 +10,7 @@ from ..call.overrides import handle_torch_function, has_torch_function, overrida
 from ..call.state import LOCAL
 from ..declare import composite, op
 from ..registry import function, provide
+from ..warn import warn_once
 from .common import LINALG, T, Tensor, conj, dt, like_self, numel, wrap_dim
 from .memory import _to_copy
 
@@ -647,13 +648,9 @@ def einsum(*args):
 @overridable
 def chain_matmul_(*matrices, out=None):
     """The product of the matrices in the cheapest order (deprecated for linalg.multi_dot)."""
-    import warnings
-
-    warnings.warn(
+    warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters.",
-        UserWarning,
-        stacklevel=2,
+        "which accepts a list of two or more tensors rather than multiple parameters."
     )
     ms = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     return T._chain_matmul(ms, **({} if out is None else {"out": out}))
@@ -901,6 +898,10 @@ op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", 
 @composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=SAME_DTYPE, autocast=WIDEST_ON_ACCELERATORS)
 def cross(self, other, dim):
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use torch.linalg.cross.\n"
+            "The default value of dim will change to agree with that of linalg.cross in a future release."
+        )
         dim = next((i for i, n in enumerate(broadcast_shapes(self._shape, other._shape)) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
