@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import re
 import weakref
 
 import torch
@@ -408,7 +409,7 @@ def _is_tensor_constructor(func):
 def __getattr__(name):
     """Tables of overloads, which most programs never ask for."""
     if name == "_like_tensor_constructors":
-        names = [n for n in _aten.names() if n.endswith("_like") or n in ("new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones")]
+        names = [n for n in _aten.names() if re.fullmatch("[a-z]+_like|new_(empty|empty_strided|full|zeros|ones)", n)]
         found = {o: True for n in names for o in _overloads(n)}
     elif name == "_device_not_kwarg_ops":
         found = {o: True for n in _names_with_device() for o in _overloads(n) if _takes_device(o._schema)}
