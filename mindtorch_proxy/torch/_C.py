@@ -390,6 +390,13 @@ def _jit_get_all_schemas():
     return [schema for name in _aten.names() for schema in _aten.schemas(name)]
 
 
+def _jit_get_schemas_for_operator(name):
+    """The schemas of one operator's overloads, by "aten::name"."""
+    namespace, _, name = name.partition("::")
+    packet = getattr(getattr(_import_module("torch").ops, namespace), name, None)
+    return [] if packet is None else [getattr(packet, o)._schema for o in packet.overloads()]
+
+
 def parse_schema(text):
     """The schema that a text says."""
     return _aten.FunctionSchema(text)
