@@ -39,7 +39,10 @@ NAMES = {
     "torch.distributed.checkpoint.state_dict": "StateDictOptions get_model_state_dict set_model_state_dict get_optimizer_state_dict get_state_dict",
     "torch.distributed.checkpoint.stateful": "Stateful",
     "torch.distributed.checkpoint.state_dict_loader": "_load_state_dict",
-    "torch.distributed._shard.sharded_tensor": "ShardedTensor",
+    "torch.distributed._shard.sharded_tensor": "Shard ShardedTensor ShardedTensorMetadata TensorProperties ShardMetadata init_from_local_shards",
+    "torch.distributed._shard.sharded_tensor.metadata": "TensorProperties MEM_FORMAT_ENCODING",
+    "torch.distributed._shard.sharding_spec": "ChunkShardingSpec EnumerableShardingSpec ShardingSpec ShardMetadata",
+    "torch.distributed._shard.api": "_shard_tensor load_with_process_group",
     "torch.distributed.remote_device": "_remote_device",
 }
 
@@ -52,8 +55,8 @@ def test_names(module):
 
 def test_what_is_not_there_says_so():
     assert not torch.distributed.rpc.is_available() and not hasattr(torch.distributed.rpc, "init_rpc")
-    with pytest.raises(NotImplementedError, match="ShardedTensor is not supported"):
-        torch.distributed._shard.sharded_tensor.ShardedTensor()
+    with pytest.raises(ValueError, match="Expecting ShardingSpec"):
+        torch.distributed._shard.sharded_tensor.ShardedTensor("no spec", 2)
     with pytest.raises(NotImplementedError, match="loss_parallel"), torch.distributed.tensor.parallel.loss_parallel():
         pass
     with pytest.raises(ModuleNotFoundError):
