@@ -145,9 +145,10 @@ def _port():
 
 
 @pytest.mark.slow
-def test_a_thousand_rounds_with_late_ranks(both):
-    ours, theirs = both("endurance_programs", ("rounds",), 2)
-    for rank in range(2):
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_thousand_rounds_with_late_ranks(both, size):
+    ours, theirs = both("endurance_programs", ("rounds",), size)
+    for rank in range(size):
         results, before, after = ours["rounds"][rank]
         assert len(results) == 1000
         assert results == theirs["rounds"][rank][0]
