@@ -470,9 +470,6 @@ class Tensor(metaclass=TensorMeta):
                 "Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
             )
         self._grad_dtype = dtype
-        node = self._acc and self._acc()
-        if node is not None:
-            node.dtype = dtype
 
     @property
     def retains_grad(self):
