@@ -54,6 +54,9 @@ class Linear(Module):
         _reset_affine(self.weight, self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
+        own = self._parameters
+        if "weight" in own and "bias" in own:  # by way of __getattr__ a small layer takes a tenth longer
+            return F.linear(input, own["weight"], own["bias"])
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
