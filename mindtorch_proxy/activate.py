@@ -82,6 +82,11 @@ def install():
         return Activation(owner=True)
 
 
+def install_if_asked():
+    """install() where the variable asks for this environment's Python; whether it did. The .pth file calls it at the start of Python."""
+    return os.environ.get(VARIABLE) in ("1", PREFIX) and install() is not None
+
+
 def uninstall():
     """Undo install(): meta path, modules and environment are as before. References that others hold stay what they are. Idempotent."""
     with _lock:

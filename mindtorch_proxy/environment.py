@@ -19,12 +19,11 @@ SITE_PACKAGES = sysconfig.get_path("purelib")
 PTH = os.path.join(SITE_PACKAGES, "mindtorch_proxy_activate.pth")
 STUBS = os.path.join(SITE_PACKAGES, "torch-stubs")
 DIST_INFO = os.path.join(SITE_PACKAGES, f"torch-{TORCH_VERSION}.dist-info")
-# One line, since site.py runs lines, and few steps, since every start of Python takes them: active where the variable says so; else an object behind
+# One line, since site.py runs lines, and a short one, since every start of Python compiles it: active where the variable says so; else an object behind
 # all finders (a SimpleNamespace without an import), which explains an `import torch` that fails.
 PTH_LINE = (
-    f'import os, sys; (v := os.environ.get("{VARIABLE}")) and v in ("1", os.path.realpath(sys.prefix)) and __import__("mindtorch_proxy").install() or '
-    "sys.meta_path.append(type(sys.implementation)(find_spec=lambda name, path=None, target=None: "
-    'name == "torch" and __import__("mindtorch_proxy.hint").hint.explain(sys._getframe(1)) or None))\n'
+    f'import os, sys; os.environ.get("{VARIABLE}") and __import__("mindtorch_proxy").activate.install_if_asked() or '
+    'sys.meta_path.append(type(sys.implementation)(find_spec=lambda n, *_: n == "torch" and __import__("mindtorch_proxy.hint").hint.explain() or None))\n'
 )
 CONDA = {
     ("activate.d", "sh"): 'eval "$({python} -m mindtorch_proxy.commands --shell bash)"\n',

@@ -102,7 +102,7 @@ def __dir__():
 _LAZY = {
     n: module
     for module, names in {
-        "serialization": "save load PyTorchFileReader",
+        "serialization": "save load PyTorchFileReader PyTorchFileWriter",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
         "_C": """
         AnyType BoolType ClassType ComplexType DeviceObjType DictType FileCheck FloatType IntType JitType ListType NoneType NumberType OptionalType

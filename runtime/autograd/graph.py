@@ -220,15 +220,28 @@ OF_LEAVES = 1 << 62  # younger than every other node
 
 
 class AccumulateGrad(Node):
-    __slots__ = ("variable", "lock", "fork", "dtype")
+    """Made anew for each graph that reaches its leaf (which holds it weakly), so that most of it is made when it is asked for."""
+
+    __slots__ = ("variable", "_lock")
     __module__ = "torch.autograd.graph"
+    _seq, _edges, _in_meta = OF_LEAVES, (), ()
 
     def __init__(self, variable):
-        super().__init__()
-        self.variable, self.lock, self.fork = variable, threading.RLock(), FORKS.number
-        self.dtype = variable.__dict__.get("_grad_dtype")  # what a program has set
-        self._seq = OF_LEAVES
-        self._out_meta = ((variable._shape, variable.dtype, variable.device),)
+        self.variable, self._lock = variable, None
+
+    @property
+    def _out_meta(self):
+        return (meta_of(self.variable),)
+
+    def lock(self):
+        """Held while the gradient is written: other threads' gradients of this leaf wait."""
+        made = self._lock
+        if made is None or made[1] != FORKS.number:  # a thread that is gone with the parent may have had it
+            with _accumulators:
+                made = self._lock
+                if made is None or made[1] != FORKS.number:
+                    made = self._lock = threading.RLock(), FORKS.number
+        return made[0]
 
     def name(self):
         return "torch::autograd::AccumulateGrad"
@@ -238,14 +251,14 @@ class AccumulateGrad(Node):
         grads.clear()
         if g is None:
             return ()
-        if g.dtype is not self.dtype is not None:
-            g = g.to(self.dtype)
+        added = v.__dict__
+        dtype = added.get("_grad_dtype")  # what a program has set
+        if g.dtype is not dtype is not None:
+            g = g.to(dtype)
         hooks, more = v._hooks, 1 if self._post_hooks else 0  # which hold the gradient too
         if hooks and not more and not self._pre_hooks:  # else the engine has asked them, before the node's own
             g = run_hooks(hooks, g)
-        if self.fork != FORKS.number:  # a thread that is gone with the parent may have had it
-            self.lock, self.fork = threading.RLock(), FORKS.number
-        with self.lock:  # other threads' gradients of this leaf wait
+        with self.lock():
             old = v._grad
             if old is None:
                 # a gradient that no program holds is taken as it is: two references are this frame's and the call's
@@ -254,8 +267,7 @@ class AccumulateGrad(Node):
                 elif not MODE.grad and not (
                     sys.getrefcount(g) <= 2 + more and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
-                    stealable = sys.getrefcount(g) <= 2 + more and g.__class__ is Tensor
-                    g = _laid_out(g.detach(), v) if MODE.grad_layout or not stealable else g.detach()
+                    g = g.detach() if sys.getrefcount(g) <= 2 + more and _as_it_is(g) else _laid_out(g.detach(), v)
                 v._grad = g
             elif MODE.grad:
                 v._grad = add(old, g)
@@ -263,11 +275,18 @@ class AccumulateGrad(Node):
                 v._grad = g + old
             else:
                 old.add_(g)
-            for h in list(v.__dict__.get("_post_accumulate_grad_hooks", {}).values()):
+            for h in list(added.get("_post_accumulate_grad_hooks", {}).values()):
                 if (r := h(v)) is not None:
                     check_result(h, v, r)
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return ()
+
+
+def _as_it_is(g):
+    """Whether a gradient that nobody holds becomes that of its leaf without a copy."""
+    if g.is_sparse:
+        return g._v._stride is g._i._stride is None
+    return g.__class__ is Tensor and not MODE.grad_layout
 
 
 def _detached(g, v):
@@ -289,7 +308,7 @@ _accumulators = lock()
 def accumulator(t):
     """The node that accumulates the gradient of a leaf: one, whatever thread asks first."""
     acc = t._acc
-    node = acc() if acc is not None else None
+    node = acc and acc()
     if node is None:
         with _accumulators:
             node = t._acc() if t._acc is not None else None
