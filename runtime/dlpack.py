@@ -104,8 +104,8 @@ _exported: dict = {}  # address of a structure -> what has to live as long
 
 
 @_Deleter
-def _forget(address):
-    _exported.pop(address, None)
+def _forget(address, exported=_exported):  # a module's names are gone when the interpreter ends
+    exported.pop(address, None)
 
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
@@ -194,9 +194,9 @@ class _Memory:
     def __init__(self, address, deleter):
         self.address, self.deleter = address, deleter
 
-    def __del__(self):
+    def __del__(self, function=_Deleter):  # a module's names are gone when the interpreter ends
         if self.deleter:
-            _Deleter(self.deleter)(self.address)
+            function(self.deleter)(self.address)
 
 
 _USED_UP = (

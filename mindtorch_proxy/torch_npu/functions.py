@@ -41,6 +41,30 @@ def npu_rms_norm(self, gamma, epsilon=1e-6):
     return torch.ops.aten._fused_rms_norm(self, list(gamma.shape), gamma, epsilon)
 
 
+def npu_add_rms_norm(x1, x2, gamma, epsilon=1e-6):
+    """(x / rms(x) * gamma, 1 / rms(x), x) of x = x1 + x2, over the dimensions of gamma."""
+    x = x1 + x2
+    return *npu_rms_norm(x, gamma, epsilon), x
+
+
+def npu_geglu(self, dim=-1, approximate=1, activate_left=False):
+    """(one half of a tensor along a dimension times the GELU of the other, that GELU). approximate: 0 is exact, 1 by tanh."""
+    left, right = self.chunk(2, dim)
+    plain, gate = (right, left) if activate_left else (left, right)
+    gate = F.gelu(gate, approximate="tanh" if approximate else "none")
+    return plain * gate, gate
+
+
+def npu_moe_gating_top_k_softmax(x, finished=None, k=1):
+    """(the k largest of softmax(x), the experts they are of, where each stands if the experts' rows follow each other): both in int32."""
+    values, experts = torch.topk(torch.softmax(x, -1), k, -1)
+    if finished is not None:
+        experts = experts.masked_fill(finished.unsqueeze(-1), x.shape[-1])
+    rows = experts.numel() // k
+    places = torch.arange(rows * k, dtype=torch.int32, device=x.device).view(k, rows).t().reshape(experts.shape)
+    return values, experts.int(), places
+
+
 def npu_swiglu(self, dim=-1):
     """silu(a) * b of the halves of a tensor along a dimension."""
     return _kernels.swiglu(self, dim)

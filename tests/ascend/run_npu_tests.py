@@ -36,6 +36,7 @@ INTERNALS = [
     ("switches of torch_npu's own backends", r"npu/test_torch_(backends|fftplancache)"),
     ("options of CANN's compiler", r"npu/test_(aoe|option|jit_compile|jit_ops_fusion|cann_version|soc_version|deterministic_level)"),
     ("torch_npu's lists of its own names", r"npu/test_(public_bindings|compatibility|ops_doc|unsupport_api)"),
+    ("private memory formats", r"custom_ops/test_npu_format_cast"),
     ("`torch_npu._C`", r"npu/test_(empty_strided_npu|npu_format|serialization_format|combine_tensors|cpu_fallback_control)"),
     ("several NPUs in one process, or hccl", r"npu/test_(multi_devices|c10d|parallelism)"),
     ("names of kernels in a profile", r"trans_contiguous/"),

@@ -100,6 +100,17 @@ CASES = {
         "print(torch.allclose(out, torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True, scale=0.5), atol=1e-6))",
         "True torch.Size([2, 1]) torch.Size([2, 4]) 2\nTrue",
     ),
+    "torch_npu's gates and added norms": (
+        "import torch_npu as n\nF = torch.nn.functional; torch.manual_seed(1); x, y, w = (torch.rand(s).npu() - 0.5 for s in ((3, 8), (3, 8), 8))\n"
+        "a, _, b = n.npu_add_rms_norm(x, y, w); left, right = x.chunk(2, -1); g, h = n.npu_geglu(x, approximate=0)\n"
+        "p, e, r = n.npu_moe_gating_top_k_softmax(x, k=2); z = n.npu_masked_softmax_with_rel_pos_bias(x, None, y, 2.0)\n"
+        "q, k = torch.rand(1, 2, 1, 4).npu(), torch.rand(1, 2, 5, 4).npu(); more = dict(num_heads=2, scale_value=0.5, input_layout='BNSD')\n"
+        "pairs = [(a, F.rms_norm(x + y, (8,), w, 1e-6)), (b, x + y), (g, left * F.gelu(right)), (h, F.gelu(right)), (p, x.softmax(-1).topk(2)[0])]\n"
+        "pairs += [(e.long(), x.topk(2)[1]), (z, (2 * x + y).softmax(-1))]\n"
+        "pairs += [(n.npu_incre_flash_attention(q, k, k, **more), F.scaled_dot_product_attention(q, k, k, scale=0.5))]\n"
+        "print([torch.allclose(s, t, atol=1e-5) for s, t in pairs], r.tolist(), e.dtype)",
+        f"{[True] * 8} [[0, 3], [1, 4], [2, 5]] torch.int32",
+    ),
     "torch_npu's operators": (
         "import torch_npu as n\nF = torch.nn.functional; torch.manual_seed(1); x = torch.randn(3, 4).npu(); i = torch.tensor([0, 2, 1]).npu()\n"
         "image, kernel = torch.randn(1, 2, 4, 4).npu(), torch.randn(2, 3, 2, 2).npu()\n"

@@ -38,6 +38,8 @@ __all__ = [
     "device_count",
     "device_of",
     "empty_cache",
+    "get_amp_supported_dtype",
+    "get_autocast_dtype",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
@@ -45,6 +47,7 @@ __all__ = [
     "get_rng_state_all",
     "init",
     "initial_seed",
+    "is_autocast_enabled",
     "is_available",
     "is_bf16_supported",
     "is_initialized",
@@ -66,6 +69,8 @@ __all__ = [
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
     "set_compile_mode",
     "set_device",
     "set_per_process_memory_fraction",
@@ -173,6 +178,31 @@ def get_device_properties(device=None):
     """An object with `name` and `total_memory` in bytes."""
     index = devices().check(number(device))
     return devices().properties(index)
+
+
+def is_autocast_enabled():
+    """Whether autocast is on for the NPU."""
+    return torch.is_autocast_enabled("npu")
+
+
+def set_autocast_enabled(enabled):
+    """Switch autocast for the NPU."""
+    torch.set_autocast_enabled("npu", enabled)
+
+
+def get_autocast_dtype():
+    """The dtype that autocast takes on the NPU."""
+    return torch.get_autocast_dtype("npu")
+
+
+def set_autocast_dtype(dtype):
+    """Choose the dtype that autocast takes on the NPU."""
+    torch.set_autocast_dtype("npu", dtype)
+
+
+def get_amp_supported_dtype():
+    """The dtypes that autocast may take."""
+    return [torch.float16, torch.bfloat16]
 
 
 def is_bf16_supported(including_emulation=True):
