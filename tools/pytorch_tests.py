@@ -35,6 +35,7 @@ CAUSES = [
     ("the profiler's internals", r"kineto|profiler"),
     ("PyTorch's internals", r"_convolution_double_backward|convolution_backward|will_engine|'(cloned|tid_to_weakhandle)'"),
     ("PyTorch's internals", r"has no attribute '_|_C\._"),
+    ("PyTorch's internals", r"(compare_tensor_meta|_broadcast_shapes|dtype_to_type|assert_metadata_eq|corresponding_complex_dtype) is absent"),
     ("vmap over what it cannot batch", r"vmap|Batched"),
 ]
 

@@ -619,18 +619,40 @@ def _along_prepare(self, dim, index, source, *rest):
             else f"index_copy_(): self and source expected to have the same dtype, but got (self) {dt.scalar_name(self.dtype)} and (source) "
             f"{dt.scalar_name(source.dtype)}"
         )
-    n = numel(index._shape)
-    have = source._shape[dim] if source._shape else 1
+    (check_source if rest else _check_copied)("index_add_", self, dim, index, source)
+    return self, dim, index, source, *rest
+
+
+def check_source(name, self, dim, index, source):
+    """What is added along a dimension has the shape of self but for that, and an element for each index."""
+    n, have = numel(index._shape), source._shape[dim] if source._shape else 1
     if n != have:
-        if rest:
-            raise RuntimeError(f"index_add_(): Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}")
-        raise IndexError(f"index_copy_(): Number of indices ({n}) should be equal to source.size(dim) ({have})")
-    if source._shape and self._shape and changed(self._shape, dim) != changed(source._shape, dim):
+        raise RuntimeError(f"{name}(): Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+    if len(self._shape) != len(source._shape) or changed(self._shape, dim) != changed(source._shape, dim):
         raise RuntimeError(
             f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self._shape)} "
             f"source.shape = {list(source._shape)}"
         )
-    return self, dim, index, source, *rest
+
+
+def _check_copied(name, self, dim, index, source):
+    n, own, given = numel(index._shape), self._shape, source._shape
+    if not given and n != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {n})")
+    if own and given and len(own) != len(given):
+        raise IndexError(
+            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality ({len(given)}), "
+            f"destination dimensionality ({len(own)})"
+        )
+    own, given = changed(own, dim), changed(given, dim)
+    if own != given:
+        raise RuntimeError(
+            f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {' '.join(map(str, own))} at dimension {dim} "
+            f"and source slice shape: {' '.join(map(str, given))} at dimension 0."
+        )
+    have = source._shape[dim] if source._shape else 1
+    if n != have:
+        raise IndexError(f"index_copy_(): Number of indices ({n}) should be equal to source.size(dim) ({have})")
 
 
 def _along(g, dim, index, shape):

@@ -9,7 +9,7 @@ from ..call.autocast import FLOAT32
 from ..call.geometry import broadcast_shapes, result_strides
 from ..call.promotion import result_dtype
 from ..declare import composite, op
-from .common import F, T, Tensor, changed, dt, has_values, numel, only
+from .common import F, T, Tensor, changed, dt, has_values, numel, only, wrap_dim
 from .creation import tensor
 
 NAMES = ("none", "mean", "sum")
@@ -288,8 +288,7 @@ def _check_classes(x, target, weight):
     c = x._shape[-1]
     if weight is not None and weight.dtype is not x.dtype:
         raise RuntimeError(f"expected scalar type {_spoken(x.dtype)} but found {_spoken(weight.dtype)}")
-    if target.dtype not in (dt.int64, dt.uint8):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_spoken(target.dtype)}")
+    _check_class_dtype(target)
     if weight is not None and weight._shape != (c,):
         raise RuntimeError(f"weight tensor should be defined either for all {c} classes or no classes but got weight tensor of shape: {list(weight._shape)}")
 
@@ -329,11 +328,18 @@ _nll_backward = op(
 )
 
 
+def _check_class_dtype(target):
+    if target.dtype not in (dt.int64, dt.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_spoken(target.dtype)}")
+
+
 def nll_loss_nd(x, target, weight, reduction, ignore_index):
     """nll_loss of any rank: classes on dimension 1."""
     n = len(x._shape)
     if n < 1:
         raise ValueError("Expected 1 or more dimensions (got 0)")
+    if n == 1 or not target._shape:
+        _check_class_dtype(target)
     if n == 1:
         if numel(target._shape) != 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {numel(target._shape)}")
@@ -345,6 +351,8 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         return _nll.call(x, target, weight, reduction, ignore_index)[0]
     want = (x._shape[0], *x._shape[2:])
+    if n == 4:
+        _check_class_dtype(target)
     if target._shape != want:
         raise RuntimeError(f"Expected target size {list(want)}, got {list(target._shape)}")
     rows = x.movedim(1, -1).reshape(-1, x._shape[1])
@@ -375,6 +383,22 @@ def _along(weight, x, dim):
     return weight.reshape([-1 if d == dim else 1 for d in range(len(x._shape))])
 
 
+def _check_probabilities(input, target, weight, ignore_index, dim):
+    """The number of classes."""
+    if target.dtype.category != dt.FLOAT:
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {_spoken(target.dtype)}")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    if not input._shape:
+        raise IndexError("Dimension specified as 1 but tensor has no dimensions")
+    n = input._shape[dim]
+    if weight is not None and weight._shape != (n,):
+        raise RuntimeError(
+            f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight tensor of shape: {list(weight._shape)}"
+        )
+    return n
+
+
 @_loss(
     "nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
     "bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor"
@@ -384,9 +408,9 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     dim = 0 if len(input._shape) == 1 else 1
-    if input._shape != target._shape or not input._shape:
+    if input._shape != target._shape:
         if not input._shape:
-            raise ValueError("Expected 1 or more dimensions (got 0)")
+            wrap_dim(1, 0)  # whose error is PyTorch's
         fused = backend(input.device).fused("nn.functional.cross_entropy")
         if fused is not None and (out := fused(input, target, weight, reduction, ignore_index, label_smoothing)) is not None:
             return out
@@ -396,15 +420,7 @@ def cross_entropy(input, target, weight, size_average, ignore_index, reduce, red
             return loss
         smooth = _smoothing(logp, target, weight, reduction, ignore_index, dim)
         return (1 - label_smoothing) * loss + label_smoothing / input._shape[dim] * smooth
-    if target.dtype.category < dt.FLOAT:
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {_spoken(target.dtype)}")
-    if ignore_index >= 0:
-        raise RuntimeError("ignore_index is not supported for floating point target")
-    n = input._shape[dim]
-    if weight is not None and weight._shape != (n,):
-        raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {n} classes or no classes but got weight tensor of shape: {list(weight._shape)}"
-        )
+    n = _check_probabilities(input, target, weight, ignore_index, dim)
     if label_smoothing:
         target = target * (1 - label_smoothing) + (label_smoothing / n if n else 0)
     terms = F.log_softmax(input, dim) * target

@@ -5,6 +5,7 @@ from ..call.autocast import FLOAT32_ON_ACCELERATORS
 from ..call.out import SAME_SCALAR_TYPE
 from ..call.state import dispatching
 from ..declare import composite, op
+from ..device import contiguous_format
 from ..tensor import unversioned
 from .common import F, T, dt, numel, only
 from .memory import keep_format
@@ -268,6 +269,8 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
     if training and running_mean is not None:
         for s, new in zip((running_mean, running_var), stats if copied else ()):
             s.data.copy_(new)  # no new version: PyTorch tells none
+    if 0 in input._shape and input._stride is not None:
+        return out[0].as_strided(input._shape, input.stride()), *out[1:]
     return keep_format(out[0], input), *out[1:]
 
 
@@ -299,6 +302,12 @@ def f_batch_norm(input, running_mean, running_var, weight, bias, training, momen
 
 
 # ------------------------------------------------------------------------------------------------ instances, neighbours
+def _affine(x, weight, bias):
+    per = (1, -1, *(1,) * (len(x._shape) - 2))
+    x = x if weight is None else x * weight.reshape(per)
+    return x if bias is None else x + bias.reshape(per)
+
+
 @composite(
     "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, "
     "float momentum, float eps, bool cudnn_enabled) -> Tensor",
@@ -310,6 +319,8 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     shape = input._shape
     b, c = shape[:2]
+    if not b:
+        return _affine(input.clone(memory_format=contiguous_format), weight, bias)
     each = [None if p is None else p.repeat(b) for p in (weight, bias, running_mean, running_var)]
     out = _native(input.reshape((1, b * c, *shape[2:])), *each, use_input_stats, momentum, eps)[0]
     for s, new in ((running_mean, each[2]), (running_var, each[3])):

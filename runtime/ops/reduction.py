@@ -119,6 +119,7 @@ op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype
 
 @composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 def nansum(self, dim, keepdim, dtype):
+    wrap_dims(dim, len(self._shape))  # whose errors come first
     if self.dtype.is_complex:
         raise RuntimeError("nansum on CPU does not support complex inputs")
     return (self.masked_fill(self.isnan(), 0) if self.dtype.is_floating_point else self).sum(dim, keepdim, dtype=dtype)
@@ -285,7 +286,6 @@ def _extremes(name):
         return self, _dims(self, dim), keepdim
 
     def position(self, dim, keepdim):
-        _unsupported(arg, self, True)
         _nonempty(arg, self, None if dim is None else (dim,))
         return reduced(self._shape, range(len(self._shape)) if dim is None else (dim,), keepdim), dt.int64
 
@@ -295,7 +295,11 @@ def _extremes(name):
     op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", **dim_options)
     values_options = dict(prepare=prepare, meta=values, call=_keepdims, derivative=_share, opmath=False, out=INPUT_DTYPE)
     op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", **values_options)
-    one_dim = lambda self, dim, keepdim: (self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim)
+
+    def one_dim(self, dim, keepdim):
+        _unsupported(arg, self, True)
+        return self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim
+
     op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False, out=SAME_DTYPE, prepare=one_dim)
 
 
@@ -305,11 +309,11 @@ _extremes("min")
 
 @composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=SAME_DTYPE)
 def aminmax(self, dim, keepdim):
+    dims = () if dim is None else (wrap_dim(dim, len(self._shape)),)
     _not_implemented("aminmax_cpu", self)
     if dim is None and 0 in self._shape:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    dims = () if dim is None else (wrap_dim(dim, len(self._shape)),)
-    _nonempty("aminmax", self, dims)
+    _nonempty("aminmax", self, dims, call="")
     return T.amin(self, dims, keepdim), T.amax(self, dims, keepdim)
 
 

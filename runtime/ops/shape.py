@@ -18,8 +18,8 @@ from ..tensor import INFERENCE, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
-from .indexing import at_places
-from .memory import copy_, fill_, format_strides, kept_strides, storage_order
+from .indexing import at_places, check_source
+from .memory import copy_, fill_, format_strides, kept_strides, storage_order, suggested_format
 from .reduction import no_meta
 from .views import _inverse as inverse
 
@@ -82,7 +82,7 @@ cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=Fals
 def cat(tensors, dim):
     if isinstance(tensors, (tuple, list)) and all(isinstance(t, Tensor) and t._stride is not None for t in tensors) and tensors:
         n = len(tensors[0]._shape)
-        if n in (4, 5) and all(t.is_contiguous(channels_last if n == 4 else channels_last_3d) for t in tensors):
+        if all(suggested_format(t) for t in tensors):
             order = (0, *range(2, n), 1)
             return cat_op.call([t.permute(order) for t in tensors], order.index(wrap_dim(dim, n))).permute((0, n - 1, *range(1, n - 1)))
     return cat_op.call(tensors, dim)
@@ -804,9 +804,7 @@ def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
         raise RuntimeError(
             f"index_reduce(): self and source expected to have the same scalar type, but got {dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
         )
-    have = source._shape[dim] if source._shape else 1
-    if numel(index._shape) != have:
-        raise RuntimeError(f"index_reduce_(): Number of indices ({numel(index._shape)}) should be equal to source.size(dim): ({have}), for dim: {dim}")
+    check_source("index_reduce_", self, dim, index, source)
     if len(self._shape) > 1:
         _reducible("index_reduce", self, reduce)
     else:

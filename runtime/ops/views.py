@@ -458,9 +458,9 @@ def narrow_tensor(self, dim, start, length):
 
 # ------------------------------------------------------------------------------------------------ several views
 def _unbind_geometry(self, dim):
+    d = wrap_dim(dim, len(self._shape))
     if not self._shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    d = wrap_dim(dim, len(self._shape))
     st = _strides(self)
     shape = changed(self._shape, d)
     rest = _norm(shape, (*st[:d], *st[d + 1 :]))
@@ -519,9 +519,9 @@ def split(self, split_size, dim):
     if isinstance(split_size, (tuple, list)):
         return T.split_with_sizes(self, split_size, dim)
     size = operator.index(split_size)
-    n = self._shape[wrap_dim(dim, len(self._shape))]
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    n = self._shape[wrap_dim(dim, len(self._shape))]
     if size == 0 and n != 0:
         raise RuntimeError("split_size can only be 0 if dimension size is 0, but got dimension size of " + str(n))
     k = max((n + size - 1) // size, 1) if size else 1
@@ -757,6 +757,7 @@ def _geometry_methods():
         def f(self, *args, _n=name, **kw):
             if STATE.interceptors and intercepted((self,)):
                 return _handed_over(_n, (self, *args), kw)
+            check_inplace(self)
             return inplace_view(self, getattr(T, _n)(self, *args, **kw))
 
         f.__name__ = f.__qualname__ = name + "_"

@@ -699,3 +699,35 @@ def case_empty_bags(torch):
         r.append((layer.weight.grad._indices().shape, layer.weight.grad._values().shape))
     double = torch.ones(2, dtype=torch.float64)
     return [*r, outcome(lambda: F.embedding_bag(torch.tensor([1, 2]), torch.ones(4, 3), torch.tensor([0]), mode="sum", per_sample_weights=double))]
+
+
+def case_functional_call_with_names_of_its_own(torch):
+    """Tensors that a module does not have, None in the place of one, and what is refused; the module is as before."""
+    found, x, w = [], torch.ones(1, 1), torch.tensor([[5.0]])
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l1, self.foo, self.none = torch.nn.Linear(1, 1), 0.0, None
+            self.register_buffer("buffer", torch.ones(1))
+
+        def forward(self, x):
+            return self.l1(x) + self.buffer + (self.extra if hasattr(self, "extra") else 0), len(list(self.parameters()))
+
+    net = Net()
+    with torch.no_grad():
+        net.l1.weight.fill_(2), net.l1.bias.fill_(3)
+    given = [{"l1.weight": w, "l1.bias": None}, {"l1.weight": "a"}, {"l1.weight": w, "foo": w}, {"l1.weight": w, "l2.bias": w}, {"l1.foo.bias": w}]
+    given += [{"foo.bias": w}, {"extra": w}, {"extra": torch.nn.Parameter(w)}, {"none": w}, {"l1": w}, {"": w}]
+    for tensors in given:
+        try:
+            found.append(torch.func.functional_call(net, tensors, x))
+        except Exception as e:
+            found.append([type(e).__name__, str(e)])
+        found.append([sorted(dict(net.named_parameters())), hasattr(net, "extra"), net.l1.weight.item(), net.foo, net.none])
+    for made in (torch.jit.script(torch.nn.Linear(1, 1)), torch.jit.trace(torch.nn.Linear(1, 1), x)):
+        try:
+            torch.func.functional_call(made, {}, x)
+        except RuntimeError as e:
+            found.append(str(e))
+    return found

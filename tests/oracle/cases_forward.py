@@ -416,3 +416,25 @@ def case_forward_over_reverse_through_hooks_of_saved_tensors(torch):
         r = torch.utils.checkpoint.checkpoint(lambda a: a.sin() * a.exp(), d, use_reentrant=False)
         (g,) = torch.autograd.grad(r.sum(), d)
         return [hooked, fw.unpack_dual(r).tangent.detach(), list(fw.unpack_dual(g))]
+
+
+def case_tangents_of_random_numbers(torch):
+    """Zero where numbers are drawn from a tensor's distribution, refused where PyTorch has no rule."""
+    fw, found = torch.autograd.forward_ad, []
+    normal = torch.normal
+    for draw in (
+        lambda x: normal(x),
+        lambda x: normal(0.5, x),
+        lambda x: normal(x, x),
+        lambda x: x.clone().normal_(),
+        torch.bernoulli,
+        torch.poisson,
+        lambda x: torch.binomial(x, x),
+        torch._standard_gamma,
+        torch._sample_dirichlet,
+    ):
+        with fw.dual_level():
+            x = fw.make_dual(torch.full((3,), 0.5), torch.ones(3))
+            found.append(error(draw, x))
+            found.append(fw.unpack_dual(draw(x)).tangent if found[-1] == "no error" else None)
+    return found

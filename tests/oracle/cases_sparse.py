@@ -543,3 +543,44 @@ def case_compressed_copies_and_views(torch):
             except Exception as e:
                 found.append([type(e).__name__, str(e)])
     return found
+
+
+def case_gradcheck_of_sparse_inputs(torch):
+    """Masked: where the input holds values; else everywhere."""
+    found, check = [], torch.autograd.gradcheck
+    some, whole = torch.tensor([[0.0, 1, 0], [2, 0, 3]], dtype=torch.double), torch.tensor([[4.0, 1, 5], [2, 6, 3]], dtype=torch.double)
+    for x in (some, whole):
+        for make in (lambda x: x.to_sparse(), lambda x: x.to_sparse(1), lambda x: x.to_sparse_csr(), lambda x: x.to_sparse_bsr((1, 1))):
+            for function in (lambda x: (x * 2).to_dense(), lambda x: x.to_dense() ** 2):
+                for options in ({}, {"masked": True}, {"masked": True, "fast_mode": True}):
+                    found.append(check(function, (make(x).requires_grad_(),), raise_exception=False, **options))
+    try:
+        check(lambda x: x * 2, (some.to_sparse().requires_grad_(),))
+    except ValueError as e:
+        found.append(str(e))
+    return found
+
+
+def case_permuted_and_coalesced(torch):
+    x = torch.ones(2, 3, 4).to_sparse(2)
+    return [x.permute(p).is_coalesced() for p in ((0, 1, 2), (1, 0, 2), (-3, 1, 2), (0, -2, 2), (-2, -3, 2))]
+
+
+def case_a_gradient_nobody_holds_is_not_copied(torch):
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, g):
+            Both.at = g._values().data_ptr()
+            return g, g
+
+    a, b = (torch.ones(10, 3, requires_grad=True) for _ in range(2))
+    out = torch.nn.functional.embedding_bag(Both.apply(a, b), torch.tensor([1, 2, 4, 4]), torch.tensor([0, 2]), sparse=True).sum()
+    out.backward(retain_graph=True)
+    at = [t.grad._values().data_ptr() for t in (a, b)]
+    found = [at[0] == at[1], Both.at in at]
+    out.backward()
+    return [*found, a.grad.to_dense()]

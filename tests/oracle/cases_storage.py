@@ -227,6 +227,12 @@ def case_differentiable_steps(torch):
             q.grad = g.clone()
             optimizer.step()
         found += [_told(lambda q=q, p=p, g=g: list(torch.autograd.grad(q.sum(), (p, g))))]
+    product, q = torch.ones((), dtype=torch.double, requires_grad=True), torch.ones(2, dtype=torch.double, requires_grad=True).clone()
+    optimizer, q.grad = torch.optim.NAdam([q], lr=0.1, differentiable=True), torch.full((2,), 0.5, dtype=torch.double)
+    averages = {n: torch.full((2,), 0.1, dtype=torch.double) for n in ("exp_avg", "exp_avg_sq")}
+    optimizer.state[q] = {"step": torch.tensor(1.0), "mu_product": product * 0.9, **averages}
+    optimizer.step()
+    found += [q.detach(), *torch.autograd.grad(q.sum(), product)]
     still = torch.zeros(3)
     still.grad = torch.zeros(3)
     optimizer = torch.optim.LBFGS([still], tolerance_grad=-float("inf"))

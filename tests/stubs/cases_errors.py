@@ -411,3 +411,43 @@ _MASKS_OF_BYTES = r"""
 
 def case_masks_of_bytes_and_old_names(torch):
     return outcomes(torch, _MASKS_OF_BYTES)
+
+
+_ORDER_OF_CHECKS = r"""
+    torch.ones(2,3).index_add(0,torch.tensor([0]),torch.tensor(1.))
+    torch.ones(3).index_add(0,torch.tensor([0]),torch.tensor(1.))
+    torch.tensor(1.).index_add(0,torch.tensor([0]),torch.ones(1))
+    torch.ones(2,3).index_add(0,torch.tensor([0]),torch.ones(1,2))
+    torch.ones(2,3).index_copy(0,torch.tensor([0]),torch.tensor(1.))
+    torch.ones(2,3).index_copy(0,torch.tensor([0]),torch.ones(3))
+    torch.ones(2,3,4).index_copy(1,torch.tensor([0]),torch.ones(1,3,2))
+    torch.ones(2,3,4).index_copy(1,torch.tensor([0,1]),torch.tensor(1.))
+    torch.ones(2,3).index_copy(0,torch.tensor([0,1]),torch.ones(1,3))
+    torch.ones(2,3).index_reduce(0,torch.tensor([0]),torch.ones(1,2),"mean")
+    torch.ones(2,3).index_reduce(0,torch.tensor([0]),torch.ones(1),"mean")
+    F.cross_entropy(torch.tensor(1.),torch.tensor(1.))
+    F.cross_entropy(torch.tensor(1),torch.tensor(1))
+    F.cross_entropy(torch.tensor(1.),torch.ones(3))
+    F.cross_entropy(torch.ones(2,dtype=torch.cfloat),torch.ones(2,dtype=torch.cfloat))
+    torch.ones(2,3,requires_grad=True).transpose_(0,2)
+    torch.ones(2,3,requires_grad=True).squeeze_(5)
+    torch.ones(2,3,requires_grad=True).unsqueeze_(7)
+    torch.ones(2,3,requires_grad=True).as_strided_((1,),(1,),99)
+    torch.tensor([1j]).argmax(3)
+    torch.tensor([True]).argmin(3)
+    torch.tensor([1j]).aminmax(dim=3)
+    torch.tensor([1j]).nansum(3)
+    torch.ones(2,0).aminmax(dim=1)
+    torch.ones(3).split(-1,5)
+    torch.tensor(1.).unbind(2)
+    torch.tensor(1.).gather(0,torch.tensor(3))
+    torch.tensor(1.).gather(0,torch.tensor(-1))
+    torch.ones(3).gather(0,torch.tensor(3))
+    torch.cat([torch.ones(0,3,4,4).to(memory_format=torch.channels_last)]*2,1).stride()
+    nn.BatchNorm2d(3)(torch.ones(0,3,4,4).to(memory_format=torch.channels_last)).stride()
+    nn.InstanceNorm2d(3).eval()(torch.ones(0,3,4,4).to(memory_format=torch.channels_last)).stride()
+"""
+
+
+def case_order_of_checks(torch):
+    return outcomes(torch, _ORDER_OF_CHECKS)

@@ -35,14 +35,15 @@ class NAdam(_ParameterwiseOptimizer):
         (beta1, beta2), average, square = group["betas"], state["exp_avg"], state["exp_avg_sq"]
         mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1))
         state["mu_product"] *= mu
-        product = state["mu_product"].item()
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         root = square.div(1 - beta2**step).sqrt_()
-        if group["differentiable"]:  # backward needs both
-            average, denominator = average.clone(), root.add(group["eps"])
-        else:
-            denominator = root.add_(group["eps"])
+        if group["differentiable"]:  # backward needs both, and reaches the product
+            product, denominator = state["mu_product"], root.add(group["eps"])
+            param.addcdiv_(grad * (-lr * (1.0 - mu) / (1.0 - product)), denominator)
+            param.addcdiv_(average * (-lr * next_mu / (1.0 - product * next_mu)), denominator)
+            return
+        product, denominator = state["mu_product"].item(), root.add_(group["eps"])
         param.addcdiv_(grad, denominator, value=-lr * (1.0 - mu) / (1.0 - product))
         param.addcdiv_(average, denominator, value=-lr * next_mu / (1.0 - product * next_mu))
 

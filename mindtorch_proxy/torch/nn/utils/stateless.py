@@ -8,14 +8,44 @@ import torch
 __all__ = ["functional_call"]
 
 
+_ABSENT = object()  # in the place of a tensor that a module does not have
+
+
 def _owner(module, name):
-    """The table (dict of parameters, buffers or attributes) that holds the tensor of this dotted name, and its key; None if absent."""
-    path, _, key = name.rpartition(".")
-    try:
-        module = module.get_submodule(path)
-    except AttributeError:
-        return None
-    return next(((t, key) for t in (module._parameters, module._buffers, module.__dict__) if key in t), None)
+    """The module that holds the tensor of this dotted name, and its name there."""
+    *path, key = name.split(".")
+    seen = ""
+    for part in path:
+        seen = f"{seen}.{part}".lstrip(".")
+        try:
+            module = getattr(module, part)
+        except AttributeError as e:
+            raise AttributeError(f"{module._get_name()} has no attribute `{part}`") from e
+        if not isinstance(module, torch.nn.Module):
+            raise TypeError(f"submodule `{seen}`: {module} is not an instance of torch.nn.Module")
+    if not key:
+        raise KeyError('tensor name can\'t be empty string ""')
+    return module, key
+
+
+def _put(module, key, tensor):
+    """Give a module a tensor, or none, under a name; returns what it had there."""
+    if tensor is not None and tensor is not _ABSENT and not isinstance(tensor, torch.Tensor) and not hasattr(tensor, "__torch_function__"):
+        raise TypeError(f"{tensor} is not an instance of torch.Tensor")
+    table = next((t for t in (module._parameters, module._buffers) if key in t), None)
+    if table is not None:
+        old, table[key] = table[key], tensor
+        if tensor is _ABSENT:
+            del table[key]
+        return old
+    old = getattr(module, key, _ABSENT)
+    if old is not None and old is not _ABSENT and not isinstance(old, torch.Tensor):
+        raise TypeError(f"attribute `{key}`: {old} is not an instance of torch.Tensor")
+    if tensor is not _ABSENT:
+        setattr(module, key, tensor)
+    elif old is not _ABSENT:
+        delattr(module, key)
+    return old
 
 
 def _tied_names(module):
@@ -49,22 +79,18 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
         ]
         if errors:
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(errors))
-    for value in tensors.values():
-        if not isinstance(value, torch.Tensor) and not hasattr(value, "__torch_function__"):
-            raise TypeError(f"{value} is not an instance of torch.Tensor")
-    places = {name: _owner(module, name) for name in tensors}
-    places = {name: place for name, place in places.items() if place}
-    originals = {name: table[key] for name, (table, key) in places.items()}
+    originals = {}
     try:
-        for name, (table, key) in places.items():
-            table[key] = tensors[name]
+        for name, tensor in tensors.items():
+            place = _owner(module, name)
+            originals[name] = place, _put(*place, tensor)
         yield
     finally:
         # A forward may have put a new tensor there (batch statistics): the caller's dict gets it
-        for name, (table, key) in places.items():
-            if name in parameters_and_buffers and key in table:
-                parameters_and_buffers[name] = table[key]
-            table[key] = originals[name]
+        for name, (place, original) in originals.items():
+            now = _put(*place, original)
+            if name in parameters_and_buffers and now is not _ABSENT:
+                parameters_and_buffers[name] = now
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
@@ -76,6 +102,8 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
 def _functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
     if isinstance(module, torch.nn.DataParallel):
         raise RuntimeError("The stateless API can't be used with nn.DataParallel module")
+    if isinstance(module, torch.jit.ScriptModule):
+        raise RuntimeError("The stateless API can't be used with Jitted modules")
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
         return module(*args, **(kwargs or {}))
