@@ -571,9 +571,9 @@ class Tensor(metaclass=TensorMeta):
 
     def __int__(self):
         v = self._number()
-        if v.__class__ is complex:
+        if v.__class__ is complex and v.imag:
             raise RuntimeError("value cannot be converted to type int64_t without overflow")
-        return int(v)
+        return int(v.real)
 
     def __float__(self):
         v = self._number()
@@ -679,7 +679,7 @@ class Tensor(metaclass=TensorMeta):
         t._shape, t._stride = size, None if strides is None else canonical(size, tuple(strides))
         t.dtype, t.device = dtype or dt.get_default_dtype(), new_tensor_device() if device is None else Device(device)
         t._offset, t._output_nr, t._requires_grad = storage_offset or 0, 0, False
-        span = 0 if 0 in size else 1 + sum((n - 1) * st for n, st in zip(size, t.stride()))
+        span = 0 if 0 in size else 1 + sum((n - 1) * st for n, st in zip(size, t._stride or contiguous_strides(size)))  # asking the class nothing
         t._storage = NoMemory((t._offset + span) * t.dtype.itemsize if storage_size is None else storage_size, t.device)
         t._ms = t._np = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = t._vc = None
         if requires_grad:

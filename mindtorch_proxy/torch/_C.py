@@ -334,7 +334,15 @@ def _saved_tensors_hooks_is_enabled():
     return MODE.saved_hooks_disabled is None
 
 
+def _top_saved_tensors_default_hooks(ignore_is_tracing):
+    """The innermost pair of hooks of saved tensors, or None."""
+    from mindtorch_proxy.runtime.autograd import MODE
+
+    return MODE.saved_hooks[-1] if MODE.saved_hooks else None
+
+
 _autograd._saved_tensors_hooks_is_enabled = _saved_tensors_hooks_is_enabled
+_autograd._top_saved_tensors_default_hooks = _top_saved_tensors_default_hooks
 _functions = _modules["torch._C._functions"] = _ModuleType("torch._C._functions")
 _functions.__getattr__ = lambda name: _function_class(name)
 
@@ -373,7 +381,7 @@ def _check_sparse_tensor_invariants():
 
 
 def _set_check_sparse_tensor_invariants(enabled):
-    _INVARIANTS.checked = bool(enabled)
+    _INVARIANTS.checked, _INVARIANTS.chosen = bool(enabled), True
 
 
 def _jit_clear_class_registry():

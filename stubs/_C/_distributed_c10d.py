@@ -3,6 +3,7 @@
 import torch.distributed.distributed_c10d  # the others of it, in their order
 from torch.distributed._collectives import _make_nccl_premul_sum
 from torch.distributed._errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
+from torch.distributed._fake import FakeProcessGroup, FakeWork
 from torch.distributed._process_group import Backend, ProcessGroup
 from torch.distributed._reducer import (
     _DEFAULT_FIRST_BUCKET_BYTES,
@@ -38,7 +39,13 @@ from torch.distributed._types import (
     set_debug_level,
     set_debug_level_from_env,
 )
-from torch.distributed._world import _register_process_group, _resolve_process_group, _unregister_all_process_groups, _unregister_process_group
+from torch.distributed._world import (
+    _DistributedBackendOptions,
+    _register_process_group,
+    _resolve_process_group,
+    _unregister_all_process_groups,
+    _unregister_process_group,
+)
 
 
 def _create_work_from_future(future):

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 import warnings
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import torch
@@ -63,6 +64,18 @@ class Backend(str):
         cls.backend_capability[name.lower()] = devices
         cls.backend_type_map[name.lower()] = ProcessGroup.BackendType.CUSTOM
         cls._plugins[name.upper()] = (func, extended_api)
+
+
+@dataclass
+class _DistributedBackendOptions:
+    """What a backend of the extended kind is made with."""
+
+    store: Store | None = None
+    group_rank: int = -1
+    group_size: int = -1
+    timeout: timedelta = default_pg_timeout
+    group_id: str = ""
+    global_ranks_in_group: list = field(default_factory=list)
 
 
 class BackendConfig:
@@ -344,11 +357,18 @@ def _store_based_barrier(rank, store, group_name, rendezvous_count, timeout, log
         ) from None
 
 
+def _meet(backend, *arguments):
+    """Wait until all members of a new group are here: it connects later. A backend of another's connects, or does not, as it likes."""
+    built_in = Backend.GLOO in BackendConfig(Backend(backend)).device_backend_map.values()
+    if built_in or os.environ.get("TORCH_DIST_INIT_BARRIER", "0") == "1":
+        _store_based_barrier(*arguments)
+
+
 def _unavailable(name):
     return RuntimeError(f"Distributed package doesn't have {name.upper()} built in")
 
 
-def _make_backend(name, store, rank, size, timeout, options, ranks):
+def _make_backend(name, store, rank, size, timeout, options, ranks, group):
     """A backend by name."""
     if name == Backend.GLOO:
         from ._gloo import ProcessGroupGloo, _GlooOptions
@@ -358,7 +378,9 @@ def _make_backend(name, store, rank, size, timeout, options, ranks):
         return ProcessGroupGloo(store, rank, size, given)
     if name.upper() in Backend._plugins:
         function, extended = Backend._plugins[name.upper()]
-        return function(store, rank, size, timeout)
+        if not extended:
+            return function(store, rank, size, timeout)
+        return function(_DistributedBackendOptions(store, rank, size, timeout, group, [] if _world.default_pg is None else list(ranks)), options)
     if name in (Backend.NCCL, Backend.MPI, Backend.UCC, Backend.XCCL, "hccl"):
         raise _unavailable(name)
     raise AssertionError(f"Unknown backend type {name}")
@@ -377,7 +399,7 @@ def _new_process_group_helper(ranks, rank, backend, store, name, timeout, option
         served = {device: b for device, b in served.items() if b == Backend.GLOO}
     for device, backend_name in served.items():
         if backend_name not in made:
-            made[backend_name] = _make_backend(backend_name, PrefixStore(f"{device}/", prefixed), rank, size, timeout, options, ranks)
+            made[backend_name] = _make_backend(backend_name, PrefixStore(f"{device}/", prefixed), rank, size, timeout, options, ranks, name)
         if isinstance(made[backend_name], ProcessGroup):  # a plugin's own
             pg = made[backend_name]
             break
@@ -464,7 +486,7 @@ def init_process_group(
     pg, _ = _new_process_group_helper(range(world_size), rank, backend, store, name, timeout, pg_options, device_id, "default_pg")
     _update_default_pg(pg)
     _world.group_count = 1
-    _store_based_barrier(rank, store, name, world_size, timeout)
+    _meet(backend, rank, store, name, world_size, timeout)
 
 
 def destroy_process_group(group=None):
@@ -544,7 +566,7 @@ def _new_group_with_tag(
             _world.pg_to_tag[pg] = f"user:{pg_tag}"
     barrier_store = PrefixStore("new_group", default_store)
     members = len(ranks) if use_local_synchronization else world_size
-    _store_based_barrier(rank, barrier_store, name, members, timeout)
+    _meet(backend, rank, barrier_store, name, members, timeout)
     return pg
 
 
@@ -607,7 +629,7 @@ def _split(parent, split_ranks, timeout, pg_options, group_desc):
     pg, prefixed = _new_process_group_helper(
         members, mine.index(parent.rank()), backend, store, name, timeout or default_pg_timeout, pg_options, parent.bound_device_id, group_desc
     )
-    _store_based_barrier(get_rank(), prefixed, name, len(mine), timeout or default_pg_timeout)
+    _meet(backend, get_rank(), prefixed, name, len(mine), timeout or default_pg_timeout)
     return pg
 
 

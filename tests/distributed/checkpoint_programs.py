@@ -3,8 +3,13 @@
 import os
 
 import torch
+import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from fsdp_programs import make, rounded, train, wrapped
+from torch.distributed._shard import _shard_tensor
+from torch.distributed._shard.sharded_tensor import ShardedTensor
+from torch.distributed._shard.sharded_tensor import zeros as zeros_in_pieces
+from torch.distributed._shard.sharding_spec import ChunkShardingSpec
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
@@ -19,6 +24,10 @@ from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tenso
 FOLDER = os.environ.get("CHECKPOINTS", "")
 
 
+def chunks(dim, size):
+    return ChunkShardingSpec(dim, [f"rank:{r}/cpu" for r in range(size)])
+
+
 def state(size):
     mesh = init_device_mesh("cpu", (size,))
     whole = torch.arange(35.0).view(7, 5)
@@ -26,6 +35,7 @@ def state(size):
         "rows": distribute_tensor(whole, mesh, [Shard(0)]),
         "columns": distribute_tensor(whole, mesh, [Shard(1)]),
         "replicated": distribute_tensor(whole, mesh, [Replicate()]),
+        "pieces": _shard_tensor(whole, chunks(1, size)),
         "plain": whole[:2].clone(),
         "scalar": torch.tensor(3.0),
         "nested": {"list": [torch.ones(2), {"a": 1}], "text": "abc", "number": 5},
@@ -36,6 +46,8 @@ def emptied(state, placements):
     """The same with other placements, and no values."""
     if isinstance(state, DTensor):
         return zeros(*state.shape, device_mesh=state.device_mesh, placements=placements)
+    if isinstance(state, ShardedTensor):
+        return zeros_in_pieces(chunks(placements[0].dim if placements[0].is_shard() else 0, dist.get_world_size()), *state.size())
     if isinstance(state, torch.Tensor):
         return torch.zeros_like(state)
     if isinstance(state, dict):
@@ -44,6 +56,11 @@ def emptied(state, placements):
 
 
 def plain(x):
+    if isinstance(x, ShardedTensor):
+        out = torch.empty(x.size())
+        for rank in range(dist.get_world_size()):
+            x.gather(rank, out if rank == dist.get_rank() else None)
+        return rounded(out)
     if isinstance(x, dict):
         return {k: plain(v) for k, v in x.items()}
     return [plain(v) for v in x] if isinstance(x, list) else rounded(x)

@@ -16,8 +16,14 @@ def held():
     def memory(pid):
         return int(open(f"/proc/{pid}/statm").read().split()[1]) * 4096
 
-    files = [len(os.listdir(f"/proc/{pid}/fd")) for pid in [os.getpid(), *children]]
-    return {"files": files, "threads": threading.active_count(), "memory": memory(os.getpid()), "engine memory": sum(map(memory, children))}
+    def opened(pid):
+        """(sockets, all files)"""
+        names = os.listdir(f"/proc/{pid}/fd")
+        links = [os.readlink(path) for name in names if os.path.islink(path := f"/proc/{pid}/fd/{name}")]
+        return sum(link.startswith("socket:") for link in links), len(links)
+
+    sockets, files = zip(*map(opened, [os.getpid(), *children]))
+    return {"sockets": sockets, "files": files, "threads": threading.active_count(), "memory": memory(os.getpid()), "engine memory": sum(map(memory, children))}
 
 
 def one(chance, rank, size):

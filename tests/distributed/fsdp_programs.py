@@ -7,6 +7,8 @@ import weakref
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from torch import nn
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import apply_activation_checkpointing
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import (
     FSDPModule,
@@ -20,6 +22,7 @@ from torch.distributed.fsdp import (
 )
 from torch.distributed.fsdp.wrap import CustomPolicy, ModuleWrapPolicy, size_based_auto_wrap_policy
 from torch.distributed.tensor import DTensor
+from torch.utils.checkpoint import checkpoint
 
 
 class Block(torch.nn.Module):
@@ -291,3 +294,85 @@ def first_ranks_parameters(rank, size):
     with FullyShardedDataParallel.summon_full_params(differing):
         same = [rounded(p) for p in differing.parameters()] == [rounded(p) for p in Model().parameters()]
     return same, len(list(synced.parameters()))
+
+
+class Part(nn.Module):
+    """A layer with a residual, which counts how often it runs."""
+
+    runs = 0
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 6), nn.Linear(6, 6)
+
+    def forward(self, x):
+        Part.runs += 1
+        return x + self.b(torch.tanh(self.a(x)))
+
+
+class Stack(nn.Module):
+    """Parts, each checkpointed by the model itself if told so."""
+
+    def __init__(self, reentrant=None):
+        super().__init__()
+        self.parts, self.head, self.reentrant = nn.ModuleList([Part() for _ in range(3)]), nn.Linear(6, 2), reentrant
+        with torch.no_grad():
+            for i, p in enumerate(self.parameters()):
+                p.copy_(torch.arange(p.numel()).view(p.shape).mul(0.37).add(i).sin() * 0.4)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x) if self.reentrant is None else checkpoint(part, x, use_reentrant=self.reentrant)
+        return self.head(x)
+
+
+def checkpointed(rank, size):
+    """Checkpoints around units, within units and over several, of both kinds of sharding: losses, and how often parts ran."""
+
+    def run(model, accumulate=False):
+        optimizer, losses, Part.runs = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1), [], 0
+        for step in range(4):
+            if accumulate and hasattr(model, "set_requires_gradient_sync"):
+                model.set_requires_gradient_sync(step % 2 == 1)
+            x = torch.arange(24.0).view(4, 6).mul(0.1 + rank + step).cos().requires_grad_()
+            with model.no_sync() if accumulate and hasattr(model, "no_sync") and step % 2 == 0 else contextlib.nullcontext():
+                loss = model(x).square().mean()
+                loss.backward()
+            losses.append(loss.item())
+            if not accumulate or step % 2 == 1:
+                optimizer.step()
+                optimizer.zero_grad()
+        return losses, Part.runs
+
+    def within(model):
+        apply_activation_checkpointing(model, check_fn=lambda m: isinstance(m, Part))
+        return model
+
+    def frozen(model):
+        model.parts[1].requires_grad_(False)
+        return model
+
+    def each(model, units=None, **kw):
+        for part in model.parts if units is None else units:
+            fully_shard(part, **kw)
+        return fully_shard(model, **kw)
+
+    def pairs(model):
+        """A unit of two parts, of which the model checkpoints each."""
+        fully_shard([model.parts[0], model.parts[1]])
+        return fully_shard(model)
+
+    policy = lambda module, recurse, nonwrapped_numel: recurse or isinstance(module, Part)
+    flat = lambda model, **kw: FullyShardedDataParallel(model, auto_wrap_policy=policy, device_id=torch.device("cpu"), **kw)
+    models = {"alone": Stack()}
+    for reentrant in (None, False, True):
+        models["each", reentrant] = each(Stack(reentrant))
+        models["kept", reentrant] = each(Stack(reentrant), reshard_after_forward=False)
+        models["freed at the root", reentrant] = each(Stack(reentrant), reshard_after_forward=True)
+        models["flat", reentrant] = flat(Stack(reentrant), use_orig_params=True)
+        models["flat alone", reentrant] = flat(Stack(reentrant))
+    models["within"], models["frozen"], models["frozen within"] = each(within(Stack())), each(frozen(Stack(False))), each(within(frozen(Stack())))
+    models["flat within"], models["within flat"] = flat(within(Stack()), use_orig_params=True), within(flat(Stack(), use_orig_params=True))
+    models["accumulated"], models["accumulated flat"] = each(within(Stack())), flat(within(Stack()))
+    models["in pairs"] = pairs(Stack(False))
+    return {name: run(model, "accumulated" in name) for name, model in models.items()}

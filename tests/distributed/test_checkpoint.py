@@ -9,7 +9,11 @@ def complete(found, folders):
     assert len(found) == 3 * folders + 1
     for key, state in found.items():
         if key != "missing":
-            assert state["rows"] == state["columns"] == state["replicated"] == WHOLE and state["plain"] == WHOLE[:10] and state["scalar"] == [3.0]
+            assert (
+                state["rows"] == state["columns"] == state["replicated"] == state["pieces"] == WHOLE
+                and state["plain"] == WHOLE[:10]
+                and state["scalar"] == [3.0]
+            )
             assert state["nested"] == {"list": [[1.0, 1.0], {"a": 1}], "text": "abc", "number": 5}
     assert found["missing"] == ["RuntimeError: Missing key in checkpoint state_dict: not there."] * len(found["missing"])
 

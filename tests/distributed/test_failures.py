@@ -145,13 +145,15 @@ def _port():
 
 
 @pytest.mark.slow
-def test_a_thousand_rounds_with_late_ranks(both):
-    ours, theirs = both("endurance_programs", ("rounds",), 2)
-    for rank in range(2):
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_thousand_rounds_with_late_ranks(both, size):
+    ours, theirs = both("endurance_programs", ("rounds",), size)
+    for rank in range(size):
         results, before, after = ours["rounds"][rank]
         assert len(results) == 1000
         assert results == theirs["rounds"][rank][0]
-        assert after["files"] == before["files"], (before, after)
-        assert after["threads"] == before["threads"], (before, after)
+        assert after["sockets"] == before["sockets"] and after["threads"] == before["threads"], (before, after)
+        # a piece of shared memory for each collective in flight: with more processes than cores there may once be more of them than before
+        assert all(a - b <= 2 for a, b in zip(after["files"], before["files"], strict=True)), (before, after)
         for name in ("memory", "engine memory"):
             assert after[name] - before[name] < 8 << 20, (before, after)

@@ -31,6 +31,13 @@ def test_whole_parameters_live_only_while_they_compute(ranks):
     assert ranks("fsdp_programs", ["freed"], 2)["freed"] == [[0] * 4] * 2
 
 
+def test_checkpoints_around_and_within_units(both, close):
+    ours, theirs = both("fsdp_programs", ("checkpointed",), 2)
+    for rank in range(2):
+        got, want = ours["checkpointed"][rank], theirs["checkpointed"][rank]
+        assert {k: (got[k], v) for k, v in want.items() if not close(got[k], v)} == {}
+
+
 @pytest.mark.slow
 def test_replicas_of_shards_and_shards_of_shards(both, close):
     ours, theirs = both("fsdp_programs", ("replicated_and_sharded",), 4)

@@ -26,7 +26,12 @@ NAMES = {
     "torch.distributed.fsdp.api": "ShardingStrategy",
     "torch.distributed.fsdp.wrap": "transformer_auto_wrap_policy size_based_auto_wrap_policy ModuleWrapPolicy CustomPolicy wrap enable_wrap _recursive_wrap",
     "torch.distributed.fsdp.sharded_grad_scaler": "ShardedGradScaler",
+    "torch.distributed._composable": "checkpoint contract replicate",
+    "torch.distributed._composable.contract": "contract _get_registry",
     "torch.distributed._composable.fsdp": "fully_shard MixedPrecisionPolicy",
+    "torch.distributed._composable.fsdp.fully_shard": "fully_shard FSDPModule UnshardHandle register_fsdp_forward_method",
+    "torch.distributed._composable_state": "_State _get_module_state",
+    "torch.distributed.tensor.parallel.ddp": "_pre_dp_module_transform",
     "torch.distributed.checkpoint": "save load async_save FileSystemReader FileSystemWriter DefaultSavePlanner DefaultLoadPlanner",
     "torch.distributed.checkpoint.default_planner": "DefaultLoadPlanner _EmptyStateDictLoadPlanner",
     "torch.distributed.checkpoint.format_utils": "dcp_to_torch_save torch_save_to_dcp",
@@ -34,7 +39,10 @@ NAMES = {
     "torch.distributed.checkpoint.state_dict": "StateDictOptions get_model_state_dict set_model_state_dict get_optimizer_state_dict get_state_dict",
     "torch.distributed.checkpoint.stateful": "Stateful",
     "torch.distributed.checkpoint.state_dict_loader": "_load_state_dict",
-    "torch.distributed._shard.sharded_tensor": "ShardedTensor",
+    "torch.distributed._shard.sharded_tensor": "Shard ShardedTensor ShardedTensorMetadata TensorProperties ShardMetadata init_from_local_shards",
+    "torch.distributed._shard.sharded_tensor.metadata": "TensorProperties MEM_FORMAT_ENCODING",
+    "torch.distributed._shard.sharding_spec": "ChunkShardingSpec EnumerableShardingSpec ShardingSpec ShardMetadata",
+    "torch.distributed._shard.api": "_shard_tensor load_with_process_group",
     "torch.distributed.remote_device": "_remote_device",
 }
 
@@ -47,8 +55,8 @@ def test_names(module):
 
 def test_what_is_not_there_says_so():
     assert not torch.distributed.rpc.is_available() and not hasattr(torch.distributed.rpc, "init_rpc")
-    with pytest.raises(NotImplementedError, match="ShardedTensor is not supported"):
-        torch.distributed._shard.sharded_tensor.ShardedTensor()
+    with pytest.raises(ValueError, match="Expecting ShardingSpec"):
+        torch.distributed._shard.sharded_tensor.ShardedTensor("no spec", 2)
     with pytest.raises(NotImplementedError, match="loss_parallel"), torch.distributed.tensor.parallel.loss_parallel():
         pass
     with pytest.raises(ModuleNotFoundError):

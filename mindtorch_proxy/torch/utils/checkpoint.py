@@ -325,6 +325,28 @@ class _Holder:
         return self.frame.get(self.position)
 
 
+def _checkpoint_without_reentrant_generator(
+    fn, preserve_rng_state=True, context_fn=noop_context_fn, determinism_check=_DEFAULT_DETERMINISM_MODE, debug=False, early_stop=True, /, *args, **kwargs
+):
+    """Yields once: what runs until it goes on is the first run of ``fn(*args, **kwargs)``, which leaves only the arguments behind."""
+    if determinism_check not in _allowed_determinism_checks_to_fns:
+        raise ValueError(f"determinism_check should be one of {list(_allowed_determinism_checks_to_fns)}, but got {determinism_check}")
+    contexts = context_fn()
+    if not torch.is_grad_enabled():
+        with contexts[0]:
+            yield
+        return
+    early_stop = early_stop if _enable_checkpoint_early_stop is None else _enable_checkpoint_early_stop
+    debug = debug if _checkpoint_debug_enabled is None else _checkpoint_debug_enabled
+    frame = _Frame(fn, args, kwargs, preserve_rng_state, contexts, determinism_check, early_stop, debug)
+    log = frame.logs[0] if debug else contextlib.nullcontext()
+    with torch.autograd.graph.saved_tensors_hooks(frame.pack, _Holder.unpack), frame.forward_context, log:
+        yield
+
+
+_recording = contextlib.contextmanager(_checkpoint_without_reentrant_generator)
+
+
 def checkpoint(
     function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check=_DEFAULT_DETERMINISM_MODE, debug=False, early_stop=True, **kwargs
 ):
@@ -339,17 +361,7 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
-    if determinism_check not in _allowed_determinism_checks_to_fns:
-        raise ValueError(f"determinism_check should be one of {list(_allowed_determinism_checks_to_fns)}, but got {determinism_check}")
-    contexts = context_fn()
-    if not torch.is_grad_enabled():
-        with contexts[0]:
-            return function(*args, **kwargs)
-    early_stop = early_stop if _enable_checkpoint_early_stop is None else _enable_checkpoint_early_stop
-    debug = debug if _checkpoint_debug_enabled is None else _checkpoint_debug_enabled
-    frame = _Frame(function, args, kwargs, preserve, contexts, determinism_check, early_stop, debug)
-    log = frame.logs[0] if debug else contextlib.nullcontext()
-    with torch.autograd.graph.saved_tensors_hooks(frame.pack, _Holder.unpack), frame.forward_context, log:
+    with _recording(function, preserve, context_fn, determinism_check, debug, early_stop, *args, **kwargs):
         return function(*args, **kwargs)
 
 

@@ -1,5 +1,7 @@
-"""Parallelism applied to modules in place, under its older name."""
+"""Parallelism applied to modules in place."""
 
-from .fsdp import fully_shard
+from .checkpoint_activation import checkpoint
+from .contract import _get_registry, contract
+from .replicate import replicate
 
-__all__ = ["fully_shard"]
+__all__ = ["checkpoint", "contract", "replicate"]

@@ -1,6 +1,8 @@
 """Where a piece of a tensor is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import torch
 
 from ..remote_device import _remote_device
 
@@ -29,3 +31,29 @@ class ShardMetadata:
 
     def __hash__(self):
         return hash((*self.shard_offsets, *self.shard_sizes))
+
+
+_FORMATS = [torch.contiguous_format, torch.channels_last, torch.preserve_format]
+
+
+@dataclass
+class _TensorProperties:
+    """What else makes a tensor. Memory formats cannot be pickled: the enumeration ``_encoding`` of a class stands for them."""
+
+    dtype: torch.dtype = field(default_factory=torch.get_default_dtype)
+    layout: torch.layout = field(default=torch.strided)
+    requires_grad: bool = False
+    memory_format: torch.memory_format = field(default=torch.contiguous_format)
+    pin_memory: bool = False
+
+    def __getstate__(self):
+        return self.dtype, self.layout, self.requires_grad, self._encoding(_FORMATS.index(self.memory_format)), self.pin_memory
+
+    def __setstate__(self, state):
+        self.dtype, self.layout, self.requires_grad, encoding, self.pin_memory = state
+        self.memory_format = _FORMATS[encoding.value]
+
+    @classmethod
+    def create_from_tensor(cls, tensor):
+        """Those of a tensor."""
+        return cls(tensor.dtype, tensor.layout, tensor.requires_grad, torch.contiguous_format, False)

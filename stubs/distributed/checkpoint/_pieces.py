@@ -2,6 +2,7 @@
 
 import torch
 
+from .._shard.sharded_tensor import ShardedTensor
 from ..tensor import DTensor
 from ..tensor._spec import local_shape_and_offset
 from .metadata import ChunkStorageMetadata, MetadataIndex, TensorProperties
@@ -10,6 +11,8 @@ from .planner import LoadItemType, ReadItem
 
 def chunks_of(value):
     """[(block, local tensor)] of what this rank has of a tensor."""
+    if isinstance(value, ShardedTensor):
+        return [(ChunkStorageMetadata(torch.Size(s.metadata.shard_offsets), torch.Size(s.metadata.shard_sizes)), s.tensor) for s in value.local_shards()]
     if not isinstance(value, DTensor):
         return [(ChunkStorageMetadata(torch.Size([0] * value.ndim), torch.Size(value.shape)), value)]
     if any(p.is_partial() for p in value.placements):
@@ -18,6 +21,27 @@ def chunks_of(value):
     if value.device_mesh.get_coordinate() is None or 0 in sizes and 0 not in value.shape:
         return []
     return [(ChunkStorageMetadata(torch.Size(offsets), torch.Size(sizes)), value._local_tensor)]
+
+
+def in_pieces(value):
+    """Whether ranks may have different blocks of it."""
+    return isinstance(value, (DTensor, ShardedTensor))
+
+
+def block_of(value, index):
+    """This rank's block of a tensor, at the offset that an index names."""
+    if isinstance(value, DTensor):
+        return chunks_of(value)[0][1]
+    if index.offset is None:
+        if isinstance(value, ShardedTensor):
+            raise ValueError(f"Cannot lookup {index.fqn} since its a ShardedTensor and no offset was provided")
+        return value
+    for chunk, local in chunks_of(value):
+        if chunk.offsets == index.offset:
+            return local
+    if isinstance(value, ShardedTensor):
+        raise ValueError(f"Could not find shard at '{index.offset}' for FQN: '{index.fqn}'")
+    raise ValueError(f"FQN: '{index.fqn}' is not a ShardedTensor, can't find by offset: '{index.offset}'")
 
 
 def properties_of(value):

@@ -5,13 +5,14 @@ import io
 
 import torch
 
-from ..tensor import DTensor
-from ._nested_dict import flatten_state_dict, set_element
-from ._pieces import chunks_of, narrowed, overlaps, properties_of
+from ._nested_dict import flatten_state_dict
+from ._pieces import block_of, chunks_of, in_pieces, narrowed, overlaps, properties_of
+from ._traverse import set_element
 from .metadata import BytesStorageMetadata, Metadata, MetadataIndex, TensorStorageMetadata
 from .planner import LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, TensorWriteData, WriteItem, WriteItemType
 
 __all__ = ["DefaultSavePlanner", "DefaultLoadPlanner", "create_default_local_load_plan", "create_default_global_load_plan"]
+__all__ += ["create_default_local_save_plan", "create_default_global_save_plan"]
 
 
 class DefaultSavePlanner(SavePlanner):
@@ -27,35 +28,13 @@ class DefaultSavePlanner(SavePlanner):
         self.state_dict, self.is_coordinator = state_dict, is_coordinator
 
     def create_local_plan(self):
-        items = []
-        for name, value in self.state_dict.items():
-            if not isinstance(value, torch.Tensor):
-                items.append(WriteItem(MetadataIndex(name), WriteItemType.BYTE_IO))
-                continue
-            kind = WriteItemType.SHARD if isinstance(value, DTensor) else WriteItemType.TENSOR
-            for chunk, _ in chunks_of(value):
-                data = TensorWriteData(chunk, properties_of(value), torch.Size(value.shape))
-                items.append(WriteItem(MetadataIndex(name, chunk.offsets), kind, tensor_data=data))
+        items = create_default_local_save_plan(self.state_dict, self.is_coordinator).items
         self.plan = SavePlan(items, planner_data=self.mappings or None)
         return self.plan
 
     def create_global_plan(self, all_plans):
-        plans = _without_duplicates(all_plans, self.dedup_save_to_lowest_rank)
-        found, numbered = {}, []
-        for plan in plans:
-            items = []
-            for item in plan.items:
-                if item.type is WriteItemType.BYTE_IO:
-                    found.setdefault(item.index.fqn, BytesStorageMetadata())
-                    items.append(item)
-                    continue
-                data = item.tensor_data
-                known = found.setdefault(item.index.fqn, TensorStorageMetadata(data.properties, data.size, []))
-                items.append(dataclasses.replace(item, index=dataclasses.replace(item.index, index=len(known.chunks))))
-                known.chunks.append(data.chunk)
-            numbered.append(dataclasses.replace(plan, items=items))
+        numbered, self.metadata = create_default_global_save_plan(_without_duplicates(all_plans, self.dedup_save_to_lowest_rank))
         self.global_plan = numbered
-        self.metadata = Metadata(found)
         _check(self.metadata)
         if self.flatten_state_dict:
             self.metadata.planner_data = {name: path for plan in all_plans for name, path in (plan.planner_data or {}).items()}
@@ -72,7 +51,7 @@ class DefaultSavePlanner(SavePlanner):
     def lookup_object(self, index):
         """The block that an index names."""
         value = self.state_dict[index.fqn]
-        return chunks_of(value)[0][1] if isinstance(value, DTensor) else value
+        return block_of(value, index) if isinstance(value, torch.Tensor) else value
 
     def transform_object(self, write_item, object):
         """As bytes, if it is no tensor."""
@@ -147,8 +126,7 @@ class DefaultLoadPlanner(LoadPlanner):
 
     def lookup_tensor(self, index):
         """The block that an index names."""
-        value = self.state_dict[index.fqn]
-        return (value._local_tensor if isinstance(value, DTensor) else value).detach()
+        return block_of(self.state_dict[index.fqn], index).detach()
 
 
 class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
@@ -174,6 +152,38 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
                 value = torch.empty(found.size, dtype=found.properties.dtype) if tensor else None
                 set_element(state_dict, (metadata.planner_data or {}).get(name, (name,)), value)
         super().set_up_planner(state_dict, metadata, is_coordinator)
+
+
+def create_default_local_save_plan(state_dict, is_coordinator):
+    """What this rank has of a flat state dict: its blocks of tensors, and all else; what others have too is left to the coordinator."""
+    items = []
+    for name, value in state_dict.items():
+        if not isinstance(value, torch.Tensor):
+            items.append(WriteItem(MetadataIndex(name), WriteItemType.BYTE_IO))
+            continue
+        kind = WriteItemType.SHARD if in_pieces(value) else WriteItemType.TENSOR
+        for chunk, _ in chunks_of(value):
+            data = TensorWriteData(chunk, properties_of(value), torch.Size(value.shape))
+            items.append(WriteItem(MetadataIndex(name, chunk.offsets), kind, tensor_data=data))
+    return SavePlan(items)
+
+
+def create_default_global_save_plan(all_plans, rewrite_index_hints=True):
+    """(plans whose indices number the blocks of each tensor, the checkpoint's metadata)."""
+    found, numbered = {}, []
+    for plan in all_plans:
+        items = []
+        for item in plan.items:
+            if item.type is WriteItemType.BYTE_IO:
+                found.setdefault(item.index.fqn, BytesStorageMetadata())
+                items.append(item)
+                continue
+            data = item.tensor_data
+            known = found.setdefault(item.index.fqn, TensorStorageMetadata(data.properties, data.size, []))
+            items.append(dataclasses.replace(item, index=dataclasses.replace(item.index, index=len(known.chunks))) if rewrite_index_hints else item)
+            known.chunks.append(data.chunk)
+        numbered.append(dataclasses.replace(plan, items=items))
+    return numbered, Metadata(found)
 
 
 def create_default_local_load_plan(state_dict, metadata, strict=True):

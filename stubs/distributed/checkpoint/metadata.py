@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .._shard.metadata import _TensorProperties
 from .stateful import StatefulT
 
 __all__ = ["ChunkStorageMetadata", "TensorStorageMetadata", "BytesStorageMetadata", "Metadata", "MetadataIndex", "TensorProperties", "StorageMeta"]
@@ -27,30 +28,11 @@ class _MEM_FORMAT_ENCODING(Enum):
     TORCH_PRESERVE_FORMAT = 2
 
 
-_FORMATS = [torch.contiguous_format, torch.channels_last, torch.preserve_format]
-
-
 @dataclass
-class TensorProperties:
+class TensorProperties(_TensorProperties):
     """What else makes a tensor."""
 
-    dtype: torch.dtype = field(default_factory=torch.get_default_dtype)
-    layout: torch.layout = field(default=torch.strided)
-    requires_grad: bool = False
-    memory_format: torch.memory_format = field(default=torch.contiguous_format)
-    pin_memory: bool = False
-
-    def __getstate__(self):
-        return self.dtype, self.layout, self.requires_grad, _MEM_FORMAT_ENCODING(_FORMATS.index(self.memory_format)), self.pin_memory
-
-    def __setstate__(self, state):
-        self.dtype, self.layout, self.requires_grad, encoding, self.pin_memory = state
-        self.memory_format = _FORMATS[encoding.value]
-
-    @staticmethod
-    def create_from_tensor(tensor):
-        """Those of a tensor."""
-        return TensorProperties(tensor.dtype, tensor.layout, tensor.requires_grad, torch.contiguous_format, False)
+    _encoding = _MEM_FORMAT_ENCODING
 
 
 @dataclass

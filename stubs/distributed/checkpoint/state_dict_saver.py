@@ -9,6 +9,7 @@ from enum import Enum
 import torch
 
 from .. import distributed_c10d as c10d
+from .._shard.sharded_tensor import ShardedTensor
 from ..tensor import DTensor
 from ._together import Together, storage_of, without_ranks
 from .default_planner import DefaultSavePlanner
@@ -81,7 +82,7 @@ def _copied(value):
     """A state that later steps do not change."""
     if isinstance(value, DTensor):
         return DTensor(value._local_tensor.detach().clone(), value._spec)
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, torch.Tensor) and not isinstance(value, ShardedTensor):
         return value.detach().clone()
     if isinstance(value, dict):
         return {k: _copied(v) for k, v in value.items()}

@@ -24,12 +24,15 @@ class _Unshard(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, handle, whole, flat):
-        ctx.handle = handle
+        ctx.handle, ctx.again = handle, handle.in_backward is not None
         return whole
 
     @staticmethod
     def backward(ctx, grad):
-        return None, None, ctx.handle.reduce(grad)
+        reduced = ctx.handle.reduce(grad)
+        if not ctx.again:  # of a part that ran again: others may follow
+            ctx.handle.end_backward()
+        return None, None, reduced
 
 
 class FlatParamHandle:
@@ -122,7 +125,7 @@ class FlatParamHandle:
     def unshard(self):
         """Give modules whole parameters, whose gradients come back to the flat one."""
         with torch.no_grad():
-            whole = self.gather()
+            whole = self.gather() if self.in_backward is None else self.in_backward
         if torch.is_grad_enabled() and self.flat.requires_grad:
             whole = _Unshard.apply(self, whole, self.flat)
         self._forget()
@@ -143,17 +146,24 @@ class FlatParamHandle:
             self.register_sharded()
 
     # ---- backward
-    def whole_in_backward(self, number):
-        """The whole flat parameter for backward, which has not kept it."""
+    def start_backward(self):
+        """Gather the whole flat parameter for backward, which has not kept it."""
         if self.in_backward is None:
             with torch.no_grad():
                 self.in_backward = self.gather()
+
+    def whole_in_backward(self, number):
+        """The whole flat parameter for backward."""
+        self.start_backward()
         return self.in_backward
+
+    def end_backward(self):
+        """Free what backward has gathered."""
+        self.in_backward = None
+        self.reshard()
 
     def reduce(self, grad):
         """The gradient of this rank's piece; with use_orig_params it goes to the parameters' own pieces."""
-        self.in_backward = None
-        self.reshard()
         with torch.no_grad():
             if not self.sync:
                 self.accumulated = grad.detach().clone() if self.accumulated is None else self.accumulated + grad

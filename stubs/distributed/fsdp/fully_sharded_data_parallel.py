@@ -11,10 +11,11 @@ from torch import nn
 from torch.utils._pytree import tree_map
 
 from .. import distributed_c10d as c10d
+from .._composable_state import _State
 from ..device_mesh import DeviceMesh
 from ..tensor import DTensor, Shard, distribute_tensor
 from ._flat_param import FlatParameter, FlatParamHandle
-from ._fully_shard._param_group import pack, unpack
+from ._fully_shard._param_group import freeing_hooks, runs_again, whole_in_backward
 from .api import (
     BackwardPrefetch,
     CPUOffload,
@@ -93,7 +94,7 @@ def _groups(process_group, device_mesh, strategy):
     return process_group or c10d._get_default_group(), None, None
 
 
-class FullyShardedDataParallel(nn.Module):
+class FullyShardedDataParallel(nn.Module, _State):
     """A module whose parameters, but for those of such modules within it, are one flat parameter in pieces on the ranks.
 
     Forward and backward gather it; gradients are averaged and sharded. With ``use_orig_params`` optimizers see each parameter's piece under its own name.
@@ -255,19 +256,23 @@ class FullyShardedDataParallel(nn.Module):
         if policy.param_dtype is not None and (policy.cast_root_forward_inputs if self._is_root else policy.cast_forward_inputs):
             cast = lambda t: t.to(policy.param_dtype) if isinstance(t, torch.Tensor) and t.is_floating_point() else t
             args, kwargs = tree_map(cast, (args, kwargs))
-        if self._running == 0 and not self._summoned:
+        again = handle.in_backward is not None and runs_again()
+        if self._running == 0 and not self._summoned and not again:
             handle.in_backward = None
             handle.unshard()
         self._running += 1
-        freed = self.sharding_strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD) and not (self._is_root and torch.is_grad_enabled())
-        hooks = torch.autograd.graph.saved_tensors_hooks(pack, unpack) if freed and torch.is_grad_enabled() else contextlib.nullcontext()
+        grad = torch.is_grad_enabled()
+        freed = self.sharding_strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD) and not (self._is_root and grad)
         try:
-            with hooks:
-                return self._fsdp_wrapped_module(*args, **kwargs)
+            with freeing_hooks() if freed and grad else contextlib.nullcontext():
+                output = self._fsdp_wrapped_module(*args, **kwargs)
         finally:
             self._running -= 1
-            if self._running == 0 and (freed or not torch.is_grad_enabled()) and not self._summoned:
+            if self._running == 0 and (freed or not grad) and not self._summoned and not again:
                 handle.reshard()
+        if freed and grad:
+            whole_in_backward(output, handle)
+        return output
 
     @contextlib.contextmanager
     def no_sync(self):

@@ -6,11 +6,14 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_map
 
+from ..._composable.contract import contract
+from ..._composable_state import _insert_module_state, _State
 from ...device_mesh import init_device_mesh
 from ...distributed_c10d import get_world_size
 from ...tensor import DTensor, Shard
+from ...utils import _get_root_modules
 from ._fsdp_api import CPUOffloadPolicy, DataParallelMeshDims, MixedPrecisionPolicy, OffloadPolicy
-from ._param_group import ParamGroup, ShardedParameter, pack, unpack
+from ._param_group import ParamGroup, ShardedParameter, freeing_hooks, runs_again, whole_in_backward
 
 __all__ = [
     "CPUOffloadPolicy",
@@ -25,11 +28,11 @@ __all__ = [
 ]
 
 
-class FSDPState:
+class FSDPState(_State):
     """What fully_shard knows of the modules of one call."""
 
-    def __init__(self, modules, group, policy, reshard_after_forward):
-        self.modules, self.group, self.policy, self.reshard_after_forward = modules, group, policy, reshard_after_forward
+    def __init__(self):
+        self.modules, self.group, self.policy, self.reshard_after_forward = [], None, MixedPrecisionPolicy(), None
         self.is_root = None
         self.running, self.hooks = 0, []
         self.forward_prefetch = []
@@ -53,10 +56,13 @@ class FSDPState:
         if self.reshard_after_forward is None and self.is_root is not None:
             self.reshard_after_forward = not self.is_root
 
+    def _whole_for_backward(self):
+        return self.group.in_backward is not None and runs_again()
+
     def before(self, module, args, kwargs):
         """Before a forward: whole parameters, and inputs in their dtype."""
         self.lazy_init()
-        if self.running == 0 and self.group is not None:
+        if self.running == 0 and self.group is not None and not self._whole_for_backward():
             self.group.in_backward = None
             self.group.unshard()
             for state in self.forward_prefetch:
@@ -64,7 +70,7 @@ class FSDPState:
                     state.group.start_gather()
         self.running += 1
         if self.reshard_after_forward and torch.is_grad_enabled():
-            hooks = torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+            hooks = freeing_hooks()
             hooks.__enter__()
             self.hooks.append(hooks)
         else:
@@ -80,8 +86,10 @@ class FSDPState:
         hooks = self.hooks.pop()
         if hooks is not None:
             hooks.__exit__(None, None, None)
-        if self.running == 0 and self.group is not None and self.reshard_after_forward:
+        if self.running == 0 and self.group is not None and self.reshard_after_forward and not self._whole_for_backward():
             self.group.reshard()
+            if hooks is not None and self.unshard_in_backward:
+                whole_in_backward(output, self.group)
         if self.policy.output_dtype is not None:
             output = _cast(output, self.policy.output_dtype)
         return output
@@ -246,9 +254,6 @@ def _class_of(original):
 def _check(module, mesh, reshard_after_forward):
     if isinstance(module, (nn.ModuleList, nn.ModuleDict)) and type(module).forward is nn.Module.forward:
         raise ValueError(f"fully_shard does not support containers that do not implement forward: {module}")
-    if isinstance(module, FSDPModule):
-        said = "Each distinct composable distributed API can only be applied to a module once. fully_shard has already been applied to the following module:"
-        raise AssertionError(f"{said}\n{module}")
     if mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     if mesh.ndim == 2 and mesh.mesh_dim_names is None:
@@ -287,6 +292,7 @@ def _parameters(modules, ignored):
     return found, seen
 
 
+@contract(FSDPState)
 def fully_shard(
     module,
     *,
@@ -321,8 +327,11 @@ def fully_shard(
         made = ShardedParameter(places, p, mesh, Shard(dim))
         made.put(made.sharded)
         parameters.append(made)
-    state = FSDPState(modules, ParamGroup(parameters, mesh, mp_policy) if parameters else None, mp_policy, reshard_after_forward)
+    state = fully_shard.state(_get_root_modules(modules)[0])
+    state.modules, state.policy, state.reshard_after_forward = modules, mp_policy, reshard_after_forward
+    state.group = ParamGroup(parameters, mesh, mp_policy) if parameters else None
     for m in modules:
+        _insert_module_state(m, state)
         m._fsdp_state = state
         m.__class__ = _class_of(type(m))
         m.register_forward_pre_hook(state.before, prepend=True, with_kwargs=True)

@@ -1,9 +1,11 @@
 """The parameters of one unit: gathered together before they compute, their gradients reduced together."""
 
+import contextlib
 import itertools
 import math
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from ... import distributed_c10d as c10d
 from ...device_mesh import DeviceMesh
@@ -87,13 +89,16 @@ class _Unshard(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, group, wholes, *sharded):
-        ctx.group = group
+        ctx.group, ctx.again = group, group.in_backward is not None
         ctx.set_materialize_grads(False)
         return tuple(wholes)
 
     @staticmethod
     def backward(ctx, *grads):
-        return None, None, *ctx.group.reduce(grads)
+        reduced = ctx.group.reduce(grads)
+        if not ctx.again:  # of a part that ran again: others may follow
+            ctx.group.end_backward()
+        return None, None, *reduced
 
 
 class ParamGroup:
@@ -150,7 +155,7 @@ class ParamGroup:
     def unshard(self):
         """Register whole parameters, whose gradients come back to the sharded ones."""
         with torch.no_grad():
-            wholes = self.gather()
+            wholes = list(self.in_backward) if self.in_backward is not None else self.gather()
         for i, p in enumerate(self.parameters):
             wholes[i].requires_grad_(p.requires_grad and not torch.is_grad_enabled())
         if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
@@ -188,20 +193,27 @@ class ParamGroup:
             self._forget_wholes()
 
     # ---- backward
-    def whole_in_backward(self, number):
-        """A whole parameter for backward, which has not kept it: all are gathered for the first that is asked for."""
+    def start_backward(self):
+        """Gather whole parameters for backward, which has not kept them, and prefetch."""
         if self.in_backward is None:
             with torch.no_grad():
                 self.in_backward = self.gather()
             for other in self.backward_prefetch:
                 if other.in_backward is None:
                     other.start_gather()
+
+    def whole_in_backward(self, number):
+        """A whole parameter for backward: all are gathered for the first that is asked for."""
+        self.start_backward()
         return self.in_backward[number]
+
+    def end_backward(self):
+        """Free what backward has gathered."""
+        self.in_backward = None
+        self.reshard()
 
     def reduce(self, grads):
         """Gradients of the sharded parameters, of those of the whole ones on this rank."""
-        self.in_backward = None
-        self.reshard()
         trained = [p for p in self.parameters if p.requires_grad]
         with torch.no_grad():
             if not self.sync:
@@ -264,3 +276,32 @@ def unpack(kept):
         return kept
     group, number, shape, stride, offset = kept
     return group.whole_in_backward(number).as_strided(shape, stride, offset)
+
+
+def freeing_hooks():
+    """While a unit computes that frees its parameters: what autograd keeps of these is which they are.
+
+    Where hooks of the program's own stand outside, all that is saved goes to them: a checkpoint drops it and runs the unit again.
+    """
+    top = torch._C._autograd._top_saved_tensors_default_hooks(False)
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack) if top is None or top[0] is pack else contextlib.nullcontext()
+
+
+def runs_again():
+    """Whether a backward is running: a forward now is that of a checkpoint, which runs again."""
+    return torch._C._current_graph_task_id() != -1
+
+
+def whole_in_backward(output, unit):
+    """Have a unit's parameters be whole from the first gradient of its outputs on: checkpoints within it run parts of its forward again."""
+
+    def start(grad):
+        if unit.in_backward is None:
+            unit.start_backward()
+            with torch.enable_grad():  # the gradients of parts that run again may come from there alone
+                unit.unshard()
+            torch.autograd.Variable._execution_engine.queue_callback(unit.end_backward)
+
+    for t in tree_leaves(output):
+        if isinstance(t, torch.Tensor) and t.requires_grad:
+            t.register_hook(start)

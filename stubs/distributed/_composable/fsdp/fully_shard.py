@@ -1,0 +1,5 @@
+"""fully_shard under its first name."""
+
+from ...fsdp import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method
+
+__all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method"]

@@ -1,0 +1,24 @@
+"""Finding the blocks of tensors that an index names."""
+
+import torch
+
+from ._pieces import block_of
+
+__all__ = ["find_tensor_shard", "find_state_dict_object"]
+
+
+def find_tensor_shard(tensor, index):
+    """This rank's block of a tensor at the offset that an index names."""
+    return block_of(tensor, index)
+
+
+def find_state_dict_object(state_dict, index):
+    """What an index names: a block of a tensor, or anything else."""
+    if index.fqn not in state_dict:
+        raise ValueError(f"Could not find FQN: '{index.fqn}'")
+    value = state_dict[index.fqn]
+    if isinstance(value, torch.Tensor):
+        return block_of(value, index)
+    if index.offset is not None:
+        raise ValueError(f"FQN: '{index.fqn}' is not a ShardedTensor, can't find by offset: '{index.offset}'")
+    return value
