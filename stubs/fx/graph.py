@@ -389,8 +389,7 @@ class Graph:
             origin, args = typing.get_origin(kind), typing.get_args(kind)
             if origin is not None and args and isinstance(origin, type):
                 return f"{type_text(origin)}[{','.join(map(type_text, args))}]"
-            text = _type_name(kind)
-            return add_global(text, kind) if isinstance(kind, type) or text.replace(".", "").isidentifier() else text
+            return add_global(_type_name(kind), kind)
 
         parameters, lines, last_use, returns = [], [], {}, ""
         for node in reversed(self._order):
