@@ -135,6 +135,9 @@ class OpOverloadPacket:
     def __deepcopy__(self, memo):
         return self
 
+    def __reduce__(self):
+        return _packet, (self._namespace, self.__name__)
+
     def __hash__(self):
         return hash(self._qualified_op_name)
 
@@ -166,8 +169,12 @@ def has_namespace_operator(namespace, name):
     return hasattr(getattr(ops, namespace), name)
 
 
+def _packet(namespace, name):
+    return getattr(getattr(ops, namespace), name)
+
+
 def _find(namespace, name, overload):
-    return getattr(getattr(getattr(ops, namespace), name), overload)
+    return getattr(_packet(namespace, name), overload)
 
 
 # ------------------------------------------------------------------------------------------------ from calls to overloads

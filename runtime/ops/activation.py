@@ -132,6 +132,7 @@ def prelu(self, weight):
 _prelu = _hidden(
     "prelu_kernel(Tensor self, Tensor weight) -> Tensor",
     None,
+    aten="_prelu_kernel.default",
     promote=_reals("prelu"),
     derivative={"self": lambda g, self, weight: T.where(self > 0, g, g * weight), "weight": lambda g, self: T.where(self > 0, 0, g * self)},
 )

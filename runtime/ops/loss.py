@@ -733,7 +733,7 @@ _CTC = "Tensor targets, int[] input_lengths, int[] target_lengths, int blank"
 _ctc_grad = lambda g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1: _ctc_backward.call(
     g0, log_probs, targets, input_lengths, target_lengths, blank, out0, out1
 )
-_CTC_LOSS = dict(meta=_ctc_meta, derivative={"log_probs": _ctc_grad}, non_differentiable=(1,), empty_ok=True, no_forward="_ctc_loss")
+_CTC_LOSS = dict(meta=_ctc_meta, derivative={"log_probs": _ctc_grad}, non_differentiable=(1,), empty_ok=True, no_forward="_ctc_loss", aten="_ctc_loss.default")
 _ctc = op(f"_C.ctc_loss(Tensor log_probs, {_CTC}) -> (Tensor, Tensor)", None, **_CTC_LOSS)
 _CTC_BACKWARD = dict(meta=lambda g, log_probs, *_: (log_probs._shape, log_probs.dtype), derivative={"g": _no_second("_ctc_loss_backward")})
 _ctc_backward = op(f"_C._ctc_loss_backward(Tensor g, Tensor log_probs, {_CTC}, Tensor loss, Tensor log_alpha) -> Tensor", None, **_CTC_BACKWARD)

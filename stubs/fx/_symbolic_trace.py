@@ -72,7 +72,7 @@ PH = PHBase()
 
 
 class PHWithMeta(PHBase):
-    """The same, with a key of its own; what it has of attributes goes into the placeholder's meta."""
+    """The same, with a key of its own; its attributes become the placeholder's."""
 
     def __init__(self, ph_key=None):
         self.ph_key = ph_key
@@ -210,7 +210,8 @@ class Tracer(TracerBase):
         number = next(counter)
         if isinstance(value, PHBase):
             proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
-            proxy.node.meta.update(value.__dict__)
+            for k, v in value.__dict__.items():
+                setattr(proxy.node, k, v)
             return proxy
         proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
         if value is None:
@@ -242,6 +243,8 @@ class Tracer(TracerBase):
         """The graph of a module's forward, or of a function."""
         global _is_fx_tracing_flag
         if isinstance(root, torch.nn.Module):
+            if not hasattr(type(root), self.traced_func_name):
+                raise AssertionError(f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}")
             self.root, fn, is_module = root, getattr(type(root), self.traced_func_name), True
             self.root_module_name = root._get_name()
         else:

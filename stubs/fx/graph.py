@@ -6,6 +6,7 @@ import enum
 import keyword
 import math
 import re
+import types
 import typing
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -282,6 +283,8 @@ class Graph:
             if node.graph is not self:
                 raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
             for n in node._input_nodes:
+                if n.graph is not self:
+                    raise RuntimeError(f"Argument '{n}' of Node '{node}' does not belong to this Graph, but was used as an argument!")
                 if n not in seen:
                     raise RuntimeError(
                         f"Argument '{n}' of Node '{node}' was used before it has been defined! Please check that Nodes in the graph are topologically ordered"
@@ -375,11 +378,18 @@ class Graph:
         def type_text(kind):
             if kind == ():
                 return "()"
+            if isinstance(kind, types.UnionType):
+                return "|".join(map(type_text, typing.get_args(kind)))
+            if isinstance(kind, typing.ForwardRef):
+                return repr(kind.__forward_arg__)
+            name = "Union" if typing.get_origin(kind) is typing.Union else getattr(kind, "_name", None)
+            if getattr(kind, "__module__", "") == "typing" and typing.get_args(kind) and hasattr(typing, name or ""):
+                inside = ",".join("..." if a is ... else type_text(a) for a in typing.get_args(kind))
+                return f"{add_global(f'typing_{name}', getattr(typing, name))}[{inside}]"
             origin, args = typing.get_origin(kind), typing.get_args(kind)
             if origin is not None and args and isinstance(origin, type):
-                return f"{type_text(origin)}[{', '.join(map(type_text, args))}]"
-            text = _type_name(kind)
-            return add_global(text, kind) if isinstance(kind, type) or text.replace(".", "").isidentifier() else text
+                return f"{type_text(origin)}[{','.join(map(type_text, args))}]"
+            return add_global(_type_name(kind), kind)
 
         parameters, lines, last_use, returns = [], [], {}, ""
         for node in reversed(self._order):
@@ -396,7 +406,8 @@ class Graph:
                     lines.append(f"{node.name} = {raw}")
             elif node.op == "output":
                 returns = annotation(node, "->")
-                lines.append(self._codegen.generate_output(arg(node.args[0])))
+                own = type(self._codegen).generate_output is not CodeGen.generate_output  # takes the nodes, whose repr is their name
+                lines.append(self._codegen.generate_output(node.args[0] if own else arg(node.args[0])))
             elif node.op == "get_attr":
                 lines.append(f"{node.name}{annotation(node, ':')} = {_attribute(root_module, node.target)}{delete}")
             elif getattr(node.target, "__module__", "") == "_operator" and node.target.__name__ in _INPLACE and not node.kwargs:

@@ -150,6 +150,24 @@ class GraphModule(torch.nn.Module):
         place.add_module(last, m)
         return True
 
+    def delete_submodule(self, target):
+        """Remove the module at ``a.b.c``; whether there was one."""
+        path, _, last = target.rpartition(".")
+        place = self
+        for atom in path.split(".") if path else ():
+            place = getattr(place, atom, None)
+            if not isinstance(place, torch.nn.Module):
+                return False
+        if not isinstance(getattr(place, last, None), torch.nn.Module):
+            return False
+        delattr(place, last)
+        return True
+
+    def _replicate_for_data_parallel(self):
+        replica = self.__copy__()
+        replica._is_replica = True
+        return replica
+
     def delete_all_unused_submodules(self):
         """Remove the modules that the graph does not name."""
         used = {n.target for n in self._graph.nodes if n.op in ("get_attr", "call_module")}

@@ -1,5 +1,7 @@
 """Containers of arguments that are not to be changed in place."""
 
+import torch.utils._pytree as pytree
+
 
 def _refuse(self, *args, **kwargs):
     raise NotImplementedError(
@@ -19,3 +21,18 @@ def _frozen(base, name, methods):
 
 immutable_list = _frozen(list, "immutable_list", "__delitem__ __iadd__ __imul__ __setitem__ append clear extend insert pop remove reverse sort")
 immutable_dict = _frozen(dict, "immutable_dict", "__delitem__ __ior__ __setitem__ clear pop popitem setdefault update")
+
+pytree.register_pytree_node(
+    immutable_list,
+    lambda x: (list(x), None),
+    lambda children, _: immutable_list(children),
+    serialized_type_name="torch.fx.immutable_collections.immutable_list",
+    flatten_with_keys_fn=lambda x: ([(pytree.SequenceKey(i), v) for i, v in enumerate(x)], None),
+)
+pytree.register_pytree_node(
+    immutable_dict,
+    lambda x: (list(x.values()), list(x)),
+    lambda children, keys: immutable_dict(zip(keys, children)),
+    serialized_type_name="torch.fx.immutable_collections.immutable_dict",
+    flatten_with_keys_fn=lambda x: ([(pytree.MappingKey(k), v) for k, v in x.items()], list(x)),
+)

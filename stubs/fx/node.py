@@ -100,6 +100,15 @@ class Node:
     next = property(lambda self: self._neighbour(1), doc="The node behind this one.")
     prev = property(lambda self: self._neighbour(-1), doc="The node before this one.")
 
+    @property
+    def stack_trace(self):
+        """Where in the program the node comes from, or None."""
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace):
+        self.meta["stack_trace"] = trace
+
     def _neighbour(self, step):
         order = self.graph._order
         i = order.index(self) + step

@@ -5,7 +5,9 @@ import dataclasses
 import dis
 import enum
 import operator
+import os
 import sys
+import traceback
 
 import torch
 
@@ -41,6 +43,8 @@ class TracerBase:
             node.meta.update(fx_traceback.kept_meta())
         elif self.module_stack:
             node.meta["nn_module_stack"] = copy.copy(self.module_stack)
+        if self.record_stack_traces and node.stack_trace is None:
+            node.stack_trace = _of_program()
         return node
 
     def proxy(self, node):
@@ -106,6 +110,14 @@ class TracerBase:
     def keys(self, obj):
         """What ``keys()`` of a value gives while tracing."""
         return Attribute(obj, "keys")()
+
+
+def _of_program():
+    """The frames of the program that is traced, from what was given to the tracer on, as text."""
+    here, modules = os.path.dirname(os.path.abspath(__file__)), os.path.dirname(torch.nn.modules.__file__)
+    frames = traceback.extract_stack()
+    start = max((i for i, f in enumerate(frames) if f.name == "trace" and f.filename.startswith(here)), default=-1)
+    return "".join(traceback.format_list([f for f in frames[start + 1 :] if not f.filename.startswith((here, modules))])).strip()
 
 
 class GraphAppendingTracer(TracerBase):

@@ -409,3 +409,21 @@ def case_windows_without_a_stride(torch):
         aten.avg_pool2d.default(x, [2, 2]),
         aten.max_pool3d_with_indices.default(x[None], [2, 2, 2]),
     ]
+
+
+def case_kernels_of_functions(torch):
+    seen = []
+
+    class Log(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    x, w = torch.linspace(-1, 1, 48).reshape(8, 2, 3).requires_grad_(), torch.tensor([0.25], requires_grad=True)
+    with Log():  # values and gradients are those without the mode
+        loss = torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.tensor([[1, 2], [1, 1]]), (8, 8), (2, 2))
+        y = torch.nn.functional.prelu(x, w)
+    (loss + y.sum()).backward()
+    lengths = [8, 8], [2, 2]
+    direct = torch.ops.aten._ctc_loss.default(x.detach().log_softmax(-1), torch.tensor([[1, 2], [1, 1]]), *lengths)[0]
+    return [loss.detach(), y.detach(), x.grad, w.grad, direct, sorted({n for n in seen if "_ctc_loss" in n or "prelu" in n})]

@@ -405,3 +405,58 @@ def case_partitions(torch):
         [(n.name, str(n.type)) for n in RewritingTracer().trace(Typed()).nodes],
         [r(TensorType(a), TensorType(b)) for r in (is_consistent, is_more_precise) for a, b in (((1, Dyn), (1, 2)), ((1, 2), (1, Dyn)), ((1,), (1, 2)))],
     ]
+
+
+def case_nodes_know_where_they_come_from(torch):
+    import pickle
+    import typing
+
+    pytree = torch.utils._pytree
+
+    class M(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = torch.nn.Sequential(torch.nn.Linear(2, 2))
+
+        def forward(self, x: typing.List[torch.Tensor], n: int | None = None) -> typing.Dict[str, torch.Tensor]:  # noqa: UP006
+            return {"y": torch.ops.aten.sigmoid(self.a(x))}
+
+    class Recording(torch.fx.Tracer):
+        record_stack_traces = True
+
+    class Lists(torch.fx.graph.CodeGen):
+        def gen_fn_def(self, free_vars, annotation):
+            return f"def forward(self, values){annotation}:\n    {', '.join(free_vars)} = values"
+
+        def process_inputs(self, *inputs):
+            return inputs[0]
+
+        def generate_output(self, output):
+            return f"return list({output!r})"
+
+        def process_outputs(self, outputs):
+            return list(outputs)
+
+    recorded = Recording().trace(M())
+    g = torch.fx.symbolic_trace(M())
+    lists = torch.fx.symbolic_trace(lambda a, b: (a + b, a))
+    lists.graph.set_codegen(Lists())
+    lists.recompile()
+    foreign = torch.fx.Graph()
+    for node in g.graph.nodes:
+        foreign.node_copy(node)
+    frozen = torch.fx.immutable_collections.immutable_list([3, {"k": 4}])
+    missing = torch.fx.Tracer()
+    missing.traced_func_name = "backwards"
+    marked = torch.fx.symbolic_trace(lambda a, b: a + b, concrete_args={"a": torch.fx._symbolic_trace.PHWithMeta("first"), "b": torch.fx.PH})
+    return [
+        ["cases_fx.py" in (n.stack_trace or "") for n in recorded.nodes if n.op != "output"],
+        g.code,
+        [n.name for n in pickle.loads(pickle.dumps(g)).graph.nodes],
+        [lists([1, 2]), torch.fx.Interpreter(lists).run([1, 2])],
+        [text(foreign.lint)[0], text(lambda: missing.trace(M()))[0]],
+        [pytree.tree_leaves(frozen), type(pytree.tree_map(lambda x: x, frozen)).__name__],
+        [getattr(n, "ph_key", None) for n in marked.graph.nodes],
+        g._replicate_for_data_parallel()._is_replica,
+        [g.delete_submodule("a.1"), g.delete_submodule("a.0"), g.delete_submodule("a"), [n for n, _ in g.named_modules()]],
+    ]
