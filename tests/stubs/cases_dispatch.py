@@ -409,3 +409,23 @@ def case_windows_without_a_stride(torch):
         aten.avg_pool2d.default(x, [2, 2]),
         aten.max_pool3d_with_indices.default(x[None], [2, 2, 2]),
     ]
+
+
+def case_defaults_of_functions_are_not_those_of_operators(torch):
+    """Python functions read PyTorch's Mean as 0, operators as 1: what a mode is given says which."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            r = func(*args, **(kwargs or {}))
+            if "entropy" in str(func):
+                seen.append((str(func), args[4] if len(args) > 4 else 1, tuple(r.shape)))
+            return r
+
+    x = torch.ones(3)
+    with Mode():
+        for reduction in ("none", "mean", "sum"):
+            torch.nn.functional.binary_cross_entropy_with_logits(x, x, reduction=reduction)
+    return seen
