@@ -1,7 +1,8 @@
 """Python time above the bare primitive on npu beside that on cpu, in one process by turns, on an emulated CANN whose calls compute nothing.
 
-    EMULATED_CANN_EMPTY=1 ORACLE_PYTHON tests/ascend/emulator/launch.py PYTHON -m mindtorch_proxy benchmarks/npu_cost.py [--rounds 60]
-Aim: the medians on npu within 10 % of cpu's.
+    EMULATED_CANN_EMPTY=1 PYTHON tests/ascend/emulator/launch.py PYTHON -m mindtorch_proxy benchmarks/npu_cost.py [--rounds 60]
+MINDTORCH_ORACLE_PYTHON names a Python with PyTorch, as for the tests. Aim: the medians on npu at most 10 % above cpu's; below them they may lie, since the
+CPU's kernels compute and leave cold caches behind.
 """
 
 import argparse
@@ -23,7 +24,8 @@ def main():
         c, n, cg, ng = found[-1]
         print(f"{name:12s} {c:7.2f} {n:7.2f} {n / c:6.2f}   {cg:8.2f} {ng:8.2f} {ng / cg:6.2f}   {bare:8.2f} {there_bare:8.2f}")
     c, n, cg, ng = map(statistics.median, zip(*found))
-    print(f"median us above the primitive: cpu {c:.2f}, npu {n:.2f} ({n / c:.2f}); with gradients cpu {cg:.2f}, npu {ng:.2f} ({ng / cg:.2f})")
+    met = "met" if max(n / c, ng / cg) <= 1.1 else "missed"
+    print(f"median us above the primitive: cpu {c:.2f}, npu {n:.2f} ({n / c:.2f}); with gradients cpu {cg:.2f}, npu {ng:.2f} ({ng / cg:.2f}): aim {met}")
 
 
 if __name__ == "__main__":

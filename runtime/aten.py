@@ -85,11 +85,21 @@ class _Type(str):
             head, head.capitalize() + "Type"
         )
 
+    @property
+    def annotation_str(self):
+        return str(self)
+
     def getElementType(self):
         return _Type(self[self.index("[") + 1 : -1])
 
+    def containedTypes(self):
+        return [self.getElementType()] if self.endswith("]") else []
+
+    def is_refined(self):
+        return False
+
     def isSubtypeOf(self, other):
-        return self == other or str(other) == "Optional[" + self + "]"
+        return str(other) in (self, "Optional[" + self + "]", "Any")
 
 
 def _type(declared):
@@ -108,7 +118,8 @@ def _value(text, declared):
     if text in _WORDS:
         return _WORDS[text]
     if text[:1] == "[":
-        return [_value(v.strip(), declared) for v in text[1:-1].split(",") if v.strip()]
+        element = declared.partition("[")[0]
+        return [_value(v.strip(), element) for v in text[1:-1].split(",") if v.strip()]
     if text[:1] in "'\"":
         return text[1:-1]
     try:

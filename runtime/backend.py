@@ -28,6 +28,7 @@ class Plan(Protocol):
     calls: int
     direct: bool  # later calls with tensors of its dtype may come without asking again
     limit: int | None  # elements from which run() takes another kernel, and the direct way is closed
+    when: Callable | None  # of the arguments: whether they are for another kernel, which larger() is
     out: Any  # the dtype of its results, where it is known
 
     def run(self, result: Any, args: tuple) -> Any:

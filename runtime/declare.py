@@ -103,8 +103,7 @@ class Op:
 
     def may_be_direct(self, attributes, dtype):
         """Whether later calls in this dtype may go the direct way, whatever their attributes are: powers of integers are refused by the number, or floats."""
-        constant = not attributes or self.options.constant_attributes and dtype.category >= dt.FLOAT
-        return constant and not self.options.keep
+        return not attributes or self.options.constant_attributes and dtype.category >= dt.FLOAT
 
     @cached_property
     def tensor_args(self):

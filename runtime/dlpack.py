@@ -7,7 +7,9 @@ import math
 import numpy as np
 
 from . import dtypes as dt
+from .backend import backend, registered
 from .device import HOST, strided, usable
+from .device import device as Device
 from .registry import T
 from .storage import UntypedStorage
 from .tensor import Tensor, tensor_method
@@ -113,14 +115,30 @@ def _destroy(capsule):
             _forget(_dying_pointer(capsule, name))
 
 
+def _device_of(device):
+    """(type, index) in DLPack's numbers, or None where memory is not shared. Backends that share say their number as `dlpack`, and have `lent`."""
+    number = _DEVICE if device is HOST else getattr(backend(device), "dlpack", None)
+    return None if number is None else (DLDeviceType(number), device.index or 0)
+
+
+def _type_of(number):
+    """The type of the devices that have a number of DLPack's; NotImplementedError where no backend is in use that shares their memory."""
+    if number == _DEVICE:
+        return HOST.type
+    found = [name for name, b in registered() if getattr(b, "dlpack", None) == number]
+    if not found:
+        raise NotImplementedError(f"from_dlpack: memory of DLPack's device type {number}")
+    return found[0]
+
+
 def _capsule(t, name, copied):
-    """A capsule over the memory of a tensor of the host's."""
+    """A capsule over the memory of a tensor."""
     n, storage = max(len(t._shape), 1), t._get_storage()
     shape, strides = (ctypes.c_int64 * n)(*t._shape), (ctypes.c_int64 * n)(*t.stride())
     managed = _LAYOUTS[name]()
     managed.tensor = _Tensor(
         storage.data_ptr() + t._offset * t.dtype.itemsize if 0 not in t._shape else None,
-        _Device(_DEVICE, 0),
+        _Device(*_device_of(t.device)),
         len(t._shape),
         _DataType(_CODES[t.dtype], 8 * t.dtype.itemsize, 1),
         ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)),
@@ -132,7 +150,7 @@ def _capsule(t, name, copied):
         (managed.major, managed.minor), managed.flags = _VERSION, _IS_COPIED * copied
     storage._resizable = False  # others see this memory
     address = ctypes.addressof(managed)
-    _exported[address] = managed, shape, strides, storage._array()
+    _exported[address] = managed, shape, strides, storage._array() if t.device is HOST else storage
     return _new(address, name, ctypes.cast(_destroy, ctypes.c_void_p))
 
 
@@ -147,11 +165,12 @@ def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
         raise BufferError("Can't export tensors with layout other than torch.strided")
     if stream is not None and type(stream) is not int:
         raise TypeError("stream must be ``int`` or ``none``")
-    if self.device is not HOST:
+    here = _device_of(self.device)
+    if here is None:
         raise BufferError(f"Cannot pack tensors on {self.device}")
-    if stream not in (None, -1):
+    if stream not in (None, -1) and self.device is HOST:  # kernels of other devices have ended when they return
         raise AssertionError("stream should be None on cpu.")
-    if dl_device is not None and tuple(dl_device)[0] != _DEVICE:
+    if dl_device is not None and tuple(dl_device) != here:
         raise NotImplementedError(f"__dlpack__: a copy on DLPack's device {tuple(dl_device)} of a {self.dtype} tensor on {self.device}")
     if self.dtype not in _CODES:
         raise BufferError(f"{dt.scalar_name(self.dtype)} types are not supported by dlpack")
@@ -163,9 +182,10 @@ def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
 @tensor_method
 def __dlpack_device__(self):
     """(type, index) of the device, in DLPack's numbers."""
-    if self.device is not HOST:
+    found = _device_of(self.device)
+    if found is None:
         raise ValueError(f"Unknown device type {self.device.type} for Dlpack")
-    return _DEVICE, 0
+    return found
 
 
 class _Memory:
@@ -185,6 +205,16 @@ _USED_UP = (
 )
 
 
+def flat(address, dtype, count, owner, device):
+    """A capsule over `count` elements of a device's memory at an address, which belong to `owner`."""
+    shape, strides, managed = (ctypes.c_int64 * 1)(count), (ctypes.c_int64 * 1)(1), _Managed()
+    pointers = (ctypes.cast(a, ctypes.POINTER(ctypes.c_int64)) for a in (shape, strides))
+    managed.tensor = _Tensor(address, _Device(*_device_of(device)), 1, _DataType(_CODES[dtype], 8 * dtype.itemsize, 1), *pointers, 0)
+    managed.deleter = ctypes.cast(_forget, ctypes.c_void_p)
+    _exported[ctypes.addressof(managed)] = managed, shape, strides, owner
+    return _new(ctypes.addressof(managed), b"dltensor", ctypes.cast(_destroy, ctypes.c_void_p))
+
+
 def is_capsule(x):
     return type(x).__name__ == "PyCapsule"
 
@@ -198,17 +228,20 @@ def _imported(capsule):
     managed = _LAYOUTS[name].from_address(address)
     t = managed.tensor
     dtype = _DTYPES.get((t.dtype.code, t.dtype.bits))
-    if t.device.type != _DEVICE:
-        raise NotImplementedError(f"from_dlpack: memory of DLPack's device type {t.device.type}")
+    device_type = _type_of(t.device.type)
     if dtype is None or t.dtype.lanes != 1:
         raise BufferError(f"from_dlpack: unsupported dtype (code {t.dtype.code}, {t.dtype.bits} bits, {t.dtype.lanes} lanes)")
     shape = tuple(t.shape[: t.ndim])
     stride = tuple(t.strides[: t.ndim]) if t.strides else None
     _rename(capsule, _USED[name])
     memory = _Memory(address, managed.deleter)
+    home = HOST if device_type == HOST.type else Device(device_type, t.device.index)
     if 0 in shape:
-        return T.empty(shape, dtype=dtype)
+        return T.empty(shape, dtype=dtype, device=home)
     n = math.prod(shape) if stride is None else 1 + sum((s - 1) * st for s, st in zip(shape, stride))
+    if home is not HOST:
+        lent = backend(home).lent(t.data + t.byte_offset, dtype, n, memory, usable(home))
+        return lent.as_strided(shape, () if not shape else T.empty(shape, device="meta").stride() if stride is None else stride)
     raw = (ctypes.c_uint8 * (n * dtype.itemsize)).from_address(t.data + t.byte_offset)
     raw._owner = memory
     storage = UntypedStorage._from_array(np.frombuffer(raw, np.uint8), resizable=False)
@@ -219,8 +252,7 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     """A tensor over the memory of another library's array, or of a capsule; copy: whether it has to be, or may not be, of its own memory."""
     home = None if device is None else usable(device)
     if hasattr(ext_tensor, "__dlpack__"):
-        if ext_tensor.__dlpack_device__()[0] != _DEVICE:
-            raise NotImplementedError(f"from_dlpack: memory of DLPack's device {tuple(ext_tensor.__dlpack_device__())}")
+        _type_of(ext_tensor.__dlpack_device__()[0])
         asked = {"max_version": _VERSION} | ({} if copy is None else {"copy": copy})
         try:
             capsule = ext_tensor.__dlpack__(**asked)
@@ -231,7 +263,7 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
             raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
         capsule = ext_tensor
     t = _imported(capsule)
-    return t if home is None or home is HOST else t.to(home)
+    return t if home is None or home == t.device else t.to(home)
 
 
 from_dlpack.__module__ = "torch"

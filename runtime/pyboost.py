@@ -191,7 +191,16 @@ def _work_alone(ms):
 def _set_target(target):
     from mindspore import _c_expression as c
 
-    c.MSContext.get_instance().set_param(c.ms_ctx_param.device_target, target)  # mindspore.set_device() could not be taken back
+    context = c.MSContext.get_instance()
+    context.set_param(c.ms_ctx_param.device_target, target)  # mindspore.set_device() could not be taken back
+    if target != "CPU":
+        # checked once, the environment is as it has to be. MindSpore would look again each time, which takes 3 ms, and append folders to a variable,
+        # with which after a thousand times no process can be started any more
+        context.register_set_env_callback(_nothing)
+
+
+def _nothing(target, library):
+    """In place of MindSpore's look at the environment."""
 
 
 def set_device_id(number):
@@ -247,6 +256,13 @@ def reinterpreted(ms, dtype_name, count):
     ctypes.c_uint8.from_address(at + 20).value, ctypes.c_uint8.from_address(at + 21).value = code, bits
     for where, value in ((24, count), (32, 1)):
         ctypes.c_int64.from_address(ctypes.c_void_p.from_address(at + where).value).value = value
+    return dlpack.from_dlpack(capsule)
+
+
+def tensor_from_capsule(capsule):
+    """The tensor over the device memory that a DLPack capsule lends."""
+    from mindspore.utils import dlpack
+
     return dlpack.from_dlpack(capsule)
 
 

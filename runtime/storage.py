@@ -30,7 +30,12 @@ class SharedMemory:
         os.close(self.fd)
 
 
-_received: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (device, inode) of shared memory: the storage over it
+_mapped: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (device, inode) of shared memory: the storage over it, in this process
+
+
+def _identity(fd):
+    at = os.fstat(fd)
+    return at.st_dev, at.st_ino
 
 
 class UntypedStorage:
@@ -226,6 +231,7 @@ class UntypedStorage:
             shared.array[:] = self._bytes
             self._bytes, self._shared = shared.array, shared
             self._resizable = False
+            _mapped[_identity(shared.fd)] = self
             for owner in gc.get_referrers(self):  # tensors over this storage, whose aliases are of the old memory
                 if hasattr(owner, "_stride") and getattr(owner, "_storage", None) is self:
                     owner._ms = owner._np = None
@@ -238,15 +244,14 @@ class UntypedStorage:
     @classmethod
     def _new_shared_fd_cpu(cls, fd, size):
         """The storage over a file descriptor that another process shared; the same one while the first is alive."""
-        at = os.fstat(fd)
-        known = _received.get((at.st_dev, at.st_ino))
+        known = _mapped.get(_identity(fd))
         if known is not None:
             os.close(fd)
             return known
         shared = SharedMemory(fd, size)
         self = cls._from_array(shared.array, resizable=False)
         self._shared = shared
-        _received[at.st_dev, at.st_ino] = self
+        _mapped[_identity(fd)] = self
         return self
 
     def get_device(self):

@@ -571,9 +571,9 @@ class Tensor(metaclass=TensorMeta):
 
     def __int__(self):
         v = self._number()
-        if v.__class__ is complex:
+        if v.__class__ is complex and v.imag:
             raise RuntimeError("value cannot be converted to type int64_t without overflow")
-        return int(v)
+        return int(v.real)
 
     def __float__(self):
         v = self._number()

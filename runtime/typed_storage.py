@@ -372,6 +372,11 @@ class TypedStorage:
         return self._untyped_storage.is_pinned(device)
 
     @_deprecated
+    def pin_memory(self, device="cuda"):
+        """The elements in memory that an accelerator may read at any time."""
+        return self._new_wrapped_storage(self._untyped_storage.pin_memory(device))
+
+    @_deprecated
     def pickle_storage_type(self):
         """The name of the class that files give the storage."""
         return self._pickle_storage_type()
@@ -422,6 +427,18 @@ def _conversion(name, dtype):
 
 for _n, _d in _CONVERSIONS.items():
     _conversion(_n, _d)
+
+
+def _pin_memory(self, device="cuda"):
+    """The bytes in memory that an accelerator may read at any time; itself where they are there."""
+    if self.device is not HOST:
+        raise TypeError(f"cannot pin '{self.type()}' only CPU memory can be pinned")
+    bytes_ = T.empty((0,), dtype=dt.uint8).set_(self)
+    return bytes_.pin_memory(device).untyped_storage()
+
+
+UntypedStorage.pin_memory = _pin_memory
+_pin_memory.__name__, _pin_memory.__qualname__ = "pin_memory", "UntypedStorage.pin_memory"
 
 
 class _LegacyKind(type):

@@ -3,6 +3,7 @@
 import builtins
 import types
 import typing
+import weakref
 from typing import Final, get_args, get_origin
 
 __all__ = ["Final", "export", "ignore", "is_scripting", "unused"]
@@ -61,6 +62,9 @@ def _overload(func):
 _overload_method = _drop = _overload
 
 
+boolean_dispatched = weakref.WeakKeyDictionary()  # functions made by boolean_dispatch: what of
+
+
 def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_name, func_name):
     """A function that calls ``if_true`` or ``if_false`` by the value of one argument."""
 
@@ -71,6 +75,7 @@ def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_nam
     fn.__doc__ = if_true.__doc__ or if_false.__doc__
     fn.__name__ = func_name or fn.__name__
     fn.__module__ = module_name or fn.__module__
+    boolean_dispatched[fn] = {"if_true": if_true, "if_false": if_false, "index": arg_index, "default": default, "arg_name": arg_name}
     return fn
 
 

@@ -1,15 +1,18 @@
 """Writes docs/pytorch-tests.md from what the runner of PyTorch's own test files found.
 
-    python tools/pytorch_tests.py "TREE, at most N tests a file=RUN.json" ... > docs/pytorch-tests.md
+    python tools/pytorch_tests.py "TREE, at most N tests a file=RUN.json" ...
 
 RUN.json: of a run with `--json`: for each file how many tests the real torch passes, how many pass here, and the message of each that does not.
-Of a file that several runs have, the last one counts.
+Of a file that several runs have, the last one counts; of files that none has, the page keeps what it says.
 """
 
 import json
 import re
 import sys
 from collections import Counter
+from pathlib import Path
+
+PAGE = Path(__file__).parents[1] / "docs" / "pytorch-tests.md"
 
 HEAD = """# PyTorch's own test files
 
@@ -52,23 +55,31 @@ def row(file, where, found):
     return f"| {file} | {where} | {found['real']} | {found['ours']} | {share:.0f} % | {said} |"
 
 
+def kept():
+    """(file -> its row, file -> its lines among the others) of the page as it is."""
+    rows, others = {}, {}
+    for line in PAGE.read_text().splitlines():
+        if found := re.match(r"\| ([\w/]+\.py) \|", line):
+            rows[found[1]] = line
+        elif found := re.match(r"- ([\w/]+\.py): ", line):
+            others.setdefault(found[1], []).append(line)
+    return rows, others
+
+
 def main(*runs):
-    files = {}
+    rows, others = kept()
     for run in runs:
         where, _, path = run.rpartition("=")
         with open(path) as f:
-            files.update({(where, name): found for name, found in json.load(f).items() if "ours" in found})
-    lines = [row(name, where, found) for (where, name), found in sorted(files.items(), key=lambda item: item[0][1])]
-    real, ours = (sum(found[k] for found in files.values()) for k in ("real", "ours"))
-    others = [
-        f"- {name}: `{test}`: {' '.join(why).splitlines()[0][:160]}"
-        for (_, name), found in sorted(files.items(), key=lambda item: item[0][1])
-        for test, why in found.get("missed", {}).items()
-        if cause(test, " ".join(why)) == "others"
-    ]
-    print(HEAD + "\n".join(lines))
-    print(f"\n{ours} of {real} tests ({100 * ours / max(real, 1):.1f} %).\n\n## The others\n")
-    print("\n".join(others))
+            files = {name: found for name, found in json.load(f).items() if "ours" in found}
+        for name, found in files.items():
+            rows[name] = row(name, where, found)
+            left = {test: " ".join(why) for test, why in found.get("missed", {}).items()}
+            others[name] = [f"- {name}: `{test}`: {why.splitlines()[0][:160]}" for test, why in left.items() if cause(test, why) == "others"]
+    counts = [[int(n) for n in line.split("|")[3:5]] for line in rows.values()]
+    real, ours = map(sum, zip(*counts))
+    lines = [*(rows[name] for name in sorted(rows)), "", f"{ours} of {real} tests ({100 * ours / max(real, 1):.1f} %).", "", "## The others", ""]
+    PAGE.write_text(HEAD + "\n".join([*lines, *(line for name in sorted(others) for line in others[name])]) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from ...runtime.backend import OutOfMemoryError, backend
 from ...runtime.call.geometry import broadcast_shapes
 from ...runtime.device import HOST
 from ...runtime.device import device as Device
+from ...runtime.dlpack import flat
 from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
@@ -283,6 +284,17 @@ class Ascend:
         if have.is_complex or dtype.is_complex:
             raise NotImplementedError(f"view(dtype): MindSpore {pyboost.version()} has no view of {have} memory as {dtype} on device npu")
         return pyboost.reinterpreted(base, dtype.name, base.shape[0] * have.itemsize // dtype.itemsize)
+
+    dlpack = 12  # kDLExtDev
+
+    def record_stream(self, tensor, stream):
+        """Nothing is to be kept: kernels have ended when their calls return, and memory that is given back is in use nowhere."""
+
+    def lent(self, address, dtype, count, owner, device):
+        """A flat tensor over memory of the device that belongs to `owner`."""
+        if dtype.is_complex:
+            raise NotImplementedError(f"from_dlpack: MindSpore takes no {dtype} memory of device {device}")
+        return wrap(pyboost.tensor_from_capsule(flat(address, dtype, count, owner, device)), (count,), dtype, device)
 
     def storage(self, t):
         return DeviceStorage.over(t._ms, numel(t._shape) * t.dtype.itemsize, t.device)

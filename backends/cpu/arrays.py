@@ -20,6 +20,8 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 def select(mask, a, b):
     """np.where(mask, a, b) for a and b of one dtype, by bits: a branch for every element costs four times as much on mixed masks."""
+    if mask.size < 2048:
+        return np.where(mask, a, b)
     bits = _BITS[a.dtype.itemsize]
     x, y = a.view(bits), b.view(bits)
     keep = mask.astype(bits)

@@ -71,17 +71,19 @@ class NumpyPlan(Plan):
             r = astype(r, dtype)
         return from_array(r if r.shape == shape else np.broadcast_to(r, shape), dtype)
 
-    def alike(self, operands, attributes):
-        """An elementwise operator on contiguous operands of this dtype and of the first one's shape, and on numbers; None where they are otherwise."""
-        shape, dtype, arrays = operands[0]._shape, self.dtype, []
+    def alike(self, shape, operands, attributes):
+        """An elementwise operator on contiguous operands of one shape, of this dtype but for masks, and on numbers; None where they are otherwise."""
+        dtype, keep, arrays = self.dtype, self.keep, []
         if not shape or 0 in shape or self.limit is not None and numel(shape) >= self.limit:
             return None
-        for t in operands:
+        for i, t in enumerate(operands):
             if t.__class__ in NUMBERS:
                 if not dt.SCALAR_CATEGORY[t.__class__] <= dtype.category > 0:
                     return None
                 arrays.append(number_array(t, dtype))
-            elif t is None or t.dtype is not dtype or t._stride is not None or t.device is not CPU or t._shape != shape and t._shape:
+            elif t is None or t.dtype is not (dt.bool_ if i in keep else dtype) or t._stride is not None or t.device is not CPU:
+                return None
+            elif t._shape != shape and t._shape:
                 return None
             else:
                 arrays.append(t._array())

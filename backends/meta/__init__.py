@@ -9,7 +9,7 @@ from ...runtime.tensor import meta_tensor, numel
 class MetaPlan:
     """Results without values."""
 
-    calls, direct, limit, out = 0, True, None, None
+    calls, direct, limit, when, out = 0, True, None, None, None
 
     def run(self, result, args):
         self.calls += 1

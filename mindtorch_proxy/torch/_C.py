@@ -381,7 +381,7 @@ def _check_sparse_tensor_invariants():
 
 
 def _set_check_sparse_tensor_invariants(enabled):
-    _INVARIANTS.checked = bool(enabled)
+    _INVARIANTS.checked, _INVARIANTS.chosen = bool(enabled), True
 
 
 def _jit_clear_class_registry():
@@ -396,6 +396,13 @@ def _dispatch_isTensorSubclassLike(t):
 def _jit_get_all_schemas():
     """The schemas of PyTorch's operators."""
     return [schema for name in _aten.names() for schema in _aten.schemas(name)]
+
+
+def _jit_get_schemas_for_operator(name):
+    """The schemas of one operator's overloads, by "aten::name"."""
+    namespace, _, name = name.partition("::")
+    packet = getattr(getattr(_import_module("torch").ops, namespace), name, None)
+    return [] if packet is None else [getattr(packet, o)._schema for o in packet.overloads()]
 
 
 def parse_schema(text):

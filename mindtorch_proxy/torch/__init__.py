@@ -102,7 +102,7 @@ def __dir__():
 _LAZY = {
     n: module
     for module, names in {
-        "serialization": "save load PyTorchFileReader",
+        "serialization": "save load PyTorchFileReader PyTorchFileWriter",
         "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator thread_safe_generator",
         "_C": """
         AnyType BoolType ClassType ComplexType DeviceObjType DictType FileCheck FloatType IntType JitType ListType NoneType NumberType OptionalType
@@ -139,21 +139,23 @@ class _LegacyMeta(type):
     """FloatTensor and its kin are tests for a dtype; isinstance(x, torch.FloatTensor) works as in PyTorch."""
 
     def __instancecheck__(cls, x):
-        return isinstance(x, Tensor) and x.dtype is cls.dtype and x.device.type == "cpu"
+        return isinstance(x, Tensor) and x.dtype is cls.dtype and x.device.type == cls.device_type
 
     def __subclasscheck__(cls, c):
         return c is cls or type.__subclasscheck__(cls, c)
 
 
-def _legacy_tensor(name):
+def _legacy_tensor(name, device_type="cpu"):
     """torch.FloatTensor and the like: constructors of tensors of one dtype."""
 
     def new(cls, *args, device=None):  # noqa: F811
-        return _legacy_new(args, cls.dtype, device=device)
+        return _legacy_new(args, cls.dtype, home, device)
 
-    of = _LEGACY_TENSORS[name]
-    doc = f"Makes tensors of {of}, of sizes or of data; isinstance() tests for dense tensors of that dtype on the CPU."
-    return _LegacyMeta(name, (), {"__new__": new, "dtype": of, "is_cuda": False, "__module__": "torch", "layout": _device.strided, "__doc__": doc})
+    home = _device.HOST if device_type == "cpu" else device(device_type)
+    of, module = _LEGACY_TENSORS[name], "torch" if device_type == "cpu" else f"torch.{device_type}"
+    doc = f"Makes tensors of {of}, of sizes or of data; isinstance() tests for dense tensors of that dtype on device {device_type}."
+    names = {"__new__": new, "dtype": of, "device_type": device_type, "is_cuda": False, "__module__": module, "layout": _device.strided, "__doc__": doc}
+    return _LegacyMeta(name, (), names)
 
 
 def _ask_classes(name, args, call):

@@ -13,6 +13,7 @@ from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
 from mindtorch_proxy.runtime.determinism import DETERMINISM as _DETERMINISM
 from mindtorch_proxy.runtime.storage import UntypedStorage
 from mindtorch_proxy.runtime.typed_storage import TypedStorage
+from mindtorch_proxy.runtime.warn import WARNINGS as _WARNINGS, warn_once as _warn_once
 from mindtorch_proxy.runtime.tensor import Tensor
 from mindtorch_proxy.runtime.device import Size, set_default_device as _set_default_device
 
@@ -70,6 +71,9 @@ def set_default_tensor_type(t):
     """Default dtype and device by a legacy tensor type. Deprecated."""
     if not isinstance(t, str) and not isinstance(getattr(t, "dtype", None), _dt.dtype):
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    _warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and torch.set_default_device() as alternatives."
+    )
     name = t if isinstance(t, str) else t.__name__
     by_name = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
     d = by_name.get(name.rpartition(".")[2])
@@ -99,7 +103,6 @@ def broadcast_shapes(*shapes):
 
 # ---------------------------------------------------------------- settings
 class _Settings:
-    warn_always = False
     threads = None
     precision = "highest"
 
@@ -142,12 +145,12 @@ def set_deterministic_debug_mode(debug_mode):
 
 def set_warn_always(b):
     """Whether warnings are shown each time instead of once."""
-    _Settings.warn_always = bool(b)
+    _WARNINGS.always = bool(b)
 
 
 def is_warn_always_enabled():
     """Whether warnings are shown each time instead of once."""
-    return _Settings.warn_always
+    return _WARNINGS.always
 
 
 def get_num_threads():

@@ -47,18 +47,12 @@ def _import_dotted_name(name):
 
 def _flatten_dense_tensors(tensors):
     """The tensors' values one after the other."""
-    tensors = list(tensors)
-    return tensors[0].contiguous().view(-1).clone() if len(tensors) == 1 else torch.cat([t.contiguous().view(-1) for t in tensors])
+    return torch._C._nn.flatten_dense_tensors(tensors)
 
 
 def _unflatten_dense_tensors(flat, tensors):
     """Views of a flat tensor in the shapes of the given ones."""
-    views, at = [], 0
-    for t in tensors:
-        # an empty piece gets memory of its own: a view at the end would have no place
-        views.append(flat.narrow(0, at, t.numel()).view(t.size()) if t.numel() else flat.new_zeros(t.size()))
-        at += t.numel()
-    return tuple(views)
+    return torch._C._nn.unflatten_dense_tensors(flat, tensors)
 
 
 def _reorder_tensors_as(tensors, ordered_tensors):

@@ -8,13 +8,17 @@ from torch.npu import amp, memory, random, streams
 
 from . import operators, optim
 from .functions import (
+    empty_with_format,
     get_npu_format,
+    get_storage_size,
     npu_confusion_transpose,
     npu_dtype_cast,
     npu_format_cast,
     npu_fusion_attention,
     npu_gelu,
+    npu_incre_flash_attention,
     npu_linear,
+    npu_masked_softmax_with_rel_pos_bias,
     npu_prompt_flash_attention,
     npu_rms_norm,
     npu_rotary_mul,
@@ -30,14 +34,18 @@ for _module in (amp, memory, random, streams):
 
 __version__ = torch.__version__
 __all__ = [
+    "empty_with_format",
     "get_npu_format",
+    "get_storage_size",
     "npu",
     "npu_confusion_transpose",
     "npu_dtype_cast",
     "npu_format_cast",
     "npu_fusion_attention",
     "npu_gelu",
+    "npu_incre_flash_attention",
     "npu_linear",
+    "npu_masked_softmax_with_rel_pos_bias",
     "npu_prompt_flash_attention",
     "npu_rms_norm",
     "npu_rotary_mul",

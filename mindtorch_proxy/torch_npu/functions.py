@@ -21,6 +21,16 @@ def npu_format_cast(self, acl_format):
     return self
 
 
+def get_storage_size(self):
+    """How many elements a tensor's storage holds."""
+    return self.untyped_storage().nbytes() // self.itemsize
+
+
+def empty_with_format(size, *, dtype=None, layout=None, device=None, pin_memory=None, acl_format=ND, base_addblock_size=None):
+    """Memory that is not set, in a memory format; NotImplementedError for those that npu_format_cast refuses."""
+    return npu_format_cast(torch.empty(size, dtype=dtype, layout=layout or torch.strided, device=device or "npu", pin_memory=bool(pin_memory)), acl_format)
+
+
 def npu_dtype_cast(input, dtype):
     """The tensor in another dtype."""
     return input.to(dtype)
@@ -54,6 +64,12 @@ def npu_linear(input, weight, bias=None):
 def npu_confusion_transpose(self, perm, shape, transpose_first):
     """Permute then reshape, or the other way round."""
     return self.permute(perm).reshape(shape) if transpose_first else self.reshape(shape).permute(perm)
+
+
+def npu_masked_softmax_with_rel_pos_bias(x, atten_mask, relative_pos_bias, scale_value=1.0, inner_precision_mode=0):
+    """softmax(x * scale_value + atten_mask + relative_pos_bias) of the last dimension."""
+    scores = x * scale_value + relative_pos_bias
+    return torch.softmax(scores if atten_mask is None else scores + atten_mask, -1)
 
 
 def npu_rotary_mul(input, r1, r2, rotary_mode="half"):
@@ -137,3 +153,13 @@ def npu_prompt_flash_attention(
         query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value, pre_tockens=pre_tokens,
         next_tockens=limit, sparse_mode=sparse_mode,
     )[0]  # fmt: skip
+
+
+def npu_incre_flash_attention(
+    query, key, value, *, padding_mask=None, atten_mask=None, actual_seq_lengths=None, num_heads=1, scale_value=1.0, input_layout="BSH",
+    num_key_value_heads=0, pse_shift=None,
+):  # fmt: skip
+    """Attention of one further position with those before it; see npu_fusion_attention. Lengths of single sequences are not supported (NotImplementedError)."""
+    if actual_seq_lengths is not None:
+        raise NotImplementedError(f"npu_incre_flash_attention: sequence lengths, of {query.dtype} tensors on device {query.device}, are not supported")
+    return npu_fusion_attention(query, key, value, num_heads, input_layout, pse=pse_shift, atten_mask=atten_mask, scale=scale_value)[0]

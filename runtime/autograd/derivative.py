@@ -5,12 +5,12 @@ call (they stand in the operator's own call as well, call/codegen.py), and backw
 """
 
 import inspect
-import os
 import traceback
 
 from ..call.codegen import Source
 from ..call.state import NUMBERS_OR_NONE
 from ..registry import T
+from ..warn import of_runtime
 from .graph import OpNode, Saved, accumulator, edge, meta_of, save_list
 from .modes import MODE, TASK, next_sequence
 
@@ -40,14 +40,12 @@ class _ForwardTrace(str):
 def forward_trace():
     """The program's stack up to its own call: without the runtime's frames and those of generated functions, however many there are."""
     frames = traceback.extract_stack()
-    while frames and (frames[-1].filename.startswith(_RUNTIME) or "#" in frames[-1].filename and frames[-1].filename[0] == "<"):
+    while frames and of_runtime(frames[-1].filename):
         frames.pop()
     trace = _ForwardTrace("".join(traceback.format_list(frames)))
     trace.during = TASK.current if TASK.depth else None
     return trace
 
-
-_RUNTIME = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 # the globals of generated code that records
 RECORDING = {

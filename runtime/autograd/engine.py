@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from .. import dtypes as dt
 from ..registry import T
 from ..tensor import Tensor, numel
+from ..warn import warn_once
 from .graph import OF_LEAVES, AccumulateGrad, add, edge, fitted
 from .hooks import run_hooks
 from .modes import MODE, TASK, no_grad
@@ -324,6 +325,13 @@ def _root_gradient(e, g):
     return T.ones(shape, dtype=dtype, device=device)
 
 
+_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. "
+    "We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad fields "
+    "of your parameters to None after use to break the cycle and avoid the leak."
+)
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulate gradients of tensors into the leaves of the graph."""
     tensors = _tensors(tensors)
@@ -338,6 +346,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots, grads = _roots(tensors, gts, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
+    if create_graph:
+        warn_once(_CYCLE)
     if inputs is None:
         run_backward(roots, grads, keep, create_graph)
         return

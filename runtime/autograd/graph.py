@@ -267,8 +267,7 @@ class AccumulateGrad(Node):
                 elif not MODE.grad and not (
                     sys.getrefcount(g) <= 2 + more and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
-                    stealable = sys.getrefcount(g) <= 2 + more and g.__class__ is Tensor
-                    g = _laid_out(g.detach(), v) if MODE.grad_layout or not stealable else g.detach()
+                    g = g.detach() if sys.getrefcount(g) <= 2 + more and _as_it_is(g) else _laid_out(g.detach(), v)
                 v._grad = g
             elif MODE.grad:
                 v._grad = add(old, g)
@@ -281,6 +280,13 @@ class AccumulateGrad(Node):
                     check_result(h, v, r)
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return ()
+
+
+def _as_it_is(g):
+    """Whether a gradient that nobody holds becomes that of its leaf without a copy."""
+    if g.is_sparse:
+        return g._v._stride is g._i._stride is None
+    return g.__class__ is Tensor and not MODE.grad_layout
 
 
 def _detached(g, v):

@@ -1,7 +1,6 @@
 """Arguments of a call: conversions to what the schema says, and PyTorch's errors for what does not fit."""
 
 import math
-import warnings
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from .. import dtypes as dt
 from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, spoken_signature, type_error
 from ..signatures import mismatch, signatures, type_name
 from ..tensor import Tensor, numel
+from ..warn import warn_once
 from .state import NUMBERS_OR_NONE, direct
 from .tracing import NUMBERS as TRACED
 
@@ -182,23 +182,16 @@ def _old_orders(args, is_method_):
 
 
 _FACTORS, _NUMBER = ("alpha", "beta", "value"), Arg("Scalar number", False)
-_warned_deprecated = False
 
 
 def _warn_deprecated(o, name, is_method_, order):
-    """PyTorch warns of the first such call alone."""
-    global _warned_deprecated
-    if _warned_deprecated:
-        return
-    _warned_deprecated = True
     old = [f"{'Number' if n in _FACTORS else 'Tensor'} {'input' if n == 'self' else n}" for n in order if not (is_method_ and n == "self")]
     old += [] if is_method_ else ["*", "Tensor out = None"]
     now = (signatures(name, is_method_) or [spoken_signature(o.schema.args, is_method_)])[0]
-    warnings.warn(
+    warn_once(
         f"This overload of {name} is deprecated:\n\t{name}({', '.join(old)})\nConsider using one of the following signatures instead:\n\t"
         f"{name}({', '.join(now)})",
-        UserWarning,
-        stacklevel=4,
+        "overload",
     )
 
 

@@ -61,11 +61,15 @@ def common_device(op, args):
 def elementwise(op, args):
     """Promotion, devices, broadcasting, memory order, kernel. Returns a fresh tensor."""
     operands, attributes = [args[i] for i in op.operands], [args[i] for i in op.attributes]
-    if op.hosted and operands[0].__class__ not in NUMBERS_OR_NONE:
-        plan = op.hosted.get(operands[0].dtype)
-        out = plan and plan.alike(operands, attributes)
-        if out is not None:
-            return out
+    if op.hosted:
+        first = operands[0]
+        if op.options.keep:  # that of the values decides, not that of a mask
+            first = next((t for i, t in enumerate(operands) if i not in op.options.keep and t.__class__ not in NUMBERS_OR_NONE), None)
+        if first.__class__ not in NUMBERS_OR_NONE:
+            plan = op.hosted.get(first.dtype)
+            out = plan and plan.alike(first._shape, operands, attributes)
+            if out is not None:
+                return out
     tensors = [t for t in operands if isinstance(t, Tensor)]
     device = tensors[0].device if len(tensors) == 1 else common_device(op, args)
     try:
@@ -89,7 +93,7 @@ def elementwise(op, args):
         operands = [permuted(t, order) if isinstance(t, Tensor) and t._shape else t for t in operands]
         return in_order(plan.elementwise(operands, attributes, tuple(shape[i] for i in order), dtype), shape, order)
     out = plan.elementwise(operands, attributes, shape, dtype)
-    if plan.direct and dtype is plan.out and op.may_be_direct(attributes, compute):
+    if plan.direct and dtype is plan.out and not op.options.keep and op.may_be_direct(attributes, compute):
         op.plans[compute, device] = plan
     return out
 

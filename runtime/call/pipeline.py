@@ -154,12 +154,14 @@ def _general(op, source, given, tensors):
     same = "".join(
         f" and {f'a{i}.device is {first}.device' if i in tensors else f'(a{i}.__class__ in NUMBERS or a{i}.device is {first}.device)'}" for i in others
     )
-    source.add(f"plan = {number}plans.get(({first}.dtype, {first}.device))", f"if plan is not None{same}:", f"    result = meta({given})")
+    source.add(f"plan = {number}plans.get(({first}.dtype, {first}.device))", f"if plan is not None{same}:")
     depth = 2
+    source.add(f"while plan.when is not None and plan.when({given}):", "    plan = plan.larger()", depth=depth)
+    source.add(f"result = meta({given})", depth=depth)
     if not op.schema.several:  # what plan.run does with one result of the promised dtype and of known shape, written out
         alone = op.tensor_args == [op.first]
         size = f" or numel({first}._shape) < plan.limit" if alone and op.first in tensors else ""
-        fits = f"plan.out is result[1] and shape is not None and 0 not in shape and len(result) == 2 and (plan.limit is None{size})"
+        fits = f"plan.out is result[1] and shape is not None and 0 not in shape and len(result) == 2 and (plan.limit is None or plan.when is not None{size})"
         source.add("shape = result[0]", f"if {fits}:", depth=2)
         source.add("plan.calls += 1", *(line.replace("a0", first) for line in _WRAP), depth=3)
         entered = f"plan.fn({given.replace(first, f'plan.enter({first})', 1)})" if alone and op.first in tensors else f"plan.compute(({given},))"

@@ -1,5 +1,6 @@
 """Matrices by eliminations and rotations of rows and columns, batched: for backends without LAPACK. Loops run over columns, never over elements."""
 
+import cmath
 import math
 
 from .. import dtypes as dt
@@ -306,3 +307,166 @@ def lstsq(A, B, rcond, driver, vector):
     gels = driver == "gels"
     X = X.squeeze(-1) if vector else X
     return X, residuals, nothing(dt.int64) if gels else rank, S if driver in ("gelsd", "gelss") else nothing(real)
+
+
+# ---------------------------------------------------------------- eigenvalues of any matrix
+def _shift(T2, steps):
+    """The eigenvalue of the last two rows' square that lies nearer to its last element; another one where that goes round in circles."""
+    (a, b), (c, d) = T2
+    if steps % 10 == 9:
+        return d + abs(c) + abs(b)
+    half, root = (a + d) / 2, cmath.sqrt(((a - d) / 2) ** 2 + b * c)
+    return min(half + root, half - root, key=lambda x: abs(x - d))
+
+
+def _reflected(R, taus):
+    """The product of the reflections that geqrf leaves below R's diagonal."""
+    n = R._shape[-1]
+    Q = eye = T.eye(n, dtype=R.dtype, device=R.device)
+    below = R.tril(-1) + eye
+    for j in range(n - 1, -1, -1):
+        v = below[:, j : j + 1]
+        Q = Q - taus[j] * v * product(v.mH, Q)
+    return Q
+
+
+def _schur(A):
+    """(triangular T, unitary Q) of A = Q T Q^H, a complex matrix: QR steps, the last row left of the diagonal vanishing first."""
+    n, eps = A._shape[-1], dt.finfo(A.dtype.to_real()).eps
+    eye = T.eye(n, dtype=A.dtype, device=A.device)
+    S, Q, end, steps = A, eye, n, 0
+    small = eps * (A.abs() ** 2).sum().sqrt().item()
+    while end > 1:
+        if S[end - 1, : end - 1].abs().sum().item() <= small:
+            end, steps = end - 1, 0
+            continue
+        if steps == 30 * n:
+            raise function("linalg", "LinAlgError")(f"linalg.eig: The algorithm failed to converge (error code: {end}).")
+        moved = _shift(S[end - 2 : end, end - 2 : end].tolist(), steps)
+        q = _reflected(*geqrf(S[:end, :end] - eye[:end, :end] * moved))
+        q = T.constant_pad_nd(q, (0, n - end, 0, n - end)) + T.diag_embed((T.arange(n, device=A.device) >= end).to(A.dtype))
+        S, Q, steps = product(product(q.mH, S), q), product(Q, q), steps + 1
+    return S, Q
+
+
+@decomposition("linalg.eig")
+def eig(A):
+    """Eigenvalues as they stand on a triangular matrix of the same ones; vectors by substitution, of length 1, their largest element real."""
+    real, eps = not A.dtype.is_complex, dt.finfo(A.dtype.to_real()).eps
+    if not bool(T.isfinite(A if real else T.view_as_real(A)).all()):
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+
+    def one(A):
+        S, Q = _schur(A)
+        n, w = S._shape[-1], S.diagonal(0, -2, -1)
+        small = max(eps * S.abs().amax().item(), dt.finfo(A.dtype.to_real()).tiny)
+        if real:
+            w = T.complex(w.real, T.where(w.imag.abs() <= 4 * n * small, 0, w.imag))
+        eye = T.eye(n, dtype=A.dtype, device=A.device)
+        rows = [eye[n - 1]]
+        for i in range(n - 2, -1, -1):
+            apart = w - w[i]
+            apart = T.where(apart.abs() < small, small, apart)
+            y = (S[i, i + 1 :].unsqueeze(-1) * T.stack(rows, 0)).sum(0) / apart
+            rows.insert(0, T.where(T.arange(n, device=A.device) > i, y, eye[i]))
+        V = product(Q, T.stack(rows, 0))
+        V = V / (V.abs() ** 2).sum(0).sqrt()
+        largest = (V * (T.arange(n, device=A.device).unsqueeze(-1) == V.abs().argmax(0))).sum(0)
+        return w, V * T.conj_physical(largest) / largest.abs()
+
+    kind = A.dtype.to_complex()
+    if 0 in A._shape:
+        return T.zeros(A._shape[:-1], dtype=kind, device=A.device), T.zeros(A._shape, dtype=kind, device=A.device)
+    return tuple(_each(one, A.to(kind)))
+
+
+# ---------------------------------------------------------------- symmetric indefinite matrices
+def _each(fn, *batched):
+    """fn's results for each matrix of a batch, stacked."""
+    batch = batched[0]._shape[:-2]  # of the first, a matrix
+    flat = [x.reshape((-1, *x._shape[len(batch) :])) for x in batched]
+    rows = [fn(*(x[i] for x in flat)) for i in range(math.prod(batch))]
+    return [T.stack(column, 0).reshape((*batch, *column[0]._shape)) for column in zip(*rows)]
+
+
+def _block(sizes, hermitian):
+    """(row, width) of Bunch and Kaufman's pivot for the first column, of the magnitudes of a matrix's elements; None where the column is zero."""
+    here, column = sizes[0][0], [row[0] for row in sizes]
+    r = max(range(1, len(sizes)), key=column.__getitem__) if len(sizes) > 1 else 0
+    largest = column[r] if r else 0.0
+    if max(here, largest) == 0 or here != here:
+        return None
+    limit = (1 + math.sqrt(17)) / 8
+    if here >= limit * largest:
+        return 0, 1
+    there = max(x for i, x in enumerate(sizes[r]) if i != r)
+    if here >= limit * largest * (largest / there):
+        return 0, 1
+    return (r, 1) if sizes[r][r] >= limit * there else (r, 2)
+
+
+def _divided(B, D, turned):
+    """B D^-1 of a pivot block, of one or two columns."""
+    if D._shape[-1] == 1:
+        return B / D
+    a, b, c, x, y = D[0, 0], D[1, 0], D[1, 1], B[..., 0], B[..., 1]
+    return T.stack([x * c - y * b, y * a - x * turned(b)], -1) / (a * c - b * turned(b))
+
+
+@decomposition("_linalg_ldl_factor_ex")
+def ldl_factor(A, hermitian):
+    """LAPACK's lower form: blocks of one or two columns, L's columns as their elimination leaves them; the rows' swaps as pivots."""
+    turned = T.conj_physical if hermitian and A.dtype.is_complex else lambda x: x
+
+    def one(A):
+        n, k, columns, pivots, info = A._shape[-1], 0, [], [], 0
+        d = A.diagonal(0, -2, -1)
+        S = A.tril(-1) + turned(A.tril(-1)).mT + T.diag_embed((d + turned(d)) / 2)
+        while k < n:
+            found = _block(_size(S).tolist(), hermitian)
+            p, width = found or (0, 1)
+            info = info or (0 if found else k + 1)
+            order = list(range(n - k))
+            order[width - 1], order[p] = order[p], order[width - 1]
+            at = tensor(order, device=A.device)
+            S = S.index_select(0, at).index_select(1, at)
+            D, below = S[:width, :width], S[width:, :width]
+            L = _divided(below, D, turned) if found else below
+            columns.append(T.cat([T.zeros((k, width), dtype=A.dtype, device=A.device), D.tril(), L], 0))
+            S = S[width:, width:] - (product(L, turned(below).mT) if found else 0)
+            pivots += [k + p + 1] if width == 1 else [-(k + p + 1)] * 2
+            k += width
+        return T.cat(columns, 1), *(tensor(x, dtype=dt.int32, device=A.device) for x in (pivots, info))
+
+    if 0 in A._shape:
+        return A.clone(), *(T.zeros(A._shape[:-k], dtype=dt.int32, device=A.device) for k in (1, 2))
+    return tuple(_each(one, A))
+
+
+@decomposition("linalg.ldl_solve")
+def ldl_solve(LD, pivots, B, hermitian):
+    turned = T.conj_physical if hermitian and LD.dtype.is_complex else lambda x: x
+
+    def swapped(x, j, p):
+        order = list(range(x._shape[0]))
+        order[j], order[p] = order[p], order[j]
+        return x.index_select(0, tensor(order, device=x.device)) if j != p else x
+
+    def one(M, pivots, x):
+        blocks, k, n = [], 0, M._shape[-1]
+        pivots = pivots.tolist()
+        while k < n:
+            width = 1 if pivots[k] > 0 else 2
+            blocks.append((k, k + width, abs(pivots[k + width - 1]) - 1))
+            k += width
+        for k, end, p in blocks:
+            x = swapped(x, end - 1, p)
+            L, D, y = M[end:, k:end], M[k:end, k:end], x[k:end]
+            D = D.tril() + turned(D.tril(-1)).mT
+            x = T.cat([x[:k], _divided(y.mT, D.mT, turned).mT, x[end:] - product(L, y)], 0)
+        for k, end, p in reversed(blocks):
+            y = x[k:end] - product(turned(M[end:, k:end]).mT, x[end:])
+            x = swapped(T.cat([x[:k], y, x[end:]], 0), end - 1, p)
+        return (x,)
+
+    return B.clone() if 0 in B._shape else _each(one, LD, pivots, B)[0]

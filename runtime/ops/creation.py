@@ -22,6 +22,7 @@ from ..storage import UntypedStorage
 from ..tensor import empty as _empty
 from ..tensor import from_array, meta_tensor, strided_view, tensor_method
 from ..typed_storage import TypedStorage
+from ..warn import warn_once
 from .common import T, Tensor, check_number, dt, numel
 from .memory import _strided_empty, format_strides
 
@@ -215,6 +216,8 @@ def _infer(data, want=None):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
         return _infer(np.asarray(data), want)
+    if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
+        warn_once(_SLOW)
     shape, flat = [], []
     _flatten(data, 0, shape, flat)
     kinds = {x.__class__ for x in flat}
@@ -233,6 +236,10 @@ def _infer(data, want=None):
     return a.reshape(shape), d
 
 
+_SLOW = (
+    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single numpy.ndarray with "
+    "numpy.array() before converting to a tensor."
+)
 _ONE = "only one element tensors can be converted to Python scalars"
 _NO_INDEX = "only integer tensors of a single element can be converted to an index"
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -305,17 +312,18 @@ def _cast_array(a, dtype):
     return t if t.dtype is dtype else backend(t.device).cast(t, dtype)
 
 
+_COPIES = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {}."
+)
+
+
 @asking_modes
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor of the data, always copied; a leaf."""
     dev, dtype = place(device), dt.of(dtype)
     if isinstance(data, Tensor):
-        warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
-        )
+        warnings.warn(_COPIES.format("torch.tensor(sourceTensor)"), UserWarning, stacklevel=2)
         with DisableTorchFunctionSubclass():  # the result is no subclass
             return _flag(data.detach().to(device=data.device if device is None else dev, dtype=dtype or data.dtype, copy=True), requires_grad)
     if isinstance(data, (UntypedStorage, TypedStorage)):
@@ -376,12 +384,10 @@ def from_numpy(ndarray):
     if any(s % a.itemsize for s in a.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
     if not a.flags.writeable:
-        warnings.warn(
+        warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this tensor "
             "will result in undefined behavior. You may want to copy the array to protect its data or make it writable before converting "
-            "it to a tensor. This type of warning will be suppressed for the rest of this program.",
-            UserWarning,
-            stacklevel=2,
+            "it to a tensor. This type of warning will be suppressed for the rest of this program."
         )
         return over_array(a, d, copy=True)
     return over_array(a, d)
@@ -454,12 +460,10 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         )
     raw = np.frombuffer(buffer, np.uint8, count * size, offset)
     if not raw.flags.writeable:
-        warnings.warn(
+        warn_once(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the underlying "
             "(supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make it writable before "
-            "converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
-            UserWarning,
-            stacklevel=2,
+            "converting it to a tensor. This type of warning will be suppressed for the rest of this program."
         )
         raw = raw.copy()
     t = from_array(raw.view(dtype.np) if dtype.np is not None else raw, dtype)
@@ -496,6 +500,7 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layo
     """A tensor of data with self's dtype and device."""
     dtype, device = dtype or self.dtype, self.device if device is None else device
     if isinstance(data, Tensor):
+        warnings.warn(_COPIES.format("tensor.new_tensor(sourceTensor)"), UserWarning, stacklevel=2)
         return _flag(data.detach().to(dtype=dtype, device=device, copy=True), requires_grad)
     return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
 
@@ -595,6 +600,12 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     d = dtype or dt.get_default_dtype()
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. "
+        "Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=3,
+    )
     n = int((end - start) / step) + 1
     return T.arange(0, n, dtype=d, device=device) * step + start
 

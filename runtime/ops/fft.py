@@ -8,6 +8,7 @@ from ..call.geometry import strides_in_order
 from ..call.out import CONTIGUOUS, FOUND, Out
 from ..declare import composite, op
 from ..tensor import canonical
+from ..warn import warn_once
 from .common import SPECIAL, F, T, Tensor, changed, conj, dt, has_values, wrap_dim
 from .creation import OPTS, _flag, _options
 from .views import unfold_backward
@@ -265,6 +266,9 @@ def _window(window, win_length, n_fft, like):
     return F.pad(window, (left, n_fft - win_length - left)) if win_length != n_fft else window
 
 
+_RECTANGULAR = "To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+
+
 @composite(
     "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode='reflect', bool "
     "normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
@@ -287,6 +291,11 @@ def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normaliz
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false.")
     x = _centred(self, n_fft, pad_mode) if center else self
+    if window is None:
+        warn_once(
+            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows such as "
+            "torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage." + _RECTANGULAR
+        )
     said = dict(n_fft=n_fft, hop_length=hop, win_length=win, window=window, normalized=normalized, onesided=onesided, return_complex=return_complex)
     _check_stft(x, n_fft, hop, win, window, {**said, "align_to_window": align_to_window})
     if onesided and is_complex:
@@ -336,6 +345,11 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     win = n_fft if win_length is None else win_length
     if not self.dtype.is_complex:
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+    if window is None:
+        warn_once(
+            "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to make the inversion lossless."
+            + _RECTANGULAR
+        )
     said = dict(n_fft=n_fft, hop_length=hop, win_length=win, window=window, center=center, normalized=normalized, onesided=onesided, length=length)
     said["return_complex"] = return_complex
     _check_istft(self, n_fft, hop, win, window, onesided, return_complex, said)

@@ -19,6 +19,7 @@ from ..declare import composite, op, view
 from ..device import HOST
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
+from ..warn import warn_once
 from .common import T, Tensor, changed, check_number, contiguous_strides, dt, has_values, like_self, numel, wrap_dim
 from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
@@ -350,25 +351,21 @@ def _set_view(dst, value):
     copy_(dst, value if value._shape == dst._shape else value.expand(dst._shape))
 
 
-def _is_byte(index):
-    index = index[0] if index.__class__ is tuple and len(index) == 1 else index
-    return isinstance(index, Tensor) and index.dtype is dt.uint8 and len(index._shape) > 0
-
-
 def _set_elements(x, advanced, index, value):
     if isinstance(value, Tensor):
         rank = len(_index_shape(x, advanced))
         while len(value._shape) > rank and value._shape[0] == 1:
             value = value[0]
-    if not isinstance(value, Tensor):
-        from .creation import tensor
-
-        if len(advanced) == 1 and _is_byte(index):
+    if not isinstance(value, Tensor) or numel(value._shape) == 1:
+        given = [i for i in (index if index.__class__ is tuple else (index,)) if i.__class__ not in _BASIC]
+        mask = getattr(given[0], "dtype", None) if len(given) == 1 else None
+        if mask is dt.uint8 and given[0]._shape:
             raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-        value = tensor(value, dtype=x.dtype, device=x.device)
-    elif value.dtype is not x.dtype and numel(value._shape) == 1:
-        tensors = [i for i in (index if index.__class__ is tuple else (index,)) if i.__class__ not in _BASIC]
-        if len(tensors) == 1 and getattr(tensors[0], "dtype", None) in (dt.bool_, dt.uint8):  # as masked_fill
+        if not isinstance(value, Tensor):
+            from .creation import tensor
+
+            value = tensor(value, dtype=x.dtype, device=x.device)
+        elif mask is dt.bool_ or mask is dt.uint8:  # as masked_fill
             value = value.to(x.dtype)
     x.index_put_(advanced, value)
 
@@ -385,6 +382,8 @@ def _put_prepare(self, indices, values, accumulate):
     if not given:
         _check_value(self._shape, values)
         raise RuntimeError("index_put_(): at least one index has to be a tensor")
+    if len(given) == 1 and given[0].dtype is dt.uint8 and not accumulate and numel(values._shape) == 1:  # which PyTorch fills by the mask
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     for i in indices:
         if i is not None and i.dtype in (dt.bool_, dt.uint8):
             if i.dtype is dt.uint8:
@@ -590,7 +589,12 @@ _scatter_like("scatter_add", "ScatterAddExt", {"self": lambda g: g, "src": _src_
 def scatter_with_reduce(self, dim, index, src, reduce):
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
-    if not isinstance(src, Tensor):
+    if isinstance(src, Tensor):
+        warn_once(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. "
+            "Use torch.scatter_reduce instead for more reduction options."
+        )
+    else:
         src = T.full(index._shape, src, dtype=self.dtype, device=self.device)
     return self.scatter_reduce(dim, index, src, "sum" if reduce == "add" else "prod", include_self=True)
 

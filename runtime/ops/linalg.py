@@ -11,6 +11,7 @@ from ..declare import composite, op
 from ..device import contiguous_format
 from ..registry import provide
 from ..tensor import canonical
+from ..warn import warn_once
 from .common import LINALG, T, Tensor, conj, contiguous_strides, dt, has_values, numel, only, wrap_dim, wrap_dims
 from .matmul import mH, mT
 
@@ -448,6 +449,12 @@ def triangular_solve(self, A, upper, transpose, unitriangular):
         if len(t._shape) < 2:
             raise RuntimeError(f"torch.triangular_solve: Expected {who} to have at least 2 dimensions, but it has {len(t._shape)} dimensions instead")
     check_square(A, "torch.triangular_solve")
+    _deprecated(
+        "triangular_solve",
+        "linalg.solve_triangularand",
+        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\nX = torch.triangular_solve(B, A).solution",
+        "X = torch.linalg.solve_triangular(A, B).",
+    )
     self, A = _batched(self, A)
     coefficient = mH(A) if transpose else A
     solution = LINALG.solve_triangular(coefficient, self, upper=upper != transpose, unitriangular=unitriangular)
@@ -489,6 +496,13 @@ def linalg_cholesky(self, upper):
 
 @composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32, no_forward="cholesky")
 def cholesky(self, upper):
+    _deprecated(
+        "cholesky",
+        "linalg.cholesky and",
+        "L = torch.cholesky(A)",
+        "L = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)",
+        "U = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
+    )
     return _cholesky(self, upper, "cholesky", True)[0]
 
 
@@ -585,6 +599,13 @@ def lu_factor(A, pivot):
 
 @composite("_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", method=False)
 def lu_with_info(self, pivot, check_errors):
+    _deprecated(
+        "lu",
+        "linalg.lu_factor / torch.linalg.lu_factor_ex and",
+        "LU, pivots = torch.lu(A, compute_pivots)",
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)",
+        "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
+    )
     return _lu(self, pivot, "torch.linalg.lu_factor_ex", check_errors)
 
 
@@ -597,7 +618,7 @@ def linalg_lu(A, pivot):
 @overridable
 def lu(self, pivot=True, get_infos=False, out=None):
     """(LU, pivots) or (LU, pivots, infos) of the LU factorization (deprecated for linalg.lu_factor)."""
-    r = T._lu_with_info(self, pivot=pivot, check_errors=not get_infos)
+    r = T._lu_with_info(self, pivot=pivot, check_errors=False)
     r = r if get_infos else tuple(r)[:2]
     if out is not None:
         return with_out("lu", r, out)
@@ -654,6 +675,12 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
 
 @composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=SAME_DTYPE, autocast=FLOAT32)
 def lu_solve(self, LU_data, LU_pivots):
+    _deprecated(
+        "lu_solve",
+        "linalg.lu_solveand",
+        "Note that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)",
+        "X = torch.linalg.lu_solve(LU, pivots, B)",
+    )
     return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
 
@@ -760,6 +787,12 @@ qr_op = op("linalg.qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", "L
 
 @composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=SAME_DTYPE, autocast=FLOAT32)
 def qr(self, some):
+    _deprecated(
+        "qr",
+        "linalg.qr and",
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)",
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
+    )
     return qr_op.call(self, "reduced" if some else "complete")
 
 
@@ -1286,9 +1319,15 @@ def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparam
     return L.narrow(-1, 0, k), V.narrow(-1, 0, k)
 
 
+def _deprecated(name, instead, *replacements):
+    """PyTorch's warning of a function that linalg has under another name, with what is to be written in its place."""
+    said = "\nshould be replaced with\n".join(replacements)
+    warn_once(f"torch.{name} is deprecated in favor of torch.{instead} will be removed in a future PyTorch release.\n{said}")
+
+
 def _removed(name, instead):
     def gone(*args, **kwargs):
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. `torch.{name}` is deprecated in favor of {instead}.")
+        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed.{instead}")
 
     gone.__name__ = gone.__qualname__ = name
     gone.__module__ = "torch._linalg_utils"
@@ -1297,8 +1336,10 @@ def _removed(name, instead):
 
 def _hand_written():
     made = {"lu": lu}
-    for name in ("eig", "symeig", "lstsq", "solve", "matrix_rank"):
-        made[name] = _removed(name, "`torch.linalg.{}`".format(name if name != "symeig" else "eigh"))
+    for name in ("eig", "symeig", "lstsq", "solve"):
+        made[name] = _removed(name, f" `torch.{name}` is deprecated in favor of `torch.linalg.{'eigh' if name == 'symeig' else name}`.")
+    said = "The parameter 'symmetric' was renamed in `torch.linalg.matrix_rank()` to 'hermitian'."
+    made["matrix_rank"] = _removed("matrix_rank", f"\nPlease use the `torch.linalg.matrix_rank` function instead. {said}")
     for name, f in made.items():
         provide("torch", name, f)
         if name != "matrix_rank":

@@ -10,6 +10,7 @@ from ..call.overrides import handle_torch_function, has_torch_function, overrida
 from ..call.state import LOCAL
 from ..declare import composite, op
 from ..registry import function, provide
+from ..warn import warn_once
 from .common import LINALG, T, Tensor, conj, dt, like_self, numel, wrap_dim
 from .memory import _to_copy
 
@@ -293,19 +294,19 @@ def _linear_meta(input, weight, bias):
         if len(weight._shape) > 2:
             raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(weight._shape)}D")
         raise RuntimeError(f"mat2 must be a matrix, got {len(weight._shape)}-D tensor")
-    s, (n, k) = input._shape, weight._shape
-    if s[-1] != k:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(s[:-1])}x{s[-1]} and {k}x{n})")
+    (*batch, inner), (n, k) = input._shape, weight._shape  # a Size is slow to index
+    if inner != k:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(batch)}x{inner} and {k}x{n})")
     if bias is not None:
-        shape = (numel(s[:-1]), n)
         if bias._shape != (n,):
-            _expands(bias, (*s[:-1], n) if len(bias._shape) > 1 else shape)
+            _expands(bias, (*batch, n) if len(bias._shape) > 1 else (numel(batch), n))
         if bias.dtype is not weight.dtype:
             raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(bias)} and {_name(weight)}")
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(input.dtype)} != {dt.c_name(weight.dtype)}")
-    no_bool("addmm_impl_cpu_", input)
-    return (*s[:-1], n), input.dtype
+    if input.dtype is dt.bool_:
+        no_bool("addmm_impl_cpu_", input)
+    return (*batch, n), input.dtype
 
 
 _linear_grads = {
@@ -327,13 +328,14 @@ linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tenso
 
 @composite("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out=SAME_DTYPE, python=False, autocast=LOWER)
 def linear(input, weight, bias):
-    if not input._shape or not weight._shape:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(input._shape)}D and {len(weight._shape)}D")
+    n = len(input._shape)
+    if n > 1 and len(weight._shape) > 1:
+        return linear_op.call(input, weight, bias)
+    if not n or not weight._shape:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {n}D and {len(weight._shape)}D")
     if len(weight._shape) == 1 and bias is None:
         return matmul(input, weight)
-    if len(input._shape) == 1 and len(weight._shape) == 2:
-        return linear_op.call(input.unsqueeze(0), weight, bias).squeeze(0)
-    return linear_op.call(input, weight, bias)
+    return linear_op.call(input.unsqueeze(0), weight, bias).squeeze(0) if n == 1 and len(weight._shape) == 2 else linear_op.call(input, weight, bias)
 
 
 @composite(
@@ -646,13 +648,9 @@ def einsum(*args):
 @overridable
 def chain_matmul_(*matrices, out=None):
     """The product of the matrices in the cheapest order (deprecated for linalg.multi_dot)."""
-    import warnings
-
-    warnings.warn(
+    warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters.",
-        UserWarning,
-        stacklevel=2,
+        "which accepts a list of two or more tensors rather than multiple parameters."
     )
     ms = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     return T._chain_matmul(ms, **({} if out is None else {"out": out}))
@@ -900,6 +898,10 @@ op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", 
 @composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=SAME_DTYPE, autocast=WIDEST_ON_ACCELERATORS)
 def cross(self, other, dim):
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use torch.linalg.cross.\n"
+            "The default value of dim will change to agree with that of linalg.cross in a future release."
+        )
         dim = next((i for i, n in enumerate(broadcast_shapes(self._shape, other._shape)) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")

@@ -19,6 +19,7 @@ from ..signatures import mismatch
 from ..storage import UntypedStorage
 from ..tensor import alias, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method, versions
 from ..typed_storage import TypedStorage
+from ..warn import warn_once
 from .common import T, Tensor, contiguous_strides, dt, numel
 
 
@@ -106,21 +107,15 @@ def _grad_to(g, meta):
     return T._to_copy(g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None)
 
 
-_warned_of_discarding = False
-
-
-def _warn_of_discarding(source, dtype, stacklevel):
-    """PyTorch warns of the first copy that drops imaginary parts."""
-    global _warned_of_discarding
-    if source.dtype.is_complex and not dtype.is_complex and dtype is not dt.bool_ and not _warned_of_discarding:
-        _warned_of_discarding = True
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=stacklevel + 1)
+def _warn_of_discarding(source, dtype):
+    if source.dtype.is_complex and not dtype.is_complex and dtype is not dt.bool_:
+        warn_once("Casting complex values to real discards the imaginary part")
 
 
 @_to_copy.calls
 def _to_copy_call(self, dtype=None, device=None, memory_format=None):
     d = self.dtype if dtype is None else dtype
-    _warn_of_discarding(self, d, 4)
+    _warn_of_discarding(self, d)
     out = _copied(self, d, self.device if device is None else device, memory_format)
     if MODE.grad and self._requires_grad and d.category >= 2:
         _to_copy.record(out, (self, d, device, memory_format))
@@ -312,7 +307,7 @@ def copy_(self, src, non_blocking=False):
             ) from None
     else:
         src_view = src
-    _warn_of_discarding(src, self.dtype, 3)
+    _warn_of_discarding(src, self.dtype)
     if src.device is META and self.device is not META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if self._storage is not None and src_view._storage is self._storage:

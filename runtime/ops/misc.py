@@ -4,6 +4,7 @@ import operator
 
 from ..autograd import forward
 from ..autograd.tangents import current_level
+from ..backend import backend
 from ..declare import composite
 from ..registry import implicit
 from .common import T, dt, has_values
@@ -151,6 +152,9 @@ def assert_async(self, assert_msg):
 
 @composite("Tensor.record_stream(Tensor self, Any s) -> Any", out=False)
 def record_stream(self, s):
+    record = getattr(backend(self.device), "record_stream", None)
+    if record is not None:
+        return record(self, s)
     raise NotImplementedError(f'"record_stream" is not implemented for device {self.device}')
 
 

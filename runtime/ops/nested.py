@@ -9,6 +9,7 @@ from ..autograd.modes import MODE
 from ..declare import composite
 from ..device import LAYOUTS
 from ..tensor import contiguous_strides, wrap
+from ..warn import warn_once
 from .common import F, T, Tensor, dt, numel, wrap_dim
 from .creation import FUNCTIONS
 from .memory import CONVERSIONS
@@ -211,6 +212,12 @@ def _checked(tensors):
     return tensors
 
 
+_PROTOTYPE = (
+    "The PyTorch API of nested tensors is in prototype stage and will change in the near future. We recommend specifying layout=torch.jagged when "
+    "constructing a nested tensor, as this layout receives active development, has better operator coverage, and works with torch.compile."
+)
+
+
 def as_nested_tensor(ts, dtype=None, device=None, layout=None):
     """A nested tensor of tensors, whose gradients reach them."""
     _strided(layout)
@@ -219,6 +226,7 @@ def as_nested_tensor(ts, dtype=None, device=None, layout=None):
     ts = ts.unbind() if isinstance(ts, Tensor) else ts
     if not isinstance(ts, (list, tuple)) or not all(isinstance(t, Tensor) for t in ts):
         raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
+    warn_once(_PROTOTYPE)
     return nested([t.to(device or t.device, dtype or t.dtype) for t in _checked(list(ts))])
 
 
@@ -228,6 +236,7 @@ def nested_tensor(tensor_list, *, dtype=None, layout=None, device=None, requires
     if not isinstance(tensor_list, (list, tuple)):
         raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
     made = [t.detach() if isinstance(t, Tensor) else FUNCTIONS["tensor"](t, dtype=dtype, device=device) for t in tensor_list]
+    warn_once(_PROTOTYPE)
     made = _checked([t.to(device or t.device, dtype or t.dtype) for t in made])
     out = nested(made) if made else over(T.empty(0, dtype=dtype, device=device), [])
     if requires_grad and out.dtype.category < dt.FLOAT:

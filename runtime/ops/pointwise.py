@@ -9,6 +9,7 @@ from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
 from ..declare import composite, op
 from ..signatures import mismatch
+from ..warn import warn_once
 from .common import T, Tensor, check_number, conj, dt, numel, only
 from .creation import OBJECT_DTYPE
 
@@ -512,6 +513,10 @@ def where(condition, input, other):
     if condition.dtype is not dt.bool_:
         if condition.dtype is not dt.uint8:
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {dt.scalar_name(condition.dtype)}")
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
+            "Use a boolean condition instead."
+        )
         condition = condition.to(dt.bool_)
     return _where.call(condition, input, other)
 
@@ -521,7 +526,7 @@ composite("Tensor.where(Tensor self, Tensor condition, Tensor|Scalar other) -> T
 
 def _mask_prepare(self, mask, value):
     if mask.dtype is not dt.bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dt.c_name(mask.dtype)}")
     if isinstance(value, Tensor) and value._shape:
         raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
     check_number(value, self.dtype)

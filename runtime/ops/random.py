@@ -4,14 +4,17 @@ import math
 import warnings
 
 from ..autograd import MODE, check_inplace
+from ..autograd.tangents import visible
 from ..call.geometry import in_order, memory_order
 from ..call.out import CAST, Out, with_out
+from ..call.state import STATE
 from ..declare import composite, op
 from ..device import HOST, META
 from ..tensor import alias
 from .common import T, Tensor, dt, has_values, like_self, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
 from .memory import copy_
+from .pointwise import no_derivative
 
 RANDOM = OPTS.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
 RANDOM_LIKE = LIKE.replace("ScalarType?", "Generator? generator=None, ScalarType?", 1)
@@ -176,12 +179,21 @@ _bernoulli = _sampler("_bernoulli(Tensor self, ScalarType dtype, Any generator) 
 _sampler("poisson(Tensor self, Generator? generator=None) -> Tensor", _zero)
 _sampler(
     "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
-    {"count": lambda g: T.zeros_like(g), "prob": lambda g: T.zeros_like(g)},
+    {k: no_derivative("derivative for aten::binomial is not implemented", RuntimeError) for k in ("count", "prob")},
     lambda count, prob, generator: (count._shape, count.dtype),
     prepare=lambda count, prob, generator: (*T.broadcast_tensors(count, prob), generator),
+    no_forward="aten::binomial",
 )
-_sampler("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", lambda g, self, out: g * T._standard_gamma_grad(self, out))
-_sampler("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor")
+_sampler(
+    "_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
+    lambda g, self, out: g * T._standard_gamma_grad(self, out),
+    no_forward="_standard_gamma",
+)
+_sampler(
+    "_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor",
+    {"self": no_derivative("derivative for aten::_sample_dirichlet is not implemented", RuntimeError)},
+    no_forward="aten::_sample_dirichlet",
+)
 op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", meta=like_self, method=False)
 op("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", meta=lambda x, alpha, total: (x._shape, x.dtype), method=False)
 
@@ -236,6 +248,9 @@ def _normal(mean, std, generator):
     out = (z * std + mean).detach()
     if MODE.grad and any(isinstance(t, Tensor) and t._requires_grad for t in (mean, std)):
         _normal_op.record(out, (mean, std))
+    for level in visible() if STATE.duals else ():
+        if any(isinstance(t, Tensor) and level.get(t) is not None for t in (mean, std)):
+            level.put(out, T.zeros_like(out))
     return out
 
 

@@ -15,6 +15,7 @@ from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, channels_last, channels_last_3d, contiguous_format
 from ..tensor import INFERENCE, strided_view
+from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
 from .indexing import at_places
@@ -555,7 +556,7 @@ def meshgrid(tensors, indexing):
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=3)
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for t in tensors:
@@ -656,6 +657,12 @@ op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", opmath=F
 
 
 def _masked_scatter_prepare(self, mask, source):
+    if mask.dtype is dt.uint8:
+        warnings.warn(
+            "masked_scatter_ received a mask with dtype torch.uint8, this behavior is now deprecated,please use a mask with dtype torch.bool instead.",
+            UserWarning,
+            stacklevel=4,
+        )
     if self.dtype is not source.dtype:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got{dt.scalar_name(self.dtype)} and {dt.scalar_name(source.dtype)}"
@@ -785,6 +792,7 @@ op(
 
 
 def _index_reduce_prepare(self, dim, index, source, reduce, include_self):
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     dim = wrap_dim(dim, len(self._shape))
@@ -888,3 +896,21 @@ op(
     alias=("_segment_reduce",),
     **_SEGMENT_REDUCE,
 )
+
+
+@composite("_C._nn.flatten_dense_tensors(Tensor[] tensors) -> Tensor", python=True)
+def flatten_dense_tensors(tensors):
+    """The tensors' values one after the other; of a single tensor its own."""
+    flat = [t.contiguous().view(-1) for t in tensors]
+    return flat[0] if len(flat) == 1 else T.cat(flat)
+
+
+@composite("_C._nn.unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]", python=True)
+def unflatten_dense_tensors(flat, tensors):
+    """Views of a flat tensor in the shapes of the given ones."""
+    views, at = [], 0
+    for t in tensors:
+        # an empty piece gets memory of its own: a view at the end would have no place
+        views.append(flat.narrow(0, at, t.numel()).view(t._shape) if t.numel() else T.empty(t._shape, dtype=flat.dtype, device=flat.device))
+        at += t.numel()
+    return tuple(views)

@@ -4,6 +4,7 @@ from ..call.geometry import in_order
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import result_dtype
 from ..declare import composite, op
+from ..warn import warn_once
 from .common import T, Tensor, changed, dt, has_values, numel, wrap_dim
 from .memory import storage_order
 from .reduction import _chosen, no_meta
@@ -128,6 +129,18 @@ def _in_order_of(sorter, boundaries):
     return boundaries.gather(-1, sorter)
 
 
+_COPIED = (
+    "torch.searchsorted(): {0} tensor is non-contiguous, this will lower the performance due to extra data copy when converting non-contiguous tensor to "
+    "contiguous, please use contiguous {0} tensor if possible. This message will only appear once per program."
+)
+
+
+def _warn_of_copies(values, boundaries):
+    for t, what in ((values, "input value"), (boundaries, "boundary")):
+        if t._stride is not None:
+            warn_once(_COPIED.format(what), f"searchsorted {what}")
+
+
 @composite(
     "searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
     method=False,
@@ -147,6 +160,7 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
             )
         d = dt.promote_types(dt.scalar_dtype(self), sorted_sequence.dtype)
         self, sorted_sequence = T.full((), self, dtype=d, device=sorted_sequence.device), sorted_sequence.to(d)
+    _warn_of_copies(self, sorted_sequence)
     a, b = sorted_sequence._shape, self._shape
     if not a:
         raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")

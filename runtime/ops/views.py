@@ -11,6 +11,7 @@ from ..call.state import STATE
 from ..declare import composite, op, view
 from ..registry import OPERATORS, Namespace
 from ..tensor import check_writable, strided_view
+from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
 
@@ -250,29 +251,55 @@ view("t(Tensor(a) self) -> Tensor(a)", _t_geometry, derivative=lambda g: T.t(g))
 
 @composite("adjoint(Tensor self) -> Tensor", sparse="composite")
 def adjoint(self):
-    if len(self._shape) < 2:
-        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {len(self._shape)}-D tensor.")
-    return self.transpose(-2, -1).conj() if self.dtype.is_complex else self.transpose(-2, -1)
+    return _adjoint(self, "adjoint()", "tensor.adjoint()")
+
+
+def _adjoint(self, name, said):
+    _check_matrices(self, name, said, "Consider using x.conj().")
+    x = self.transpose(-2, -1) if self._shape else self
+    return x.conj() if self.dtype.is_complex else x
+
+
+def _check_matrices(self, name, said, instead):
+    if len(self._shape) == 1:
+        raise RuntimeError(f"{said} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    if not self._shape:
+        warn_once(f"{name} is deprecated on 0-D tensors. {instead}")
+
+
+_IDENTITY = "This function is the identity in these cases."
+
+
+def _reversed(self):
+    n = len(self._shape)
+    if n != 2:
+        warn_once(_NO_MATRIX if n else f"Tensor.T is deprecated on 0-D tensors. {_IDENTITY}")
+    return self.permute(list(range(n))[::-1])
+
+
+_NO_MATRIX = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future release. "
+    "Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+)
 
 
 def _mt(self):
-    if not self._shape:  # deprecated in PyTorch, and the tensor itself
-        return self
-    if len(self._shape) < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._shape)}-D tensor.")
-    return self.transpose(-2, -1)
+    _check_matrices(self, "Tensor.mT", "tensor.mT", _IDENTITY)
+    return self.transpose(-2, -1) if self._shape else self
 
 
-Tensor.T = property(lambda self: self.permute(list(range(len(self._shape)))[::-1]), doc="dimensions reversed")
+def _h(self):
+    n = len(self._shape)
+    if n % 2 or n > 2:
+        hint = "" if n == 1 else " For batches of matrices, consider using tensor.mH"
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {n}-D tensor.{hint}")
+    return _adjoint(self, "Tensor.H", "tensor.H")
+
+
+Tensor.T = property(_reversed, doc="dimensions reversed")
 Tensor.mT = property(_mt, doc="last two dimensions swapped")
-Tensor.H = property(lambda self: self.adjoint() if len(self._shape) == 2 else _bad_h(self), doc="conjugate transpose of a matrix")
-Tensor.mH = property(lambda self: self.adjoint(), doc="conjugate transpose of the last two dimensions")
-
-
-def _bad_h(self):
-    if not self._shape:
-        return self
-    raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {len(self._shape)}-D tensor.")
+Tensor.H = property(_h, doc="conjugate transpose of a matrix")
+Tensor.mH = property(lambda self: _adjoint(self, "Tensor.mH", "tensor.mH"), doc="conjugate transpose of the last two dimensions")
 
 
 # ------------------------------------------------------------------------------------------------ size-1 dimensions

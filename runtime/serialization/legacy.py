@@ -71,6 +71,7 @@ class _Reader:
 
     def fill(self, key):
         """Read the bytes of one storage."""
+        key = _text(key)
         if key not in self.loaded:
             raise RuntimeError(f"storage key {key!r} not found in the objects read. The file might be corrupted.")
         storage, d = self.loaded[key]._untyped_storage, self.loaded[key].dtype

@@ -1,9 +1,13 @@
-"""torch.PyTorchFileReader."""
+"""torch.PyTorchFileReader and torch.PyTorchFileWriter."""
+
+import contextlib
+import os
+import sys
 
 import numpy as np
 
 from ..storage import UntypedStorage
-from .archive import Reader
+from .archive import Reader, Writer
 from .files import _is_path
 from .tensors import rebuild
 
@@ -45,3 +49,58 @@ class PyTorchFileReader:
     def serialization_id(self):
         """The file's identity, as its writer computed it."""
         return self.get_record(".data/serialization_id").decode()
+
+
+class PyTorchFileWriter:
+    """Writes records into a file, given as a path or an open file, as torch.save does."""
+
+    __module__ = "torch"
+
+    def __init__(self, file, compute_crc32=True, storage_alignment=64):
+        self._own = _is_path(file)
+        if self._own and not os.path.isdir(parent := os.path.dirname(os.path.abspath(os.fspath(file)))):
+            raise RuntimeError(f"Parent directory {parent} does not exist.")
+        name = os.path.basename(os.fspath(file)) if self._own else "archive"
+        self._file = open(file, "wb") if self._own else file
+        self._archive = Writer(self._file, name.rpartition(".")[0] or name, storage_alignment, compute_crc32)
+        self._written = set()
+
+    def write_record(self, name, data, size):
+        """A record of bytes, or of the memory of a storage."""
+        data = data._array() if isinstance(data, UntypedStorage) else data
+        self._archive.record(name, memoryview(data).cast("B")[:size])
+        self._written.add(name)
+
+    def write_record_metadata(self, name, size):
+        """A record whose bytes are left empty."""
+        self._archive.record(name, bytes(size), skip=True)
+        self._written.add(name)
+
+    def get_all_written_records(self):
+        """The names of the records so far."""
+        return set(self._written)
+
+    def archive_name(self):
+        """The name of the folder that the records are in."""
+        return self._archive.name
+
+    def write_end_of_file(self):
+        """The last records and the directory; a file that was opened for them is closed."""
+        if "byteorder" not in self._written:
+            self.write_record("byteorder", sys.byteorder.encode(), len(sys.byteorder))
+        self._archive.close()
+        self._file.flush()
+        if self._own:
+            self._file.close()
+
+
+@contextlib.contextmanager
+def _open_zipfile_writer(name_or_buffer):
+    writer = PyTorchFileWriter(name_or_buffer)
+    yield writer
+    writer.write_end_of_file()
+
+
+@contextlib.contextmanager
+def _open_zipfile_reader(name_or_buffer):
+    yield PyTorchFileReader(name_or_buffer)

@@ -41,7 +41,7 @@ class Storages:
             storage, d, cls = obj, dt.uint8, UntypedStorage
         else:
             return None
-        address = storage.data_ptr()
+        address = storage.nbytes() and storage.data_ptr()
         if address and self.dtypes.setdefault(address, d) is not d:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         index = self.kept.setdefault(storage._cdata, (len(self.kept), storage, d))[0]

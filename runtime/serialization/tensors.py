@@ -7,6 +7,7 @@ import warnings
 from collections import OrderedDict
 
 from .. import dtypes as dt
+from ..autograd import no_grad
 from ..call.overrides import handle_torch_function, has_torch_function
 from ..call.state import LAZY
 from ..device import HOST, LAYOUTS, META, QSCHEMES, Size
@@ -227,6 +228,25 @@ def __setstate__(self, state):
     self.requires_grad = state[0]
 
 
+def _copied_storage(self, memo):
+    if type(self) in LAZY:
+        return self.clone()
+    if self.device is not HOST:
+        return alias(self).clone()
+    return rebuild(copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride())
+
+
+def _as_class(new, self):
+    if type(self.new_empty([])) is not type(self):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
+            "that implement new_empty() and for which that function returns another instance of the same subclass. "
+            "You should either properly implement new_empty() for your subclass or override __deepcopy__() if it is "
+            "intended behavior for new_empty() to return an instance of a different type."
+        )
+    return alias(new, type(self))
+
+
 @tensor_method
 def __deepcopy__(self, memo):
     """A copy with its own storage; tensors that share one storage share the copy of it."""
@@ -241,27 +261,20 @@ def __deepcopy__(self, memo):
     if id(self) in memo:
         return memo[id(self)]
     cls = type(self)
-    if isinstance(self._storage, NoMemory) or cls in LAZY:
-        new = self.clone()
-        if type(new) is not cls and cls not in LAZY:
-            raise RuntimeError(
-                "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that properly implement "
-                "__torch_dispatch__() and for which cloning returns another instance of the same subclass. You should either properly implement "
-                "clone() for your subclass or override __deepcopy__() if it is intended behavior for cloning to return an instance of a different type."
-            )
-    elif self.device is HOST:
-        new = rebuild(copy.deepcopy(self.untyped_storage(), memo), self.dtype, self.storage_offset(), self.shape, self.stride())
-    else:
-        new = alias(self).clone()
-    if cls is not Tensor and cls not in LAZY and not isinstance(self._storage, NoMemory):
-        if type(self.new_empty([])) is not cls:
-            raise RuntimeError(
-                "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types "
-                "that implement new_empty() and for which that function returns another instance of the same subclass. "
-                "You should either properly implement new_empty() for your subclass or override __deepcopy__() if it is "
-                "intended behavior for new_empty() to return an instance of a different type."
-            )
-        new = alias(new, cls)
+    plain = cls is Tensor or cls in LAZY
+    with no_grad():
+        if plain or not (isinstance(self._storage, NoMemory) or self.device is META or not self.data_ptr()):
+            new = _copied_storage(self, memo)
+            new = new if plain else _as_class(new, self)
+        else:
+            new = self.clone()
+            if type(new) is not cls:
+                raise RuntimeError(
+                    "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that implement clone() and for which "
+                    "cloning returns another instance of the same subclass. You should either properly implement clone() for your subclass or override "
+                    "__deepcopy__() if it is intended behavior for clone() to return an instance of a different type."
+                )
+    if not plain:
         for name in _slots(cls):
             if hasattr(self, name):
                 setattr(new, name, copy.deepcopy(getattr(self, name), memo))

@@ -74,16 +74,20 @@ class Wishart(_ByMatrix, ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
-    def rsample(self, sample_shape=torch.Size(), max_try_correction=10):
-        sample = self._bartlett_sampling(sample_shape)
-        singular = ~self.support.check(sample)
-        if singular.any():
+    def _of_batches(self, checked):
+        return checked.amax([-(d + 1) for d in range(len(self._batch_shape))]) if self._batch_shape else checked
+
+    def rsample(self, sample_shape=torch.Size(), max_try_correction=None):
+        sample = self._bartlett_sampling(torch.Size(sample_shape))
+        again = self._of_batches(self.support.check(sample))  # PyTorch's first look takes the sound samples for singular: they are drawn once more
+        if again.any():
             warnings.warn("Singular sample detected.", stacklevel=2)
-        for _ in range(max_try_correction or 10):
-            if not singular.any():
-                break
-            sample = torch.where(singular[..., None, None], self._bartlett_sampling(sample_shape), sample)
-            singular = ~self.support.check(sample)
+            for _ in range(10 if max_try_correction is None else max_try_correction):
+                new = self._bartlett_sampling(again[again].shape)
+                sample[again] = new
+                again[again.clone()] = self._of_batches(~self.support.check(new))
+                if not again.any():
+                    break
         return sample
 
     def _log_prob(self, value):

@@ -69,6 +69,12 @@ def _qualified_name(func):
     return f"{module}.{name}" if module else name
 
 
+def _get_qualified_name(func):
+    """The name under which a function is known: with the module that says it is its own."""
+    name = _qualified_name(func).removeprefix("builtins.")
+    return f"_{name}" if name.startswith("operator.") else name
+
+
 class Node:
     """``op`` says what it does: placeholder, get_attr, call_function, call_method, call_module or output."""
 
@@ -148,6 +154,16 @@ class Node:
             order = self.graph._order
             order.remove(x)
             order.insert(order.index(self) + 1, x)
+
+    def normalized_arguments(self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
+        """ArgsKwargsPair of the call with its defaults filled in, None where it is not known how."""
+        from .operator_schemas import normalize_function, normalize_module
+
+        if self.op == "call_function":
+            return normalize_function(self.target, self._args, self._kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs)
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self._args, self._kwargs, normalize_to_only_use_kwargs)
+        return None
 
     def is_impure(self, impure_random=True):
         """Whether the node must stay although nothing uses it."""

@@ -11,6 +11,7 @@ import torch
 
 from . import traceback as fx_traceback
 from .node import Node, map_aggregate
+from .operator_schemas import check_for_mutable_operation
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]
 base_types = (str, int, float, bool, complex, torch.dtype, torch.Tensor, torch.device, torch.memory_format, torch.layout, torch._ops.OpOverload)
@@ -33,6 +34,8 @@ class TracerBase:
 
     def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
         """Insert a node into the graph, with the metadata of this place."""
+        if kind == "call_function" and self.check_mutable_operations:
+            check_for_mutable_operation(target, args, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         if fx_traceback.has_preserved_node_meta():
             node.meta.update(fx_traceback.kept_meta())

@@ -4,7 +4,7 @@ from multiprocessing.reduction import DupFd, ForkingPickler
 
 import torch
 
-__all__ = ["init_reductions", "rebuild_storage", "rebuild_tensor", "reduce_storage", "reduce_tensor"]
+__all__ = ["init_reductions", "rebuild_storage", "rebuild_tensor", "rebuild_typed_storage", "reduce_storage", "reduce_tensor", "reduce_typed_storage"]
 
 
 def rebuild_storage(cls, handle, size):
@@ -20,6 +20,16 @@ def reduce_storage(storage):
         return rebuild_storage, (type(storage), None, 0)
     fd, size = storage._share_fd_cpu_()
     return rebuild_storage, (type(storage), DupFd(fd), size)
+
+
+def rebuild_typed_storage(storage, dtype):
+    """The typed storage that ``reduce_typed_storage`` took apart."""
+    return torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+
+
+def reduce_typed_storage(storage):
+    """A typed storage as the one that it is over."""
+    return rebuild_typed_storage, (storage._untyped_storage, storage.dtype)
 
 
 def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad, state):
@@ -41,6 +51,7 @@ def reduce_tensor(tensor):
             "process boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing "
             "(e.g., putting it on the queue)."
         )
+    torch.utils.hooks.warn_if_has_hooks(tensor)
     if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
         return tensor.__reduce_ex__(2)
     place = (tensor.storage_offset(), tuple(tensor.size()), tensor.stride(), tensor.requires_grad, dict(tensor.__dict__))
@@ -50,5 +61,6 @@ def reduce_tensor(tensor):
 def init_reductions():
     """Tell multiprocessing's pickler about storages, tensors and parameters."""
     ForkingPickler.register(torch.UntypedStorage, reduce_storage)
+    ForkingPickler.register(torch.storage.TypedStorage, reduce_typed_storage)
     for cls in (torch.Tensor, torch.nn.Parameter):
         ForkingPickler.register(cls, reduce_tensor)

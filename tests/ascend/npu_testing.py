@@ -12,7 +12,7 @@ import os
 import sys
 import types
 
-CHECKOUT = os.environ["NPU_CHECKOUT"]
+CHECKOUT, RECORD = os.environ["NPU_CHECKOUT"], os.environ["NPU_RECORD"]
 # helpers of their tests: packages without their own __init__, which would load torch_npu's extension
 FOLDERS = {"torch_npu.testing": "torch_npu/testing", "torch_npu.utils": "torch_npu/utils"}
 FILES = {"testcase", "common_utils", "decorator"}
@@ -46,7 +46,7 @@ sys.meta_path.insert(0, Finder)
 
 
 def record(test, result, why=""):
-    with open(os.environ["NPU_RECORD"], "a") as f:
+    with open(RECORD, "a") as f:
         f.write(json.dumps({"id": test, "result": result, "why": why}) + "\n")
 
 
@@ -54,6 +54,15 @@ def last_line(report):
     lines = [line[2:].strip() for line in str(report.longrepr).splitlines() if line.startswith("E ")]
     text = lines or str(report.longrepr).strip().splitlines()[-1:]
     return text[0][:300] if text else ""
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests that an earlier process has begun are not begun again: one that ended it is told by its line."""
+    if os.path.exists(RECORD):
+        begun = {json.loads(line)["id"] for line in open(RECORD)}
+        left = [item for item in items if item.nodeid not in begun]
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in begun])
+        items[:] = left
 
 
 def pytest_runtest_logstart(nodeid, location):

@@ -38,6 +38,7 @@ ALLOWED = {
     ("mindtorch_proxy/torch/sparse/__init__.py", "-"): "PyTorch's own names of the functions that torch.sparse has under others",
     ("mindtorch_proxy/torch/_foreach.py", "_UNARY"): "the table of torch._foreach_*",
     ("mindtorch_proxy/torch/_foreach.py", "_BINARY"): "the table of torch._foreach_*",
+    ("mindtorch_proxy/torch/jit/_builtins.py", "_OPERATORS"): "functions in PyTorch's Python files that are operators themselves",
     ("mindtorch_proxy/torch/jit/_interpreter.py", "_NAMES"): "Python's own functions",
     ("mindtorch_proxy/torch/jit/_interpreter.py", "_ON_VALUES"): "what TorchScript does under these names with values that are no tensors",
     ("mindtorch_proxy/torch/nn/functional.py", "_ROOT"): "functions of torch that nn.functional holds too, as the same objects",

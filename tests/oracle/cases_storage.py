@@ -1,5 +1,10 @@
 """Storages, typed and untyped, and masks over sparse tensors: what they hold, what they refuse and in which words."""
 
+import copy
+import io
+
+from attempts import attempts
+
 
 def _told(f):
     try:
@@ -235,4 +240,45 @@ def case_segments_with_nan(torch):
         r = torch.segment_reduce(d, reduce, lengths=torch.tensor([1, 2, 3, 0]), initial=5.0)
         r.sum().backward()
         found += [r, d.grad]
+    return found
+
+
+def case_copies_of_subclasses(torch):
+    """deepcopy: by clone() where a tensor has no memory, by its storage elsewhere; slots and attributes come along."""
+
+    class Wrapping(torch.Tensor):
+        __slots__ = ["elem"]
+
+        @staticmethod
+        def __new__(cls, elem):
+            r = torch.Tensor._make_subclass(cls, elem.to("meta"), elem.requires_grad)
+            r.elem = elem
+            return r
+
+        def clone(self):
+            return type(self)(self.elem.clone())
+
+    class Plain(torch.Tensor):
+        pass
+
+    w = Wrapping(torch.arange(2.0))
+    w.more = [1]
+    c = copy.deepcopy(w)
+    found = [type(c).__name__, c.elem, c.elem is w.elem, c.more, c.more is w.more]
+    for make in (lambda: torch.ones(2), lambda: torch.ones(0), lambda: torch.ones(2, device="meta")):
+        found += attempts(lambda: type(copy.deepcopy(make().as_subclass(Plain))).__name__, lambda: type(copy.deepcopy(torch.nn.Parameter(make()))).__name__)
+    return found
+
+
+def case_records_of_archives(torch):
+    file = io.BytesIO()
+    with torch.serialization._open_zipfile_writer(file) as out:
+        for name in ("a", "c/d"):
+            out.write_record(name, b"12345", 5)
+        written = sorted(out.get_all_written_records())
+    file.seek(0)
+    with torch.serialization._open_zipfile_reader(file) as archive:
+        found = [written, sorted(archive.get_all_records()), archive.get_record("c/d"), archive.has_record("b")]
+    empty = torch.UntypedStorage(0)
+    torch.save([torch.tensor([], dtype=d).set_(empty) for d in (torch.cdouble, torch.cfloat)], io.BytesIO())
     return found

@@ -55,6 +55,17 @@ def test_one_storage_stays_one_storage():
     assert a.tolist() == [0, 1, 9, 9] and x.tolist() == [0, 1, 9, 9]
 
 
+def test_what_comes_back_to_its_own_process_is_one_memory():
+    context = mp.get_context("fork")
+    queue, x = context.SimpleQueue(), torch.arange(6.0).view(2, 3)
+    queue.put([x.storage(), x, x[1], x.untyped_storage()])
+    typed, *tensors, untyped = queue.get()
+    assert typed.dtype is torch.float32 and typed._cdata == x.storage()._cdata == untyped._cdata
+    assert [t.data_ptr() for t in tensors] == [x.data_ptr(), x[1].data_ptr()]
+    tensors[0].fill_(3)
+    assert x.tolist() == [[3] * 3] * 2 and typed.tolist() == [3] * 6
+
+
 def test_a_fork_waits_for_the_kernels_of_other_threads():
     import threading
 

@@ -327,3 +327,87 @@ torch.tensor([1.,2]).add(torch.tensor([True,True]),alpha=3)
 
 def case_of_the_fuzz(torch):
     return outcomes(torch, _OF_THE_FUZZ)
+
+
+_WARNING = r"""
+    torch.from_numpy(np.frombuffer(b"12345678"))
+    torch.frombuffer(b"1234",dtype=torch.uint8)
+    torch.tensor([np.ones(1)])
+    torch.meshgrid(torch.ones(2),torch.ones(2))
+    torch.add(torch.ones(1),2,torch.ones(1))
+    torch.ones(2,dtype=torch.cfloat).float()
+    torch.ones(2,2,2).T
+    torch.ones(()).T
+    torch.ones(()).mT
+    torch.ones(()).H
+    torch.ones(()).mH
+    torch.adjoint(torch.ones(()))
+    torch.eye(2).to_sparse_csr()
+    torch.eye(2).to_sparse_bsc((1,1))
+    torch.sparse_coo_tensor([[0]],[1.],(1,))
+    torch.sparse_coo_tensor([[0]],[1.],(1,),check_invariants=False)
+    torch.nested.nested_tensor([torch.ones(2)])
+    torch.searchsorted(torch.arange(3.),torch.ones(2,2).t())
+    torch.bucketize(torch.ones(2),torch.arange(6.)[::2])
+    torch.cross(torch.ones(3),torch.ones(3))
+    torch.cholesky(torch.eye(2))
+    torch.qr(torch.eye(2))
+    torch.triangular_solve(torch.eye(2),torch.eye(2))
+    torch.lu(torch.eye(2))
+    torch.lu_solve(torch.eye(2),*torch.linalg.lu_factor(torch.eye(2)))
+    torch.chain_matmul(torch.eye(2),torch.eye(2))
+    torch.range(0,3)
+    torch.where(torch.ones(2,dtype=torch.uint8),1.,2.)
+    torch.ones(2).masked_scatter(torch.ones(2,dtype=torch.uint8),torch.ones(2))
+    torch.stft(torch.ones(8),4,return_complex=True)
+    torch.istft(torch.ones(3,4,dtype=torch.cfloat),4)
+    torch.ones(2).scatter(0,torch.tensor([0]),torch.ones(1),reduce="add")
+    torch.ones(2).scatter(0,torch.tensor([0]),1.,reduce="add")
+    torch.ones(2).index_reduce(0,torch.tensor([0]),torch.ones(1),"mean")
+    torch.set_default_tensor_type(torch.FloatTensor)
+    (torch.ones(1,requires_grad=True)*2).sum().backward(create_graph=True)
+    torch.ones(2).new_tensor(torch.ones(1))
+    torch.ones(2)[torch.ones(2,dtype=torch.uint8)]
+"""
+
+
+def case_warnings_given_once(torch):
+    """What warns, how often in three calls, and again where set_warn_always() asks for each time."""
+    found = []
+    for always in (True, False):
+        torch.set_warn_always(always)
+        for text in _WARNING.strip().splitlines():
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                for _ in range(3):
+                    try:
+                        eval(text, {"torch": torch, "np": np})
+                    except Exception as e:
+                        found.append(type(e).__name__)
+            heads = {str(w.message).partition(" (Triggered")[0][:60].rstrip() for w in seen}
+            found.append([text, torch.is_warn_always_enabled(), len(seen), sorted(heads)])
+    torch.set_warn_always(False)
+    return found
+
+
+_MASKS_OF_BYTES = r"""
+    x = torch.ones(2); x[torch.tensor([1,0],dtype=torch.uint8)] = 1; x
+    x = torch.ones(2); x.index_put_((torch.tensor([1,0],dtype=torch.uint8),),torch.tensor(1.))
+    x = torch.ones(2,2); x[0,torch.tensor([1,0],dtype=torch.uint8)] = 1; x
+    x = torch.ones(2,2); x[torch.tensor([1,0],dtype=torch.uint8)] = torch.zeros(1,2); x
+    torch.ones(2).masked_fill(torch.ones(2),1)
+    torch.ones(2,2,2).H
+    torch.ones(2).H
+    torch.ones(2).mH
+    torch.ones(2).mT
+    int(torch.tensor(1.5+0j))
+    int(torch.tensor(1+1j))
+    torch.lu(torch.ones(2,2))[1]
+    torch.matrix_rank(torch.eye(2))
+    torch.ones(2).untyped_storage().pin_memory()
+    torch.ones(2,device="meta").untyped_storage().pin_memory()
+"""
+
+
+def case_masks_of_bytes_and_old_names(torch):
+    return outcomes(torch, _MASKS_OF_BYTES)

@@ -324,3 +324,82 @@ def case_patterns_with_defaults_and_modules(torch):
         [_type_repr(t) for t in (int, type(None), torch.Tensor, ..., list[int], 42, "x", copy.copy)],
         text(lambda: torch.fx.node.map_arg(next(iter(module.graph.nodes)), "f"))[:1],
     ]
+
+
+def case_signatures_of_operators(torch):
+    from torch.fx.operator_schemas import create_type_hint, get_signature_for_torch_op, normalize_function, type_matches
+
+    aten, x = torch.ops.aten, torch.ones(2)
+    traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    linear = next(n for n in traced.graph.nodes if n.op == "call_module")
+
+    class Checking(torch.fx.Tracer):
+        check_mutable_operations = True
+
+    def whole(target, *args, types=None, **kwargs):
+        return text(lambda: tuple(normalize_function(target, args, kwargs, types, normalize_to_only_use_kwargs=True).kwargs.items()))
+
+    return [
+        [str(s) for s in get_signature_for_torch_op(torch.sum)[:4]],
+        [str(s) for s in get_signature_for_torch_op(torch.conv2d)],
+        [str(s) for op in (aten.addmm.default, aten.max_pool2d, aten.nonzero.default, aten.full_like.default) for s in get_signature_for_torch_op(op)],
+        [get_signature_for_torch_op(f) for f in (torch.nn.functional.layer_norm, torch.stft, print, torch.Tensor.add)],
+        whole(torch.add, x, 2, types=(torch.Tensor, int)),
+        whole(torch.cumsum, x, dim=0),
+        whole(aten.resize_as_.default, x, the_template=x),
+        whole(torch.nn.functional.layer_norm, x, [2]),
+        whole(torch.cumsum, x, 0, 1, 2, types=(torch.Tensor,))[:1],
+        text(lambda: torch.fx.symbolic_trace(torch.sigmoid)) and text(lambda: Checking().trace(lambda x: torch.sigmoid(x, out=x)))[1][:34],
+        [type_matches(*p) for p in ((list[int], int), (float, int), (int, torch.dtype), (torch.Tensor, torch.nn.Parameter))],
+        [str(create_type_hint(t)) for t in ([int, int], (torch.nn.Parameter, torch.Tensor), [int, str], int)],
+        str(linear.normalized_arguments(traced, normalize_to_only_use_kwargs=True)),
+    ]
+
+
+def case_partitions(torch):
+    from torch.fx.annotate import annotate
+    from torch.fx.experimental.rewriter import RewritingTracer
+    from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+    from torch.fx.passes.operator_support import OperatorSupport, OpSupports, any_chain, chain, create_op_support
+    from torch.fx.passes.split_utils import split_by_tags
+    from torch.fx.passes.tools_common import get_node_target, legalize_graph
+    from torch.fx.tensor_type import Dyn, TensorType, is_consistent, is_more_precise
+
+    def f(a, b):
+        c = a + b
+        d, e = torch.sin(c), torch.split(c, 1)
+        g = d * e[0] + e[1]
+        return torch.cos(g) - a, g * 2
+
+    adds = create_op_support(lambda _, n: n.op == "call_function" and n.target is not torch.sin)
+    all_but = chain(any_chain(adds, create_op_support(lambda _, n: False)), OpSupports.decline_if_node_in_names({"cos"}))
+    found = []
+    for support in (adds, all_but, OperatorSupport({"_operator.add": None, "torch.sin": None, "_operator.mul": None})):
+        for options in ({}, {"allows_single_node_partition": True}, {"skip_horizontal_fusion": True}):
+            gm = torch.fx.symbolic_trace(f)
+            partitioner = CapabilityBasedPartitioner(gm, support, non_compute_ops=["_operator.getitem"], **options)
+            parts = partitioner.propose_partitions()
+            found.append([sorted(n.name for n in p.nodes) for p in parts])
+            partitioner.remove_bookend_non_compute_ops(parts)
+            fused = partitioner.fuse_partitions(parts)
+            found.append([[n.name for n in fused.graph.nodes], fused(torch.ones(2, 1), torch.ones(2, 1)), [m.code for m in fused.children()]])
+    gm = torch.fx.symbolic_trace(f)
+    for i, node in enumerate(gm.graph.nodes):
+        node.tag = "first" if i < 5 else "second"
+    split, names = split_by_tags(gm, ["first", "second"], return_fqn_mapping=True)
+
+    class Typed(torch.nn.Module):
+        def forward(self, x):
+            assert x.shape[0] == 2, "two"
+            y: TensorType((2, Dyn)) = torch.neg(x)
+            return y
+
+    Typed.forward.__globals__.update(torch=torch, annotate=annotate, TensorType=TensorType, Dyn=Dyn)
+    return [
+        found,
+        [split.code, split.first.code, split.second.code, names, split(torch.ones(2, 1), torch.ones(2, 1))],
+        [get_node_target({}, n) for n in gm.graph.nodes if n.op == "call_function"],
+        [n.name for n in legalize_graph(gm).graph.nodes],
+        [(n.name, str(n.type)) for n in RewritingTracer().trace(Typed()).nodes],
+        [r(TensorType(a), TensorType(b)) for r in (is_consistent, is_more_precise) for a, b in (((1, Dyn), (1, 2)), ((1, 2), (1, Dyn)), ((1,), (1, 2)))],
+    ]

@@ -620,3 +620,35 @@ def case_iterable_datasets_that_are_their_own_iterators(torch):
 
     loaders = [torch.utils.data.DataLoader(Restarting(), batch_size=n, drop_last=d) for n, d in ((2, False), (2, True), (5, False))]
     return [[[b for b, _ in zip(loader, range(6))] for _ in range(2)] for loader in loaders]
+
+
+def case_reference_helpers(torch):
+    import itertools
+
+    import torch._prims_common as prims
+
+    kinds = prims.ELEMENTWISE_TYPE_PROMOTION_KIND
+    given = [torch.ones(2, dtype=d) for d in (torch.bool, torch.int32, torch.float16, torch.bfloat16, torch.float64, torch.complex64)]
+    given += [torch.ones((), dtype=d) for d in (torch.int64, torch.float64, torch.complex128)] + [True, 2, 1.5, 2j]
+    tensors = [torch.ones(s) for s in ((2, 3, 4, 5), (2, 1, 4, 5), (1, 3, 1, 1), (3, 4), (0, 3, 4, 5))]
+    tensors += [torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), torch.ones(2, 3, 4, 5).transpose(1, 2), torch.ones(4, 1, 3, 1).expand(4, 5, 3, 2)]
+    fake = torch.ones(2, 3).t()
+
+    def raised(f):
+        try:
+            return f()
+        except Exception as error:
+            return type(error).__name__
+
+    return [
+        [[str(d) for d in prims.elementwise_dtypes(a, b, type_promotion_kind=k)] for a, b in itertools.combinations(given, 2) for k in kinds],
+        [str(prims.suggest_memory_format(t)) for t in tensors],
+        [prims.is_non_overlapping_and_dense_or_false(t) for t in tensors],
+        [[prims.make_contiguous_strides_for(t.shape), prims.make_contiguous_strides_for(t.shape, False)] for t in tensors],
+        [prims.make_channels_last_strides_for(s) for s in ((2, 3, 4), (2, 3, 4, 5), (1, 2, 3, 4, 5))],
+        [prims.clone_preserve_strides(t).stride() for t in tensors],
+        [prims.reduction_dims((2, 3), None), prims.reduction_dims((2, 3), (-1,)), prims.infer_size((2, -1), 6), prims.canonicalize_dims(3, (-1, 0))],
+        [raised(lambda: prims.compare_tensor_meta(fake, o, check_strides=True)) for o in (fake, fake.clone(), fake.contiguous(), fake.double(), fake[0])],
+        [raised(f) for f in (lambda: prims.infer_size((4, -1), 6), lambda: prims.canonicalize_dim(2, 2), lambda: prims.set_correction(True, 1))],
+        [str(d) for d in (prims.get_higher_dtype(torch.half, torch.bfloat16), prims.type_to_dtype(complex), prims.corresponding_real_dtype(torch.cfloat))],
+    ]

@@ -6,12 +6,13 @@ import numpy as np
 import scipy.special
 
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
+from ....runtime.ops.common import numel
 from ...host import ms_dtype_of
 from ...quiet import quiet
 from ..arrays import select, total_last, zeroed
 from ..backend import BACKEND
 from ..table import decomposed, legacy, numpy, pyboost_, quick, without
-from .pointwise import _prim, _slower, against
+from .pointwise import _prim, against
 
 
 def _s(x, value):
@@ -53,9 +54,8 @@ def _blocks(fn):
 
 
 # Maximum(a, b) returns b unless a is greater: a NaN in b stays, so b must be the tensor that is clamped
-pyboost_("relu", "Maximum", "ReLU turns NaN into 0", lambda p, x: p(_s(x, 0), x), dtypes="fd")
 without("relu", "turns NaN into 0", "efd")
-numpy("relu", _slower(7), lambda x: against(np.maximum)(x, np.zeros((), x.dtype)), dtypes="fd", above=8192)
+numpy("relu", "ReLU turns NaN into 0, Maximum is 7 times slower at 64k elements", lambda x: against(np.maximum)(x, np.zeros((), x.dtype)), dtypes="fd")
 without("relu_backward", "takes NaN for negative")
 numpy("relu_backward", "ReluGrad takes NaN for negative; Select is 9 times slower at 1M elements", lambda g, y: zeroed(y <= 0, g), dtypes="fd")
 pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel", lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)), dtypes="fdilas")
@@ -207,6 +207,7 @@ numpy("gelu_backward", GELU, _gelu_backward, dtypes="fd")
 # ------------------------------------------------------------------------------------------------ the other smooth ones
 without("_C._nn.silu", "0 where exp(-x) overflows and PyTorch gives NaN", "FD")
 numpy("_C._nn.silu", "SiLU gives 0 where exp(-x) overflows and PyTorch NaN", lambda x: x / (1 + np.exp(-x)), dtypes="FD")
+without("silu_backward", "3 times slower at 64k elements, 6 times at 1M", "fd")
 numpy("silu_backward", "SiLUGrad lacks the dtype", lambda g, x: np.conj((s := 1 / (1 + np.exp(-x))) * (1 + x * (1 - s))) * g, dtypes="FD")
 
 
@@ -219,7 +220,7 @@ def _np_silu(x, out):
     np.divide(x, out, out=out)
 
 
-@numpy("silu_backward", "SiLUGrad is 3 times slower at 64k elements, 6 times at 1M", dtypes="fd", above=32768)
+@numpy("silu_backward", "SiLUGrad is 3 times slower at 64k elements, 6 times at 1M", dtypes="fd")
 @_blocks
 def _np_silu_backward(g, x, out):
     s = np.negative(x)
@@ -298,7 +299,18 @@ def _np_log_softmax(x, out):
     out -= np.log(total_last(np.exp(out)))[:, None]
 
 
-without("_softmax", "rows of -inf, NaN or inf are wrong")
+def np_softmax(x, dim):
+    if not x.shape:
+        return x - x + 1
+    out = x - x.max(dim, keepdims=True)
+    np.exp(out, out=out)
+    out /= np.add.reduce(out, dim, keepdims=True)
+    return out
+
+
+WRONG_ROWS = "rows of -inf, NaN or inf are wrong"
+without("_softmax", WRONG_ROWS)
+numpy("_softmax", WRONG_ROWS + ", and looking for them takes longer than few elements", np_softmax, dtypes="fd", when=lambda x, dim: numel(x._shape) <= 8192)
 pyboost_("_softmax", "Softmax", "rows without a finite maximum are computed by NumPy, because they are wrong", _softmax, dtypes="fd", tensors=True)
 without("_log_softmax", "LogSoftmax is off by 7e-6 in float32 and computes float64 in float32")
 numpy(

@@ -78,19 +78,21 @@ def _expanded(t, batch):
         return t.expand((*batch, *t._shape[-2:]))
 
 
-def _add_row(r, row):
-    """A product that nobody else holds, plus a tensor of one row."""
-    a = pyboost.array_of(r, r._shape, row.dtype)
+def _add_row(r, shape, row):
+    """A product that nobody else holds, plus an array of one row."""
+    a = pyboost.array_of(r, shape, row.dtype)
     np.add(a, row, a, **UNWARNED)
     return r
 
 
 def _linear(prim, x, weight, bias):
-    shape = (*x._shape[:-1], weight._shape[0])
-    if not weight._shape[1]:
+    *batch, _ = x._shape  # unpacked: a Size is slow to index
+    n, inner = weight._shape
+    shape = (*batch, n)
+    if not inner:
         return np.zeros(shape, x.dtype.np) + (0 if bias is None else bias._array())
-    row = bias._array() if bias is not None and bias._shape == shape[-1:] else None
-    if len(shape) == 2 and x._stride is None and weight._stride is None and x.dtype.category != dt.COMPLEX:  # nothing to look at
+    row = bias._array() if bias is not None and bias._shape == (n,) else None
+    if len(batch) == 1 and x._stride is None and weight._stride is None and x.dtype.category != dt.COMPLEX:  # nothing to look at
         r = _flagged(prim, False, True)(x._mstensor(), weight._mstensor())
     else:
         a, ta = _rows(x)
@@ -99,13 +101,13 @@ def _linear(prim, x, weight, bias):
         r = _flagged(prim, ta, tw == swapped)(a, w)
     if bias is None:
         return r
-    return r.asnumpy().reshape(shape) + bias._array() if row is None else _add_row(r, row)
+    return r.asnumpy().reshape(shape) + bias._array() if row is None else _add_row(r, (numel(batch), n), row)
 
 
 def _addmm(prim, c, a, b, beta, alpha):
     if beta == 1 == alpha and c._shape == (b._shape[1],) and a._shape[1]:
         row = c._array()  # before the kernel, which empties the processor's caches
-        return _add_row(_mm(prim, a, b), row)
+        return _add_row(_mm(prim, a, b), (numel(a._shape[:-1]), *c._shape), row)
     with no_grad():
         return plus(T.mm(a, b), c, beta, alpha)
 
@@ -122,14 +124,29 @@ for _names, _primitive, _why, _fn, _dtypes in (
     pyboost_(_names, _primitive, _why, _fn, _dtypes, tensors=True)
 
 
-# ------------------------------------------------------------------------------------------------ few rows
+# ------------------------------------------------------------------------------------------------ thin matrices
 FEW = 4
-WORK = 1 << 18  # multiplications; 1 to 4 rows by 256 x 256
-THIN = "of a few rows by a matrix of 64k elements BatchMatMul and MatMul take 11 to 20 times as long, of one row by 590k elements 3 times"
+ROWS = 2048
+WORK = 1 << 18  # multiplications; 4 rows by 256 x 256
+THIN = (
+    "BatchMatMul and MatMul take 11 to 20 times as long where a few rows meet a matrix of 64k elements, 4 to 15 times where such a matrix has a few columns "
+    "as its product, 3 to 4 times where the product has as many and sums over a few"
+)
 
 
-def _few_rows(a, columns):
-    return 0 < numel(a._shape[:-1]) <= FEW and numel(a._shape) * columns <= WORK
+def _thin(rows, inner, columns):
+    """Whether a product is one that NumPy computes in a third of the time."""
+    return 0 < min(rows, inner, columns) <= FEW and rows <= ROWS and rows * inner * columns <= WORK
+
+
+def _thin_product(a, b):
+    inner, columns = b._shape
+    return (inner <= FEW or columns <= FEW or numel(a._shape) <= FEW * inner) and _thin(numel(a._shape[:-1]), inner, columns)
+
+
+def _thin_linear(x, weight, bias):
+    columns, inner = weight._shape
+    return (inner <= FEW or columns <= FEW or numel(x._shape) <= FEW * inner) and _thin(numel(x._shape[:-1]), inner, columns)
 
 
 def by_rows(a, b):
@@ -157,11 +174,11 @@ def np_addmm(c, a, b, beta, alpha):
     return out
 
 
-numpy("mm", THIN, np.dot, dtypes="fd", when=lambda a, b: _few_rows(a, b._shape[1]))
-numpy("_mm", THIN, by_rows, dtypes="fd", when=lambda a, b: _few_rows(a, b._shape[1]))
-numpy("_over_rows", THIN, np_over_rows, dtypes="fd", when=lambda a, b: 0 < a._shape[-1] <= FEW and numel(a._shape) * b._shape[-1] <= WORK)
-numpy("_linear", THIN, np_linear, dtypes="fd", when=lambda x, weight, bias: _few_rows(x, weight._shape[0]))
-numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _few_rows(a, b._shape[1]))
+numpy("mm", THIN, np.dot, dtypes="fd", when=_thin_product)
+numpy("_mm", THIN, by_rows, dtypes="fd", when=_thin_product)
+numpy("_over_rows", THIN, np_over_rows, dtypes="fd", when=lambda a, b: _thin(a._shape[-1], numel(a._shape[:-1]), b._shape[-1]))
+numpy("_linear", THIN, np_linear, dtypes="fd", when=_thin_linear)
+numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _thin_product(a, b))
 numpy("bmm _bmm", THIN, np.matmul, dtypes="fd", when=lambda a, b: a._shape[-2] <= FEW and numel(a._shape) * b._shape[-1] <= WORK)
 
 # ------------------------------------------------------------------------------------------------ without a primitive

@@ -8,6 +8,7 @@ import scipy.special
 
 from ..arrays import add_rows
 from ..table import quick
+from .activation import np_softmax
 from .indexing import check_rows
 from .matmul import by_rows, np_addmm, np_linear, np_over_rows
 
@@ -31,7 +32,6 @@ def _baddbmm(c, a, b, beta, alpha):
 
 
 # ------------------------------------------------------------------------------------------------ elementwise
-quick("relu", lambda x: np.maximum(x, 0))
 quick("relu_backward", lambda g, y: np.where(y <= 0, 0, g))
 quick("sigmoid", lambda x: 1 / (1 + np.exp(-x)))
 quick("sigmoid_backward", lambda g, y: (1 - y) * y * g)
@@ -42,19 +42,10 @@ quick("_clamp", lambda x, low, high: np.minimum(np.maximum(x, low), high), dtype
 quick("threshold", lambda x, t, v: np.where(x <= t, x.dtype.type(v), x))
 quick("erf", scipy.special.erf)
 quick("erfc", scipy.special.erfc)
-quick("_where", np.where, dtypes="fdilb")
-quick("masked_fill", lambda x, mask, v: np.where(mask, v, x), dtypes="fdilb")
 
 
 # ------------------------------------------------------------------------------------------------ rows
-@quick("_softmax")
-def _softmax(x, dim):
-    if not x.shape:
-        return x - x + 1
-    out = x - x.max(dim, keepdims=True)
-    np.exp(out, out=out)
-    out /= np.add.reduce(out, dim, keepdims=True)
-    return out
+quick("_softmax", np_softmax)
 
 
 @quick("_softmax_backward_data")

@@ -1,29 +1,15 @@
-"""Reductions: primitives for small tensors, NumPy where their one-thread loops fall behind or ignore NaN."""
+"""Reductions: NumPy, since MindSpore's loop by one thread, are wrong for no elements, or ignore NaN; cumulative ones by primitives where they are right."""
 
 import numpy as np
 
 from ..arrays import total_last
 from ..table import legacy, numpy, pyboost_, without
 
-SMALL = 2048  # elements from which NumPy wins by 3 and more
 
-
-def either(names, why, fn):
-    """NumPy for dtypes without a kernel, and from SMALL elements on for all."""
+def instead(names, why, fn):
+    """NumPy in the place of the operator's own primitive."""
+    without(names, why)
     numpy(names, why, fn)
-    numpy(names, why, fn, above=SMALL)
-
-
-def guarded(name, primitive, why, fn, dtypes, call=lambda prim, x, *args: prim(x, *args)):
-    """The primitive for small tensors that hold something, `fn` for all else."""
-    without(name, why)
-
-    def kernel(prim, x, *args):
-        shape = x._shape
-        return call(prim, x, *args) if shape and 0 not in shape else fn(x.asnumpy(), *args)
-
-    pyboost_(name, primitive, why, kernel, dtypes)
-    either(name, why, fn)
 
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod
@@ -58,41 +44,16 @@ def _mean(x, dims, keepdim, dtype):
 
 
 LOOP = "one thread's index loop: 254 us against 19 at 64k elements; wrong for no elements"
-guarded(
-    "sum",
-    "SumExt",
-    LOOP + "; integers go through double, inexact beyond 2**53",
-    lambda x, dims, keepdim, dtype: _add(x, dims, dtype=_total(x, dtype)),
-    "fd",
-    lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None),
-)
-guarded("mean", "MeanExt", LOOP, _mean, "fd", lambda prim, x, dims, keepdim, dtype: prim(x, dims, keepdim, None))
-guarded(
-    "prod",
-    "ProdExt",
-    "435 us against 59 at 64k elements",
-    lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=_total(x, dtype)),
-    "fd",
-    lambda prim, x, dim, keepdim, dtype: prim(x, dim, keepdim, None),
-)
+instead("sum", LOOP + "; integers go through double, inexact beyond 2**53", lambda x, dims, keepdim, dtype: _add(x, dims, dtype=_total(x, dtype)))
+instead("mean", LOOP, _mean)
+instead("prod", "435 us against 59 at 64k elements", lambda x, dim, keepdim, dtype: np.multiply.reduce(x, axis=dim if x.ndim else (), dtype=_total(x, dtype)))
 
 
 # ------------------------------------------------------------------------------------------------ any, all
 def _test(name, primitive, ufunc):
     why = f"{primitive} is wrong for no elements, and for other dtypes than bool where one element is tested; 241 us against 8 at 64k"
-
-    def prim_call(prim, x, dims=(), keepdim=False):
-        return prim.of(keepdim)(x, dims)
-
-    guarded(name, primitive, why, lambda x: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=None), "b", prim_call)
-    guarded(
-        name + ".dims",
-        primitive,
-        why,
-        lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims),
-        "b",
-        lambda prim, x, dims, keepdim: prim_call(prim, x, dims, keepdim) if dims else x,
-    )
+    instead(name, why, lambda x: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=None))
+    instead(name + ".dims", why, lambda x, dims, keepdim: ufunc.reduce(x != 0 if x.dtype != bool else x, axis=dims))
 
 
 _test("any", "ReduceAny", np.logical_or)
@@ -114,12 +75,10 @@ def _extreme(name, ufunc, arg):
         return arg(x, axis=dim) if x.ndim else np.zeros((), np.int64)
 
     Cap = name.capitalize()
-    for full in (name, "a" + name, name + ".dim"):
-        without(full, NAN)
-    either(name, f"{Cap} {NAN}; 3.2 ms against 0.07 at 1M elements", lambda x: ufunc.reduce(x, axis=None))
-    either("a" + name, f"Reduce{Cap} {NAN}; 1.6 ms against 0.14 at 1M elements", lambda x, dims, keepdim: ufunc.reduce(x, axis=dims))
-    either(name + ".dim", f"{Cap}Dim {NAN}; 71 us against 12 at 64k elements", along)
-    either("arg" + name, f"Arg{Cap}WithValue {NAN}; 72 us against 12 at 64k elements", where)
+    instead(name, f"{Cap} {NAN}; 3.2 ms against 0.07 at 1M elements", lambda x: ufunc.reduce(x, axis=None))
+    instead("a" + name, f"Reduce{Cap} {NAN}; 1.6 ms against 0.14 at 1M elements", lambda x, dims, keepdim: ufunc.reduce(x, axis=dims))
+    instead(name + ".dim", f"{Cap}Dim {NAN}; 71 us against 12 at 64k elements", along)
+    numpy("arg" + name, f"Arg{Cap}WithValue {NAN}; 72 us against 12 at 64k elements", where)
 
 
 _extreme("max", np.maximum, np.argmax)

@@ -2,9 +2,11 @@
 
 import contextlib
 import functools
+import re
 import weakref
 
 import torch
+from mindtorch_proxy.runtime import aten as _aten
 from mindtorch_proxy.runtime.call.state import DisableTorchDispatch
 from mindtorch_proxy.runtime.device import META
 from mindtorch_proxy.runtime.tensor import alias
@@ -390,6 +392,44 @@ class FakeTensorMode(TorchDispatchMode):
 _UNKNOWN = object()
 _LIFTS = (aten.lift_fresh.default, aten.lift_fresh_copy.default)
 _VALUES = ("aten::equal", "aten::_local_scalar_dense", "aten::allclose", "aten::is_nonzero")
+
+
+def contains_tensor_types(type):
+    """Whether values of a schema's type are, or hold, tensors."""
+    return type.isSubtypeOf(torch._C.TensorType.get()) or any(map(contains_tensor_types, type.containedTypes()))
+
+
+@functools.cache
+def _is_tensor_constructor(func):
+    """Whether an operator makes a tensor and takes none."""
+    schema = func._schema
+    return not any(contains_tensor_types(a.type) for a in schema.arguments) and len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor"
+
+
+def __getattr__(name):
+    """Tables of overloads, which most programs never ask for."""
+    if name == "_like_tensor_constructors":
+        names = [n for n in _aten.names() if re.fullmatch("[a-z]+_like|new_(empty|empty_strided|full|zeros|ones)", n)]
+        found = {o: True for n in names for o in _overloads(n)}
+    elif name == "_device_not_kwarg_ops":
+        found = {o: True for n in _names_with_device() for o in _overloads(n) if _takes_device(o._schema)}
+    else:
+        raise AttributeError(f"module 'torch._subclasses.fake_tensor' has no attribute '{name}'")
+    globals()[name] = found
+    return found
+
+
+def _takes_device(schema):
+    return any(a.name == "device" and not a.kwarg_only for a in schema.arguments)
+
+
+def _names_with_device():
+    return [n for n in _aten.names() if any(map(_takes_device, _aten.schemas(n)))]
+
+
+def _overloads(name):
+    packet = getattr(aten, name)
+    return [getattr(packet, o) for o in packet.overloads()]
 
 
 def _spoken(v):

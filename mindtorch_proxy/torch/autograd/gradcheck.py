@@ -31,21 +31,37 @@ def _differentiable(results):
 def _check_inputs(inputs):
     for i, x in enumerate(inputs):
         if _is_input(x):
-            if x.is_sparse:
-                raise NotImplementedError(f"gradcheck of sparse inputs is not supported: input {i} has layout {x.layout}, dtype {x.dtype}, device {x.device}")
             if x.dtype not in (torch.float64, torch.complex128):
                 warnings.warn(
                     f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail if all the inputs "
                     "are not of double precision floating point or complex. ",
                     stacklevel=4,
                 )
-            if any(step == 0 and size > 1 for step, size in zip(x.stride(), x.size())):
+            if x.layout is torch.strided and any(step == 0 and size > 1 for step, size in zip(x.stride(), x.size())):
                 raise RuntimeError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to compute the "
                     "numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."
                 )
     if not any(map(_is_input, inputs)):
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+
+
+def _check_outputs(results):
+    if any(isinstance(o, torch.Tensor) and o.layout is not torch.strided for o in _as_tuple(results)):
+        raise ValueError("Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn for gradcheck.")
+
+
+def _dense(t):
+    return t if t.layout is torch.strided else t.to_dense()
+
+
+def _everywhere(x):
+    """A tensor of the layout of x that holds a value for each element."""
+    ones = torch.ones(x.shape, dtype=x.dtype, device=x.device)
+    if x.layout is torch.sparse_coo:
+        return ones.to_sparse(x.sparse_dim())
+    blocks = x.values().shape[-2 - x.dense_dim() :][:2] if x.layout in (torch.sparse_bsr, torch.sparse_bsc) else None
+    return ones.to_sparse(layout=x.layout, blocksize=blocks, dense_dim=x.dense_dim())
 
 
 class _Comparison:
@@ -69,22 +85,31 @@ class _Comparison:
             compare(k, x)
 
     # ------------------------------------------------------------ finite differences
-    def values(self):
-        found = _as_tuple(self.func(*self.inputs))
+    def values(self, inputs):
+        found = _as_tuple(self.func(*inputs))
         kept = [
             o for o, like in zip(found, self.results) if _is_input(like) or not self.outputs and isinstance(like, torch.Tensor) and like.is_floating_point()
         ]
         return [o.detach().clone().reshape(-1) for o in kept]
 
     def difference(self, x, step):
-        """The outputs' derivatives along `step`, a tensor like x."""
+        """The outputs' derivatives along `step`, a dense tensor like x."""
+        if x.layout is not torch.strided:
+            above, below = (self.values(self.moved(x, step * eps)) for eps in (self.eps, -self.eps))
+            return [(a - b) / (2 * self.eps) for a, b in zip(above, below)]
         data, before = x.data, x.data.clone()
         data.copy_(before + step * self.eps)
-        above = self.values()
+        above = self.values(self.inputs)
         data.copy_(before - step * self.eps)
-        below = self.values()
+        below = self.values(self.inputs)
         data.copy_(before)
         return [(a - b) / (2 * self.eps) for a, b in zip(above, below)]
+
+    def moved(self, x, by):
+        """The inputs with a sparse one moved: where it holds values, if it is masked, else in all elements."""
+        places = x.detach() if self.masked else _everywhere(x)
+        at = (x.detach().to_dense() + by).sparse_mask(places).requires_grad_()
+        return [at if t is x else t for t in self.inputs]
 
     def along(self, x, step):
         """The same for a complex x: real and imaginary direction in one number, as gradients have them."""
@@ -106,7 +131,9 @@ class _Comparison:
                 raise GradcheckError("Analytical gradient has incorrect size")
             if g is not None and g.dtype is not x.dtype and self.check_grad_dtypes:
                 raise GradcheckError("Gradient has dtype mismatch")
-            found.append(torch.zeros_like(x) if g is None else g.detach())
+            if g is not None and self.masked and x.layout is not torch.strided:
+                g = _dense(g).sparse_mask(x.detach())
+            found.append(_dense(torch.zeros_like(x) if g is None else g).detach())
         if found[0].numel() and (found[0] - found[1]).abs().max() > self.nondet_tol:
             raise GradcheckError(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although "
@@ -267,12 +294,25 @@ def _zeros(outputs):
     return [torch.zeros_like(o, memory_format=torch.contiguous_format) for o in outputs]
 
 
+def _check_layout(g, x):
+    if g.layout != x.layout:
+        raise GradcheckError(f"grad is incorrect layout ({g.layout} is not {x.layout})")
+    kind = str(g.layout).removeprefix("torch.").removesuffix("_coo")
+    for what in ("sparse_dim", "dense_dim"):
+        have, wanted = getattr(g, what)(), getattr(x, what)()
+        if have != wanted:
+            raise GradcheckError(f"grad is {kind} tensor, but has incorrect {what} {have}, expected {wanted}")
+
+
 def _check_linear(func, outputs, inputs, masked):
     """A gradient of zero gives zeros."""
     wrt = [x for x in inputs if _is_input(x)]
     for g, x in zip(grad(outputs, wrt, _zeros(outputs), allow_unused=True, retain_graph=True) if outputs else (), wrt):
         if g is None:
             continue
+        if x.layout is not torch.strided:
+            _check_layout(g, x)
+        g, x = _dense(g), _dense(x)
         if not (torch.allclose(g, torch.zeros_like(g)) if masked else bool((g == 0).all())):
             raise GradcheckError("backward not multiplied by grad_output")
         for what, have, wanted in (("type", g.dtype, x.dtype), ("device", g.device, x.device), ("size", g.size(), x.size())):
@@ -292,7 +332,7 @@ def _check_undefined(func, inputs):
             found = grad(outputs, wrt, _zeros(outputs), allow_unused=True)
         except RuntimeError as e:
             raise GradcheckError(f"Expected backward function to handle undefined output grads. {_NOTES}") from e
-        if any(g is not None and bool((g != 0).any()) for g in found):
+        if any(g is not None and bool((_dense(g) != 0).any()) for g in found):
             raise GradcheckError(f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_NOTES}")
 
 
@@ -323,11 +363,20 @@ def gradcheck(
     _require((check_forward_ad, check_backward_ad), "Expected at least one of check_forward_ad or check_backward_ad to be True")
     _require((not check_batched_grad, check_backward_ad), "Setting check_batched_grad=True requires check_backward_ad to be True")
     _require((not check_batched_forward_grad, check_forward_ad), "Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol, "check_grad_dtypes": check_grad_dtypes, "fast_mode": fast_mode}
+    options = {
+        "masked": bool(masked),
+        "eps": eps,
+        "atol": atol,
+        "rtol": rtol,
+        "nondet_tol": nondet_tol,
+        "check_grad_dtypes": check_grad_dtypes,
+        "fast_mode": fast_mode,
+    }
     inputs = _as_tuple(inputs)
     _check_inputs(inputs)
     try:
         results = func(*inputs)
+        _check_outputs(results)
         outputs = _differentiable(results)
         if check_backward_ad:
             _compare(func, inputs, results, options, False)

@@ -1,8 +1,10 @@
 """torch.npu: Ascend NPUs through MindSpore's runtime. Without one, questions get a truthful no and uses an error."""
 
+import torch
 from mindtorch_proxy.runtime.generator import default_generator as _generator
 
 from . import amp, memory, random, streams
+from ._config import config, conv, is_jit_compile_false, matmul, set_compile_mode
 from ._device import available, devices, number
 from .memory import (
     empty_cache,
@@ -16,6 +18,7 @@ from .memory import (
     reset_accumulated_memory_stats,
     reset_max_memory_allocated,
     reset_peak_memory_stats,
+    set_per_process_memory_fraction,
 )
 from .random import get_rng_state, get_rng_state_all, initial_seed, manual_seed, manual_seed_all, seed, seed_all, set_rng_state, set_rng_state_all
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
@@ -25,6 +28,8 @@ __all__ = [
     "Stream",
     "StreamContext",
     "amp",
+    "config",
+    "conv",
     "current_device",
     "current_stream",
     "default_generators",
@@ -43,8 +48,10 @@ __all__ = [
     "is_available",
     "is_bf16_supported",
     "is_initialized",
+    "is_jit_compile_false",
     "manual_seed",
     "manual_seed_all",
+    "matmul",
     "max_memory_allocated",
     "max_memory_reserved",
     "mem_get_info",
@@ -59,7 +66,9 @@ __all__ = [
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
+    "set_compile_mode",
     "set_device",
+    "set_per_process_memory_fraction",
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
@@ -72,6 +81,9 @@ __all__ = [
 def __getattr__(name):
     if name == "default_generators":  # one stream of random numbers serves every device: the host's
         return (_generator,) * available()
+    if name in torch._LEGACY_TENSORS:
+        found = globals()[name] = torch._legacy_tensor(name, "npu")
+        return found
     raise AttributeError(f"module 'torch.npu' has no attribute '{name}'")
 
 

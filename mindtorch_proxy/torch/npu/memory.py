@@ -77,6 +77,8 @@ reset_max_memory_allocated = reset_max_memory_reserved = reset_accumulated_memor
 
 def set_per_process_memory_fraction(fraction, device=None):
     """Take at most this part of the NPU's memory; before the first tensor."""
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
     index = devices().check(number(device))
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")

@@ -74,7 +74,7 @@ class Stream(torch.Stream):
         return hash(("npu", self.stream_id))
 
     def __repr__(self):
-        return f"<torch.npu.Stream device={self.device} npu_stream={self.stream_id:#x}>"
+        return f"<torch_npu.npu.Stream device={self.device} npu_stream={self.stream_id:#x}>"
 
 
 class Event(torch.Event):
@@ -122,7 +122,7 @@ class Event(torch.Event):
         return devices().method(self._event, "elapsed_time", end_event._event)
 
     def __repr__(self):
-        return f"<torch.npu.Event device={self.device}>"
+        return f"<torch_npu.npu.Event device={self.device}>"
 
 
 def current_stream(device=None):

@@ -1,8 +1,7 @@
 """Functions that make quantized tensors from numbers or integers, and the parts of one."""
 
-import warnings
-
 from ...declare import composite
+from ...warn import warn_once
 from ..common import T, dt
 from ..sparse.tensors import could_not_run
 from .tensors import QuantizedTensor, on_quantized, over, stored
@@ -19,7 +18,6 @@ def quantized(values, dtype, quantizer):
     return over(values, dtype, quantizer)
 
 
-_told: list = []
 _DEPRECATED = (
     "torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that produce tensors with dtype torch.quint8, "
     "torch.qint8, and torch.qint32 are deprecated and will be removed in a future PyTorch release. "
@@ -29,9 +27,7 @@ _DEPRECATED = (
 
 def _made(values, dtype, quantizer):
     """A quantized tensor that a program makes: PyTorch warns of the first."""
-    if not _told:
-        _told.append(True)
-        warnings.warn(_DEPRECATED, UserWarning, stacklevel=2)
+    warn_once(_DEPRECATED)
     return over(values, dtype, quantizer)
 
 

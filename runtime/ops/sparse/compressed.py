@@ -8,6 +8,7 @@ import math
 
 from ...autograd import note_view
 from ...tensor import wrap
+from ...warn import warn_once
 from ..common import T, Tensor, dt, wrap_dim
 from ..valued import Table
 from . import coo, coo_shape
@@ -109,8 +110,15 @@ def has_no(t, what):
 CompressedTensor.__name__ = "Tensor"  # PyTorch has one class for all layouts
 
 
+_BETA = (
+    "Sparse {} tensor support is in beta state. If you miss a functionality in the sparse tensor support, please submit a feature request to "
+    "https://github.com/pytorch/pytorch/issues."
+)
+
+
 def make(lines, plain, values, shape, layout):
     """A tensor of a compressed layout over these indices and values."""
+    warn_once(_BETA.format(str(layout)[-3:].upper()), "compressed")
     t = wrap(None, tuple(shape), values.dtype, values.device)
     t.__class__ = CompressedTensor
     t._lines, t._plain, t._v, t._layout = lines, plain, values, layout

@@ -3,6 +3,7 @@
 import inspect
 
 from ...call.overrides import asking_modes
+from ...warn import warn_once
 from ..common import T, Tensor, dt, numel
 from ..creation import FUNCTIONS, NOTHING, place
 from . import compressed, coo
@@ -61,6 +62,17 @@ def validate_coo(indices, values, size):
     _check_range(indices, size)
 
 
+def _to_check(check_invariants):
+    """Whether indices are compared with the size; PyTorch warns where nobody has said so or otherwise."""
+    if check_invariants is None and not INVARIANTS.chosen:
+        warn_once(
+            "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating on a sparse tensor which violates "
+            "the invariants, but checks incur performance overhead. To silence this warning, explicitly opt in or out. "
+            "See `torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. "
+        )
+    return INVARIANTS.checked if check_invariants is None else check_invariants
+
+
 @public
 def sparse_coo_tensor(
     indices=None,
@@ -100,7 +112,7 @@ def sparse_coo_tensor(
     if any(s < 0 for s in size):
         raise RuntimeError("numel: integer multiplication overflow")
     out = make(indices, _own(values, requires_grad), size, bool(is_coalesced))
-    if INVARIANTS.checked if check_invariants is None else check_invariants:
+    if _to_check(check_invariants):
         _check_range(indices, size)
         if is_coalesced and not coo.rises(out):
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
@@ -197,7 +209,7 @@ def _compressed(name, layout, parts, size, dtype, device, requires_grad, check_i
     values = _values(parts[2], dtype, device)
     indices = [FUNCTIONS["as_tensor"](p, device=values.device).detach() for p in parts[:2]]
     size = _inferred(*indices, values, layout) if size is None else tuple(size)
-    if INVARIANTS.checked if check_invariants is None else check_invariants:
+    if _to_check(check_invariants):
         validate_compressed(*indices, values, size, layout)
     if any(s < 0 for s in size):
         raise RuntimeError("numel: integer multiplication overflow")

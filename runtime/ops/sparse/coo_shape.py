@@ -34,7 +34,7 @@ def transpose(self, dim0, dim1):
 @on_coo("permute")
 @to_all
 def permute(self, *dims):
-    dims = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    dims = tuple(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else dims
     n, k = len(self._shape), self._i._shape[0]
     if len(dims) != n:
         raise RuntimeError(
@@ -50,7 +50,7 @@ def permute(self, *dims):
             "Only transpositions within sparse and dense dimensions are supported."
         )
     values = self._v if k == n else self._v.permute(0, *(d - k + 1 for d in order[k:]))
-    return make(self._i[order[:k]], values, [self._shape[d] for d in order], self._c and order[:k] == list(range(k)))
+    return make(self._i[order[:k]], values, [self._shape[d] for d in order], self._c and dims[:1] == (0,))  # PyTorch looks at the first alone, as it was given
 
 
 @on_coo("unsqueeze")

@@ -37,6 +37,7 @@ class INVARIANTS:
     """torch.sparse.check_sparse_tensor_invariants: whether indices are compared with the size when a tensor is made."""
 
     checked = False
+    chosen = False  # whether a program has said which
 
 
 class SparseTensor(ValuedTensor, raw=True):

@@ -1,6 +1,7 @@
-"""Run a command with an emulated NPU: ORACLE_PYTHON launch.py [--cann FOLDER] COMMAND...
+"""Run a command with an emulated NPU: PYTHON launch.py [--cann FOLDER] COMMAND...
 
-This interpreter needs PyTorch: the server runs under it. The CANN is the one that build.py made for the MindSpore of COMMAND's interpreter (its first word).
+The server runs under the Python that MINDTORCH_ORACLE_PYTHON names, or under this one, and needs PyTorch. The CANN is the one that build.py made for the
+MindSpore of COMMAND's interpreter (its first word).
 """
 
 import os
@@ -22,6 +23,9 @@ def environment(cann, socket):
 
 
 def main(argv):
+    oracle = os.environ.get("MINDTORCH_ORACLE_PYTHON") or sys.executable
+    if subprocess.run([oracle, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"]).returncode:
+        sys.exit(f"launch.py: {oracle} has no PyTorch for the emulated NPU's server: set MINDTORCH_ORACLE_PYTHON to a Python that has")
     if argv[0] == "--cann":
         cann, command = argv[1], argv[2:]
     else:
@@ -30,7 +34,7 @@ def main(argv):
         cann = Path(made.strip()).parents[1]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "npu")
-        server = subprocess.Popen([sys.executable, HERE / "server.py", path])
+        server = subprocess.Popen([oracle, HERE / "server.py", path])
         try:
             while not os.path.exists(path):
                 if server.poll() is not None:

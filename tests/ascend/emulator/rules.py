@@ -25,6 +25,11 @@ class Sized(tuple):
 
 
 # ---------------------------------------------------------------- several lines
+def wide(fn, *args):
+    """fn with half types in float32, in which sums of products are formed; PyTorch's own loops for half types on a CPU are very slow."""
+    return fn(*(a.float() if isinstance(a, torch.Tensor) and a.dtype in (torch.float16, torch.bfloat16) else a for a in args))
+
+
 def present(indices):
     """Indices, where one without elements stands for a whole dimension."""
     return [None if i is None or not i.numel() else i for i in indices]
@@ -318,10 +323,10 @@ RULES = {
     "LogSoftmax": lambda self, dim, *, out: torch.log_softmax(self, dim),
     "LogSoftmaxBackward": lambda grad, result, dim, *, out: aten._log_softmax_backward_data(grad, result, dim, result.dtype),
     # ------------------------------------------------------------ matrices
-    "Matmul": lambda self, other, *, out, cube: (torch.matmul(self, other), None),
-    "Mm": lambda self, other, *, out, cube: (torch.mm(self, other), None),
+    "Matmul": lambda self, other, *, out, cube: (wide(torch.matmul, self, other), None),
+    "Mm": lambda self, other, *, out, cube: (wide(torch.mm, self, other), None),
     "Mv": lambda self, vector, *, out, cube: (torch.mv(self, vector), None),
-    "BatchMatMul": lambda self, other, *, out, cube: (torch.bmm(self, other), None),
+    "BatchMatMul": lambda self, other, *, out, cube: (wide(torch.bmm, self, other), None),
     "Addmm": lambda self, a, b, beta, alpha, *, out, cube: (torch.addmm(self, a, b, beta=beta, alpha=alpha), None),
     "Addmv": lambda self, a, b, alpha, beta, *, out, cube: (torch.addmv(self, a, b, beta=beta, alpha=alpha), None),
     "Addbmm": lambda self, a, b, beta, alpha, *, out, cube: (torch.addbmm(self, a, b, beta=beta, alpha=alpha), None),
@@ -447,8 +452,8 @@ RULES = {
     "BinaryCrossEntropyBackward": lambda grad, self, target, weight, reduction, *, out: aten.binary_cross_entropy_backward(
         grad, self, target, weight, reduction
     ),
-    "BinaryCrossEntropyWithLogits": lambda self, target, weight, pos, reduction, *, out: aten.binary_cross_entropy_with_logits(
-        self, target, weight, pos, reduction
+    "BinaryCrossEntropyWithLogits": lambda self, target, weight, pos, reduction, *, out: wide(
+        aten.binary_cross_entropy_with_logits, self, target, weight, pos, reduction
     ),
     "KlDiv": lambda self, target, reduction, log_target, *, out: aten.kl_div(self, target, reduction, log_target=log_target),
     "L1Loss": lambda self, target, reduction, *, out: aten.l1_loss(self, target, reduction),
@@ -473,11 +478,11 @@ RULES = {
     ),
     # ------------------------------------------------------------ images
     "Convolution": lambda x, w, b, stride, padding, dilation, transposed, more, groups, *, out, cube: (
-        aten.convolution(x, w, b, stride, padding, dilation, transposed, more, groups),
+        wide(aten.convolution, x, w, b, stride, padding, dilation, transposed, more, groups),
         None,
     ),
-    "ConvolutionBackward": lambda grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask, cube, *, dx, dw, db: aten.convolution_backward(
-        grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask
+    "ConvolutionBackward": lambda grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask, cube, *, dx, dw, db: wide(
+        aten.convolution_backward, grad, x, w, sizes, stride, padding, dilation, transposed, more, groups, mask
     ),
     "AvgPool2d": lambda self, kernel, stride, padding, ceil, include, divisor, cube, *, out: aten.avg_pool2d(
         self, kernel, stride, padding, ceil, include, divisor or None

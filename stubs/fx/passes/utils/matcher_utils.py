@@ -66,7 +66,8 @@ class SubgraphMatcher:
                     backtracking(i + 1, trial)
 
         backtracking(0, InternalMatch(anchors=self.pattern_anchors))
-        found = [m for m in found if self._is_contained(m.nodes_map) and (not node_name_match or self._names(m, node_name_match))]
+        found = [m for m in found if self._is_contained(m.nodes_map) and self._is_convex(m.nodes_map)]
+        found = [m for m in found if not node_name_match or self._names(m, node_name_match)]
         return self._remove_overlapping(found) if self.remove_overlapping_matches else found
 
     @staticmethod
@@ -133,6 +134,13 @@ class SubgraphMatcher:
                 if any(u not in inside and u.op != "output" or u.op == "output" and not self.match_output for u in gn.users):
                     return False
         return True
+
+    @staticmethod
+    def _is_convex(nodes_map):
+        """Nothing outside lies between two of the nodes, so that one call may stand for them."""
+        from .fuser_utils import validate_partition
+
+        return validate_partition([n for p, n in nodes_map.items() if p.op not in ("placeholder", "output") and isinstance(n, Node)])
 
     @staticmethod
     def _remove_overlapping(matches):

@@ -1,0 +1,42 @@
+"""torch.jit._builtins: which public functions are operators, and under what name."""
+
+import torch
+from mindtorch_proxy.runtime import aten
+
+# where PyTorch's functions lie, and what precedes their names in operators'
+_HOMES = (
+    ("torch", ""),
+    ("torch._C._nn", ""),
+    ("torch.linalg", "linalg_"),
+    ("torch.fft", "fft_"),
+    ("torch.special", "special_"),
+    ("torch._C._sparse", "sparse_"),
+)
+# of the functions that stand in PyTorch's Python files, those that are operators all the same
+_OPERATORS = frozenset(
+    """atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod block_diag chain_matmul einsum istft meshgrid split unravel_index
+    avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear one_hot scaled_dot_product_attention softplus softshrink""".split()
+)
+
+
+def _find_builtin(fn):
+    """The operator's name, "aten::add", of a public function that is one; None of others, those that PyTorch writes in Python among them."""
+    name = getattr(fn, "__name__", None)
+    if name is None:
+        return None
+    name = name.rpartition(".")[2]
+    in_python = getattr(torch.nn.functional, name, None) is fn and getattr(torch, name, None) is not fn
+    if name not in _OPERATORS and (in_python or name in torch.functional.__all__):
+        return None
+    for home, prefix in _HOMES:
+        full = name if name.startswith(prefix) else prefix + name
+        if aten.schemas(full) and getattr(_module(home), name, None) is fn:
+            return f"aten::{full}"
+    return None
+
+
+def _module(path):
+    found = torch
+    for part in path.split(".")[1:]:
+        found = getattr(found, part)
+    return found
