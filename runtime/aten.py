@@ -45,6 +45,10 @@ class Argument:
     def has_default_value(self):
         return self._default is not None
 
+    def means_another(self, v):
+        """Whether a number that a caller leaves out, since it is its own default, is not this schema's."""
+        return v.__class__ is int and self.default_value.__class__ is int and v != self.default_value
+
     def spelled(self, v):
         """A value as PyTorch's dispatcher hands it on: sequences are lists."""
         if self.declared.rstrip("?").endswith("]"):

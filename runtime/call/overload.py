@@ -33,7 +33,7 @@ def resolve(op, args, suffix=""):
     for schema in schemas(name + suffix):
         if schema.outs:
             continue
-        needed = {a.name: defaults[a.name] for a in schema.arguments if a.name in defaults and not a.has_default_value()}
+        needed = {a.name: defaults[a.name] for a in schema.arguments if a.name in defaults and (not a.has_default_value() or a.means_another(defaults[a.name]))}
         given = schema.given(_with_options(op, schema, needed | values))
         if given is None:
             given = schema.given(_renamed(op, schema, values))
@@ -73,5 +73,6 @@ def values_of(op, schema, args, kwargs):
     values = []
     for a in op.schema.args:
         name = a.name if a.name in bound or a.name not in theirs else theirs[a.name]
-        values.append(bound[name] if name in bound else a.default if not a.required else schema.by_name[name].default_value)
+        ours = not a.required and not (name in schema.by_name and schema.by_name[name].means_another(a.default))
+        values.append(bound[name] if name in bound else a.default if ours else schema.by_name[name].default_value)
     return values

@@ -10,6 +10,16 @@ from torch.distributed._shard import _shard_tensor
 from torch.distributed._shard.sharded_tensor import ShardedTensor
 from torch.distributed._shard.sharded_tensor import zeros as zeros_in_pieces
 from torch.distributed._shard.sharding_spec import ChunkShardingSpec
+from torch.distributed.checkpoint._dedup_tensors import dedup_tensors
+from torch.distributed.checkpoint._traverse import get_element, print_tensor, set_element, traverse_state_dict
+from torch.distributed.checkpoint.default_planner import (
+    _create_default_local_metadata,
+    create_default_global_save_plan,
+    create_default_local_load_plan,
+    create_default_local_save_plan,
+)
+from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, MetadataIndex, TensorProperties, TensorStorageMetadata
+from torch.distributed.checkpoint.planner_helpers import create_read_items_for_chunk_list
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
@@ -18,6 +28,7 @@ from torch.distributed.checkpoint.state_dict import (
     set_model_state_dict,
     set_state_dict,
 )
+from torch.distributed.checkpoint.utils import find_state_dict_object
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, zeros
 
@@ -128,3 +139,27 @@ def of_models(rank, size, makers):
         set_model_state_dict(third, only, options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True))
         found[name, "from one"] = rounded(get_model_state_dict(third, options=StateDictOptions(full_state_dict=True))["head.bias"])
     return found
+
+
+def walked(rank, size):
+    """Plans and metadata of a state dict, what an index names, and walks through nested state dicts."""
+    state, found = {"a": torch.ones(3, 2), "b": 5}, []
+    metadata, plan = _create_default_local_metadata(state), create_default_local_save_plan(state, True)
+    found += [repr(metadata.state_dict_metadata), repr(plan), repr(dedup_tensors([plan, plan]))]
+    found += [repr(create_default_global_save_plan(dedup_tensors([plan, plan]))[0]), repr(create_default_local_load_plan(state, metadata))]
+    block = lambda at, count: ChunkStorageMetadata(torch.Size([at]), torch.Size([count]))
+    saved = TensorStorageMetadata(TensorProperties(), torch.Size([16]), [block(0, 8), block(8, 8)])
+    found.append(repr(create_read_items_for_chunk_list("a", saved, [block(4, 7)])))
+    for index in (MetadataIndex("a"), MetadataIndex("a", [0, 0]), MetadataIndex("b"), MetadataIndex("x"), MetadataIndex("a", [1, 0]), MetadataIndex("b", [0])):
+        try:
+            found.append(repr(find_state_dict_object(state, index)))
+        except ValueError as error:
+            found.append(str(error))
+    nested = {"k": [1, {"z": torch.ones(1)}], "l": [1, 2], "t": (torch.ones(1),), "d": {}}
+    traverse_state_dict(nested, lambda path, value: found.append((path, repr(value))))
+    found += [repr(get_element(nested, path, 3)) for path in (("k", 1, "z"), ("k", 5), ("q",))]
+    made = {}
+    set_element(made, ("a", 2, "b"), 1)
+    for value in (torch.ones(2), 3, state_of_pieces := _shard_tensor(torch.ones(4), chunks(0, size))):
+        print_tensor(("a",), value, found.append)
+    return [*found, made, repr(_create_default_local_metadata({"p": state_of_pieces}).state_dict_metadata)]

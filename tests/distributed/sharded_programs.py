@@ -9,7 +9,17 @@ import torch.distributed as dist
 from composable_programs import said
 from torch.distributed._shard import _shard_tensor
 from torch.distributed._shard.metadata import ShardMetadata
-from torch.distributed._shard.sharded_tensor import Shard, ShardedTensor, ShardedTensorMetadata, TensorProperties, full, init_from_local_shards, zeros
+from torch.distributed._shard.sharded_tensor import (
+    Shard,
+    ShardedTensor,
+    ShardedTensorMetadata,
+    TensorProperties,
+    full,
+    init_from_local_shards,
+    pre_load_state_dict_hook,
+    state_dict_hook,
+    zeros,
+)
 from torch.distributed._shard.sharding_spec import ChunkShardingSpec, DevicePlacementSpec, EnumerableShardingSpec, _infer_sharding_spec_from_shards_metadata
 
 warnings.simplefilter("ignore")
@@ -82,6 +92,23 @@ def tensors(rank, size):
         lambda: init_from_local_shards([Shard.from_tensor_and_offsets(torch.ones(2 + rank), [2 * rank], rank)], 5 + rank),
     )
     return found, [said(f) for f in refused]
+
+
+def in_modules(rank, size):
+    """Attributes of modules, in state dicts by hooks."""
+    spec = ChunkShardingSpec(0, [f"rank:{r}/cpu" for r in range(size)])
+
+    def make(fill):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.Linear(2, 2)))
+        model.outer, model[1].inner = full(spec, (4, 2), fill), full(spec, (2, 3), fill + 1)
+        model._register_state_dict_hook(state_dict_hook)
+        model._register_load_state_dict_pre_hook(pre_load_state_dict_hook, True)
+        return model
+
+    model, other = make(1.0), make(5.0)
+    state = model.state_dict()
+    loaded = other.load_state_dict(state, strict=False)
+    return list(state), loaded.missing_keys, loaded.unexpected_keys, other.outer.local_tensor().tolist(), other[1].inner.local_tensor().tolist()
 
 
 def in_groups(rank, size):

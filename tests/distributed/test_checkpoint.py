@@ -47,3 +47,9 @@ def test_states_of_sharded_models(ranks, oracle_python, close, tmp_path, monkeyp
         assert {k: (got[k], v) for k, v in theirs[rank].items() if not close(got[k], v)} == {}
         for (kind, *key), value in flat.items():
             assert close(value, got[("fully_shard", *key)]), (kind, key)
+
+
+def test_plans_and_walks(both):
+    ours, theirs = both("checkpoint_programs", ("walked",), 2)
+    for rank in range(2):
+        assert [(a, b) for a, b in zip(ours["walked"][rank], theirs["walked"][rank], strict=True) if a != b] == []

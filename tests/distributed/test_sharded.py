@@ -2,7 +2,7 @@
 
 import pytest
 
-FUNCTIONS = ("specs", "tensors", "in_groups")
+FUNCTIONS = ("specs", "tensors", "in_groups", "in_modules")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

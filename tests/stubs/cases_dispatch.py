@@ -427,3 +427,23 @@ def case_kernels_of_functions(torch):
     lengths = [8, 8], [2, 2]
     direct = torch.ops.aten._ctc_loss.default(x.detach().log_softmax(-1), torch.tensor([[1, 2], [1, 1]]), *lengths)[0]
     return [loss.detach(), y.detach(), x.grad, w.grad, direct, sorted({n for n in seen if "_ctc_loss" in n or "prelu" in n})]
+
+
+def case_defaults_of_functions_are_not_those_of_operators(torch):
+    """Python functions read PyTorch's Mean as 0, operators as 1: what a mode is given says which."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            r = func(*args, **(kwargs or {}))
+            if "entropy" in str(func):
+                seen.append((str(func), args[4] if len(args) > 4 else 1, tuple(r.shape)))
+            return r
+
+    x = torch.ones(3)
+    with Mode():
+        for reduction in ("none", "mean", "sum"):
+            torch.nn.functional.binary_cross_entropy_with_logits(x, x, reduction=reduction)
+    return seen

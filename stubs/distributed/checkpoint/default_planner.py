@@ -6,10 +6,11 @@ import io
 import torch
 
 from ._nested_dict import flatten_state_dict
-from ._pieces import block_of, chunks_of, in_pieces, narrowed, overlaps, properties_of
+from ._pieces import block_of, chunks_of, narrowed, overlaps
 from ._traverse import set_element
 from .metadata import BytesStorageMetadata, Metadata, MetadataIndex, TensorStorageMetadata
-from .planner import LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, TensorWriteData, WriteItem, WriteItemType
+from .planner import LoadItemType, LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItemType
+from .planner_helpers import _all_write_items, _create_write_items
 
 __all__ = ["DefaultSavePlanner", "DefaultLoadPlanner", "create_default_local_load_plan", "create_default_global_load_plan"]
 __all__ += ["create_default_local_save_plan", "create_default_global_save_plan"]
@@ -156,16 +157,12 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
 
 def create_default_local_save_plan(state_dict, is_coordinator):
     """What this rank has of a flat state dict: its blocks of tensors, and all else; what others have too is left to the coordinator."""
-    items = []
-    for name, value in state_dict.items():
-        if not isinstance(value, torch.Tensor):
-            items.append(WriteItem(MetadataIndex(name), WriteItemType.BYTE_IO))
-            continue
-        kind = WriteItemType.SHARD if in_pieces(value) else WriteItemType.TENSOR
-        for chunk, _ in chunks_of(value):
-            data = TensorWriteData(chunk, properties_of(value), torch.Size(value.shape))
-            items.append(WriteItem(MetadataIndex(name, chunk.offsets), kind, tensor_data=data))
-    return SavePlan(items)
+    return SavePlan([item for name, value in state_dict.items() for item in _create_write_items(name, value)])
+
+
+def _create_default_local_metadata(state_dict):
+    """The metadata of a checkpoint of a flat state dict, as far as this rank knows."""
+    return create_default_global_save_plan([SavePlan([item for name, value in state_dict.items() for item in _all_write_items(name, value)])])[1]
 
 
 def create_default_global_save_plan(all_plans, rewrite_index_hints=True):

@@ -37,7 +37,7 @@ def handler(*names):
 
 
 # ------------------------------------------------------------------------------------------------ elementwise
-LINEAR = frozenset("add sub rsub neg positive clone _to_copy copy zero lerp".split())  # of all their tensor arguments together
+LINEAR = frozenset("add sub rsub neg positive _to_copy copy zero".split())  # of all their tensor arguments together
 SCALING = frozenset("mul div".split())  # of the first argument, by what is whole
 
 
@@ -65,7 +65,7 @@ def _partial(call, i):
     for p in found:
         linear = p.reduce_op in Partial.LINEAR_REDUCE_OPS
         count = len(call.specs)
-        if call.name == "zero" or call.name in ("clone", "copy") and count:
+        if call.name in ("zero", "copy"):
             yield [p] * count, p
         elif call.name in LINEAR and linear and not _adds_number(call):
             yield [p] * count, p
@@ -97,12 +97,7 @@ def unchanged(call, i):
 def like(call, i):
     """New tensors placed as the argument."""
     p = call.specs[0].placements[i]
-    if not p.is_partial():
-        yield [p], p
-    elif call.name == "zeros_like":
-        yield [p], p
-    else:
-        yield [None], R
+    yield ([None], R) if p.is_partial() else ([p], p)
 
 
 @rule(*"new_empty new_zeros new_ones new_full new_empty_strided".split())
@@ -172,6 +167,17 @@ def extremum(call, i):
         yield from reduction_without_pieces(call, i)
 
 
+@rule("aminmax")
+def extrema(call, i):
+    """The smallest and the largest, of all elements or along one dimension."""
+    dims = _dims(call)
+    for d, size in enumerate(call.shape()):
+        if d not in dims:
+            yield [Shard(d)], Shard(_kept(call, dims, d))
+        elif size >= call.mesh.size(i):
+            yield [Shard(d)], [Partial("min"), Partial("max")]
+
+
 def reduction_without_pieces(call, i):
     """Shards of what is not reduced alone."""
     dims = _dims(call)
@@ -183,10 +189,11 @@ def reduction_without_pieces(call, i):
 RULES["max_dim"] = reduction_without_pieces
 
 
-@handler("linalg_vector_norm")
+@handler("linalg_vector_norm", "norm")
 def vector_norm(call):
     """A norm as the root of a sum of powers, which needs no more than the sums of others."""
-    x, p = call.args[0], call.arg("ord", 2)
+    x, p = call.args[0], call.arg("ord", call.arg("p", 2))
+    p = 2 if p is None else p
     dims, keepdim, dtype = _dims(call), call.arg("keepdim", False), call.arg("dtype")
     x = (x if dtype is None else x.to(dtype)).abs()
     if not dims:
@@ -213,6 +220,7 @@ def _along(*names, outputs=1):
         RULES[name] = along
 
 
+_along("glu", "glu_backward")
 _along(*"_softmax _log_softmax _softmax_backward_data _log_softmax_backward_data softmax log_softmax cumsum cumprod cummax cummin sort topk".split())
 
 
@@ -282,6 +290,28 @@ def layer_norm(call, i):
     outer = call.specs[0].ndim - len(call.arg("normalized_shape"))
     for d in range(outer):
         yield [Shard(d)] + [R] * (len(call.specs) - 1), Shard(d)
+
+
+@rule("native_group_norm")
+def group_norm(call, i):
+    """The batch in pieces."""
+    yield [Shard(0)] + [R] * (len(call.specs) - 1), Shard(0)
+
+
+def _of_piece(call, args, kwargs, specs):
+    """The operator is told the size of the batch."""
+    at = next(i for i, a in enumerate(call.schema.arguments) if a.name == "N")
+    return call.func(*args[:at], args[0].shape[0], *args[at + 1 :], **kwargs)
+
+
+LOCALIZE["native_group_norm"] = LOCALIZE["native_group_norm_backward"] = _of_piece
+
+
+@rule("native_group_norm_backward")
+def group_norm_backward(call, i):
+    """The batch in pieces: gradients of the weights are sums."""
+    weighted = len(call.specs) > 4
+    yield [Shard(0)] * 4 + [R] * weighted, [Shard(0), P, P]
 
 
 @rule("norm_backward")
@@ -413,20 +443,44 @@ def index_select(call, i):
 
 @rule("tril", "triu")
 def triangle(call, i):
-    """Batches in pieces; linear."""
+    """Batches in pieces."""
     for d in range(call.specs[0].ndim - 2):
         yield [Shard(d)], Shard(d)
-    yield [P], P
 
 
-@rule("flip")
+@rule("flip", "roll")
 def flip(call, i):
-    """Other dimensions."""
+    """Other dimensions; rolled without dimensions, a tensor is rolled as a flat one."""
     dims = _dims(call, "dims")
     for d in range(call.specs[0].ndim):
         if d not in dims:
             yield [Shard(d)], Shard(d)
     yield [P], P
+
+
+@rule("one_hot")
+def one_hot(call, i):
+    """Any dimension, where the number of classes is said; else all must be seen."""
+    if call.arg("num_classes", -1) >= 0:
+        for d in range(call.specs[0].ndim):
+            yield [Shard(d)], Shard(d)
+
+
+@rule("view_as_complex", "view_as_real")
+def pairs(call, i):
+    """All dimensions but that of the two parts."""
+    for d in range(call.specs[0].ndim - (call.name == "view_as_complex")):
+        yield [Shard(d)], Shard(d)
+    yield [P], P
+
+
+@rule("index_add")
+def index_add(call, i):
+    """Other dimensions."""
+    dim, ndim = call.arg("dim"), call.specs[0].ndim
+    for d in range(ndim):
+        if d != dim % max(ndim, 1) and call.shape(0)[d] == call.shape(2)[d]:
+            yield [Shard(d), R, Shard(d)], Shard(d)
 
 
 # ------------------------------------------------------------------------------------------------ values for Python

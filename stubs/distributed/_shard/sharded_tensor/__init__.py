@@ -8,7 +8,7 @@ from .metadata import ShardedTensorMetadata, TensorProperties
 from .shard import Shard
 
 __all__ = ["Shard", "ShardMetadata", "ShardedTensor", "ShardedTensorMetadata", "TensorProperties", "empty", "full", "init_from_local_shards", "ones"]
-__all__ += ["rand", "randn", "zeros"]
+__all__ += ["pre_load_state_dict_hook", "rand", "randn", "state_dict_hook", "zeros"]
 
 
 def _filled(fill, sharding_spec, size, kwargs):
@@ -52,3 +52,25 @@ def randn(sharding_spec, *size, **kwargs):
 def init_from_local_shards(local_shards, *global_size, process_group=None, init_rrefs=False):
     """The tensor of all ranks' pieces."""
     return ShardedTensor._init_from_local_shards(local_shards, *global_size, process_group=process_group, init_rrefs=init_rrefs)
+
+
+def _places(module, prefix):
+    """(key in a state dict, submodule, name) of the attributes of a module and of those in it."""
+    for path, inner in module.named_modules():
+        whole = prefix + path
+        for name in list(inner.__dict__):
+            yield f"{whole}.{name}" if whole else name, inner, name
+
+
+def state_dict_hook(module, destination, prefix, local_metadata):
+    """For Module._register_state_dict_hook: attributes that are ShardedTensors stand in the state dict."""
+    for key, inner, name in _places(module, prefix):
+        if isinstance(inner.__dict__[name], ShardedTensor):
+            destination[key] = inner.__dict__[name]
+
+
+def pre_load_state_dict_hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    """For Module._register_load_state_dict_pre_hook: ShardedTensors of the state dict become attributes."""
+    for key, inner, name in _places(module, prefix):
+        if isinstance(state_dict.get(key), ShardedTensor):
+            setattr(inner, name, state_dict[key])

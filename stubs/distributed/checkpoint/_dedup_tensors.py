@@ -1,0 +1,15 @@
+"""What several ranks would write, one of them does."""
+
+import dataclasses
+
+__all__ = ["dedup_tensors"]
+
+
+def dedup_tensors(all_plans):
+    """The plans, each item in the first that has it."""
+    seen, kept = set(), []
+    for plan in all_plans:
+        mine = [item for item in plan.items if item.index not in seen]
+        seen.update(item.index for item in mine)
+        kept.append(dataclasses.replace(plan, items=mine))
+    return kept
