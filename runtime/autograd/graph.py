@@ -230,7 +230,7 @@ class AccumulateGrad(Node):
         self.variable, self._lock = variable, None
 
     @property
-    def _out_meta(self):
+    def _out_meta(self):  # type: ignore[override]  # nobody writes that of a leaf
         return (meta_of(self.variable),)
 
     def lock(self):
