@@ -156,8 +156,8 @@ def _general(op, source, given, tensors):
     )
     source.add(f"plan = {number}plans.get(({first}.dtype, {first}.device))", f"if plan is not None{same}:")
     depth = 2
+    source.add(f"result = meta({given})  # first, since it refuses what the kernels cannot take", depth=depth)
     source.add(f"while plan.when is not None and plan.when({given}):", "    plan = plan.larger()", depth=depth)
-    source.add(f"result = meta({given})", depth=depth)
     if not op.schema.several:  # what plan.run does with one result of the promised dtype and of known shape, written out
         alone = op.tensor_args == [op.first]
         size = f" or numel({first}._shape) < plan.limit" if alone and op.first in tensors else ""

@@ -251,6 +251,31 @@ def case_shape_errors(torch):
     return out
 
 
+def case_errors_of_products_that_were_called_before(torch):
+    """The second right call takes a shorter way, which must not ask a wrong one's shapes."""
+    F, x, v, stack, out = torch.nn.functional, torch.ones(8, 8), torch.ones(8), torch.ones(8, 8, 8), []
+    for _ in range(3):
+        torch.mm(x, x), torch.bmm(stack, stack), F.linear(x, x, v), torch.addmm(v, x, x), x.topk(2), torch.softmax(x, -1)
+    for f in (
+        lambda: torch.mm(x, v),
+        lambda: torch.mm(v, x),
+        lambda: torch.mm(x, torch.ones(7, 2)),
+        lambda: torch.mm(x, x.int()),
+        lambda: torch.bmm(x, x),
+        lambda: F.linear(x, v),
+        lambda: F.linear(x, stack),
+        lambda: torch.addmm(v, x, v),
+        lambda: x.topk(9),
+        lambda: x.topk(2, 5),
+        lambda: torch.softmax(x, 4),
+    ):
+        try:
+            out.append(f())
+        except Exception as e:
+            out.append((type(e).__name__, str(e)))
+    return out
+
+
 def case_random_stream(torch):
     g = torch.Generator().manual_seed(7)
     return [
