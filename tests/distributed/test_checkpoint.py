@@ -2,7 +2,7 @@
 
 import pytest
 
-WHOLE = [float(i) for i in range(35)]
+WHOLE = [float(i) for i in range(70)]
 
 
 def complete(found, folders):
@@ -11,7 +11,7 @@ def complete(found, folders):
         if key != "missing":
             assert (
                 state["rows"] == state["columns"] == state["replicated"] == state["pieces"] == WHOLE
-                and state["plain"] == WHOLE[:10]
+                and state["plain"] == WHOLE[:20]
                 and state["scalar"] == [3.0]
             )
             assert state["nested"] == {"list": [[1.0, 1.0], {"a": 1}], "text": "abc", "number": 5}
