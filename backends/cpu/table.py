@@ -92,6 +92,12 @@ def without(names, why, dtypes=None):
         _without[n] = (why, None if dtypes is None else frozenset(CODES[c] for c in dtypes))
 
 
+def instead(names, why, fn, dtypes=ALL):
+    """NumPy in the place of the operator's own primitive."""
+    without(names, why)
+    numpy(names, why, fn, dtypes)
+
+
 def kernels(op):
     """The kernels of an operator in the order of preference."""
     ks = _resolved.get(op)

@@ -304,8 +304,7 @@ def _linear_meta(input, weight, bias):
             raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(bias)} and {_name(weight)}")
     if input.dtype is not weight.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(input.dtype)} != {dt.c_name(weight.dtype)}")
-    if input.dtype is dt.bool_:
-        no_bool("addmm_impl_cpu_", input)
+    no_bool("addmm_impl_cpu_", input)
     return (*batch, n), input.dtype
 
 
@@ -328,14 +327,13 @@ linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tenso
 
 @composite("nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", out=SAME_DTYPE, python=False, autocast=LOWER)
 def linear(input, weight, bias):
-    n = len(input._shape)
-    if n > 1 and len(weight._shape) > 1:
-        return linear_op.call(input, weight, bias)
-    if not n or not weight._shape:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {n}D and {len(weight._shape)}D")
+    if not input._shape or not weight._shape:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {len(input._shape)}D and {len(weight._shape)}D")
     if len(weight._shape) == 1 and bias is None:
         return matmul(input, weight)
-    return linear_op.call(input.unsqueeze(0), weight, bias).squeeze(0) if n == 1 and len(weight._shape) == 2 else linear_op.call(input, weight, bias)
+    if len(input._shape) == 1 and len(weight._shape) == 2:
+        return linear_op.call(input.unsqueeze(0), weight, bias).squeeze(0)
+    return linear_op.call(input, weight, bias)
 
 
 @composite(

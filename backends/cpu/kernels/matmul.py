@@ -134,19 +134,13 @@ THIN = (
 )
 
 
-def _thin(rows, inner, columns):
-    """Whether a product is one that NumPy computes in a third of the time."""
-    return 0 < min(rows, inner, columns) <= FEW and rows <= ROWS and rows * inner * columns <= WORK
+def _thin(rows, *matrix):
+    """Whether a product is one that NumPy computes in a third of the time; of the matrix it does not matter which way round it lies."""
+    return 0 < min(rows, *matrix) <= FEW and rows <= ROWS and rows * numel(matrix) <= WORK
 
 
-def _thin_product(a, b):
-    inner, columns = b._shape
-    return (inner <= FEW or columns <= FEW or numel(a._shape) <= FEW * inner) and _thin(numel(a._shape[:-1]), inner, columns)
-
-
-def _thin_linear(x, weight, bias):
-    columns, inner = weight._shape
-    return (inner <= FEW or columns <= FEW or numel(x._shape) <= FEW * inner) and _thin(numel(x._shape[:-1]), inner, columns)
+def _thin_product(a, matrix, bias=None):
+    return _thin(numel(a._shape[:-1]), *matrix._shape)
 
 
 def by_rows(a, b):
@@ -177,7 +171,7 @@ def np_addmm(c, a, b, beta, alpha):
 numpy("mm", THIN, np.dot, dtypes="fd", when=_thin_product)
 numpy("_mm", THIN, by_rows, dtypes="fd", when=_thin_product)
 numpy("_over_rows", THIN, np_over_rows, dtypes="fd", when=lambda a, b: _thin(a._shape[-1], numel(a._shape[:-1]), b._shape[-1]))
-numpy("_linear", THIN, np_linear, dtypes="fd", when=_thin_linear)
+numpy("_linear", THIN, np_linear, dtypes="fd", when=_thin_product)
 numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _thin_product(a, b))
 numpy("bmm _bmm", THIN, np.matmul, dtypes="fd", when=lambda a, b: a._shape[-2] <= FEW and numel(a._shape) * b._shape[-1] <= WORK)
 

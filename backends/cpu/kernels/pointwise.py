@@ -12,7 +12,7 @@ from ....runtime.ops.common import T
 from ...host import ms_dtype_of
 from ..arrays import select
 from ..backend import BACKEND
-from ..table import INTS, SPREAD, composite, decomposed, legacy, numpy, pyboost_, update, without
+from ..table import INTS, SPREAD, composite, decomposed, instead, legacy, numpy, pyboost_, update, without
 
 LACKING = "the primitive lacks the dtype"
 REST = "FDtuv"  # what PyBoost's elementwise primitives lack, or take in part
@@ -170,9 +170,8 @@ for _name, (_fn, _codes) in {
 }.items():
     numpy(_name, LACKING, _fn, dtypes=_codes)
 BRANCHES = "Select and MaskedFill branch for every element: 3 to 4 times slower at 64k elements than selection by bits, 9 times at 1M"
-without("_where masked_fill", BRANCHES)
-numpy("_where", BRANCHES, select, dtypes="fdeilasBbFz")
-numpy("masked_fill", BRANCHES, lambda x, mask, v: select(mask, v, x), dtypes="fdeilasBbFz")
+instead("_where", BRANCHES, select, "fdeilasBbFz")
+instead("masked_fill", BRANCHES, lambda x, mask, v: select(mask, v, x), "fdeilasBbFz")
 pyboost_("bitwise_not", "LogicalNot", "BitwiseNot has no CPU kernel", dtypes="b")
 composite("floor ceil trunc _round", why="integers stay as they are", dtypes=INTS)(lambda x: x.clone())
 decomposed("frac", "Frac has no CPU kernel", "fd")

@@ -1,15 +1,9 @@
-"""Reductions: NumPy, since MindSpore's loop by one thread, are wrong for no elements, or ignore NaN; cumulative ones by primitives where they are right."""
+"""Reductions: NumPy, since MindSpore's loop in one thread, are wrong for no elements, or ignore NaN; cumulative ones by primitives where they are right."""
 
 import numpy as np
 
 from ..arrays import total_last
-from ..table import legacy, numpy, pyboost_, without
-
-
-def instead(names, why, fn):
-    """NumPy in the place of the operator's own primitive."""
-    without(names, why)
-    numpy(names, why, fn)
+from ..table import instead, legacy, numpy, pyboost_, without
 
 
 # ------------------------------------------------------------------------------------------------ sum, mean, prod

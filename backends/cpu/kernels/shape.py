@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..arrays import zeroed
-from ..table import legacy, numpy, pyboost_, without
-from .reduction import instead
+from ..table import instead, legacy, numpy, pyboost_, without
 
 # ------------------------------------------------------------------------------------------------ cat, stack
 CAT = "moves bytes alone, and Concat is 4 to 5 times slower at 64k elements"

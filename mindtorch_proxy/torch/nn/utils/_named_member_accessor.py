@@ -32,14 +32,23 @@ def _check(module, name, tensor):
     _check_name(name)
 
 
+def _put(module, name, tensor, before, table):
+    """Write a tensor, None, or nothing where _of_module() has found `before`."""
+    if tensor is not _MISSING:
+        if table is None:
+            setattr(module, name, tensor)
+        else:
+            table[name] = tensor
+    elif table is not None:
+        del table[name]
+    elif before is not _MISSING:
+        delattr(module, name)
+
+
 def set_tensor(module, name, tensor):
     """Put a tensor, or None, in the place of a parameter, buffer or attribute."""
     _check(module, name, tensor)
-    table = _of_module(module, name)[1]
-    if table is None:
-        setattr(module, name, tensor)
-    else:
-        table[name] = tensor
+    _put(module, name, tensor, *_of_module(module, name))
 
 
 def swap_tensor(module, name, tensor, allow_missing=False):
@@ -55,15 +64,7 @@ def swap_tensor(module, name, tensor, allow_missing=False):
             raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
     elif before is not None and not isinstance(before, torch.Tensor):
         raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
-    if tensor is not _MISSING:
-        if table is None:
-            setattr(module, name, tensor)
-        else:
-            table[name] = tensor
-    elif table is not None:
-        del table[name]
-    elif before is not _MISSING:
-        delattr(module, name)
+    _put(module, name, tensor, before, table)
     return before
 
 

@@ -5,47 +5,21 @@ import warnings
 
 import torch
 
+from ._named_member_accessor import _MISSING, NamedMemberAccessor, _check_name, _of_module, _put
+
 __all__ = ["functional_call"]
 
 
-_ABSENT = object()  # in the place of a tensor that a module does not have
-
-
-def _owner(module, name):
-    """The module that holds the tensor of this dotted name, and its name there."""
-    *path, key = name.split(".")
-    seen = ""
-    for part in path:
-        seen = f"{seen}.{part}".lstrip(".")
-        try:
-            module = getattr(module, part)
-        except AttributeError as e:
-            raise AttributeError(f"{module._get_name()} has no attribute `{part}`") from e
-        if not isinstance(module, torch.nn.Module):
-            raise TypeError(f"submodule `{seen}`: {module} is not an instance of torch.nn.Module")
-    if not key:
-        raise KeyError('tensor name can\'t be empty string ""')
-    return module, key
-
-
-def _put(module, key, tensor):
-    """Give a module a tensor, or none, under a name; returns what it had there."""
-    if tensor is not None and tensor is not _ABSENT and not isinstance(tensor, torch.Tensor) and not hasattr(tensor, "__torch_function__"):
+def _swap(module, name, tensor):
+    """Give a module a tensor, something that stands for one, None or nothing under a name; what it had there."""
+    if tensor is not None and tensor is not _MISSING and not isinstance(tensor, torch.Tensor) and not hasattr(tensor, "__torch_function__"):
         raise TypeError(f"{tensor} is not an instance of torch.Tensor")
-    table = next((t for t in (module._parameters, module._buffers) if key in t), None)
-    if table is not None:
-        old, table[key] = table[key], tensor
-        if tensor is _ABSENT:
-            del table[key]
-        return old
-    old = getattr(module, key, _ABSENT)
-    if old is not None and old is not _ABSENT and not isinstance(old, torch.Tensor):
-        raise TypeError(f"attribute `{key}`: {old} is not an instance of torch.Tensor")
-    if tensor is not _ABSENT:
-        setattr(module, key, tensor)
-    elif old is not _ABSENT:
-        delattr(module, key)
-    return old
+    _check_name(name)
+    before, table = _of_module(module, name)
+    if table is None and before is not None and before is not _MISSING and not isinstance(before, torch.Tensor):
+        raise TypeError(f"attribute `{name}`: {before} is not an instance of torch.Tensor")
+    _put(module, name, tensor, before, table)
+    return before
 
 
 def _tied_names(module):
@@ -79,17 +53,18 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
         ]
         if errors:
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(errors))
-    originals = {}
+    originals, members = {}, NamedMemberAccessor(module)
     try:
         for name, tensor in tensors.items():
-            place = _owner(module, name)
-            originals[name] = place, _put(*place, tensor)
+            prefix, _, key = name.rpartition(".")
+            owner = members.get_submodule(prefix)
+            originals[name] = owner, key, _swap(owner, key, tensor)
         yield
     finally:
         # A forward may have put a new tensor there (batch statistics): the caller's dict gets it
-        for name, (place, original) in originals.items():
-            now = _put(*place, original)
-            if name in parameters_and_buffers and now is not _ABSENT:
+        for name, (owner, key, original) in originals.items():
+            now = _swap(owner, key, original)
+            if name in parameters_and_buffers and now is not _MISSING:
                 parameters_and_buffers[name] = now
 
 
