@@ -349,10 +349,20 @@ class iinfo(_info):
             raise TypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
         if type is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
-        if type.category != INT or type.np is None:
+        if type.category != INT or type.np is None and not type.name.startswith("q"):
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        if type.np is None:  # quantized: PyTorch knows the integers' limits, but no name for them
+            i = np.iinfo(f"{'int' if type.is_signed else 'uint'}{8 * type.itemsize}")
+            self._set(_quantized=type.name, bits=i.bits, min=int(i.min), max=int(i.max))
+            return
         i = np.iinfo(type.np)
         self._set(dtype=type.name, bits=i.bits, min=int(i.min), max=int(i.max))
+
+    def __getattr__(self, name):
+        if name == "dtype":
+            name = self._quantized.replace("quint", "QUInt").replace("qint", "QInt")
+            raise NotImplementedError(f'"dtype" not implemented for {name!r}')
+        raise AttributeError(f"'torch.iinfo' object has no attribute '{name}'")
 
     def __repr__(self):
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -1,4 +1,4 @@
-"""torch.ao: quantization, as far as it needs no quantized tensors: observers, their configurations and the modules around them."""
+"""torch.ao: models whose modules compute with integers."""
 
 from importlib import import_module as _import_module
 

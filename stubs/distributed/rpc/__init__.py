@@ -14,7 +14,10 @@ from .api import _set_rpc_timeout, get_rpc_timeout, get_worker_info, remote, rpc
 from .backend_registry import BackendType, backend_registered
 from .options import RpcBackendOptions, TensorPipeRpcBackendOptions
 
-__all__ = ["is_available", "init_rpc", "BackendType", "TensorPipeRpcBackendOptions", *api.__all__, "backend_registered"]
+__all__ = [
+    "BackendType", "RRef", "TensorPipeRpcBackendOptions", "backend_registered", "get_worker_info", "init_rpc", "is_available", "remote", "rpc_async",
+    "rpc_sync", "shutdown",
+]  # fmt: skip
 _jobs = itertools.count()
 
 
@@ -41,9 +44,9 @@ def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=N
         raise TypeError("Argument rpc_backend_options must be an instance of RpcBackendOptions")
     if not world_size:
         raise NotImplementedError("init_rpc: a group that workers join and leave (without world_size) is not supported (any dtype, any device)")
-    options = rpc_backend_options or TensorPipeRpcBackendOptions()
-    store, _, _ = next(rendezvous(options.init_method, rank=rank, world_size=world_size))
+    chosen = rpc_backend_options or TensorPipeRpcBackendOptions()
+    store, _, _ = next(rendezvous(chosen.init_method, rank=rank, world_size=world_size))
     if _workers.is_set():
         raise RuntimeError("RPC is already initialized")
-    store.set_timeout(timedelta(seconds=options.rpc_timeout))
-    _workers.set_current(Agent(PrefixStore(f"rpc_prefix_{next(_jobs)}", store), name, rank, world_size, options))
+    store.set_timeout(timedelta(seconds=chosen.rpc_timeout))
+    _workers.set_current(Agent(PrefixStore(f"rpc_prefix_{next(_jobs)}", store), name, rank, world_size, chosen))

@@ -1,0 +1,27 @@
+"""torch.ao.nn.intrinsic.qat: layers with ReLU whose weights are rounded as integers would be, with gradients."""
+
+import torch
+from torch.ao.nn import qat
+
+__all__ = ["ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU"]
+
+
+class _ReLU:
+    def forward(self, input):
+        return torch.nn.functional.relu(super().forward(input))
+
+
+class LinearReLU(_ReLU, qat.Linear):
+    """Linear with a rounded weight, and ReLU."""
+
+
+class ConvReLU1d(_ReLU, qat.Conv1d):
+    """Conv1d with a rounded weight, and ReLU."""
+
+
+class ConvReLU2d(_ReLU, qat.Conv2d):
+    """Conv2d with a rounded weight, and ReLU."""
+
+
+class ConvReLU3d(_ReLU, qat.Conv3d):
+    """Conv3d with a rounded weight, and ReLU."""

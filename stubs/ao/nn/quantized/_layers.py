@@ -1,0 +1,272 @@
+"""Layers whose weights and results are integers."""
+
+import torch
+from torch import nn
+from torch.ao.nn import intrinsic as nni
+
+from ._arithmetic import Scaled, checked, product, rounded
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "DeQuantize", "Linear", "LinearReLU", "Quantize"]
+
+
+def quantized_weight(weight, observer):
+    """A weight as torch.qint8, with the scale and zero point that an observer chooses."""
+    scale, zero_point = observer.calculate_qparams()
+    if observer.qscheme in (torch.per_tensor_affine, torch.per_tensor_symmetric):
+        return torch.quantize_per_tensor(weight.detach().float(), float(scale), int(zero_point), torch.qint8)
+    return torch.quantize_per_channel(weight.detach().float(), scale.double(), zero_point.to(torch.int64), observer.ch_axis, torch.qint8)
+
+
+class Quantize(nn.Module):
+    """From floating point to integers."""
+
+    def __init__(self, scale, zero_point, dtype, factory_kwargs=None):
+        super().__init__()
+        self.register_buffer("scale", torch.tensor([scale]))
+        self.register_buffer("zero_point", torch.tensor([zero_point], dtype=torch.long))
+        self.dtype = dtype
+
+    def forward(self, X):
+        return torch.quantize_per_tensor(X.detach(), float(self.scale), int(self.zero_point), self.dtype)
+
+    @staticmethod
+    def from_float(mod, use_precomputed_fake_quant=False):
+        """From a QuantStub that has watched its input."""
+        scale, zero_point = mod.activation_post_process.calculate_qparams()
+        return Quantize(scale.float().item(), zero_point.long().item(), mod.activation_post_process.dtype)
+
+    def extra_repr(self):
+        return f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}"
+
+
+class DeQuantize(nn.Module):
+    """From integers to floating point."""
+
+    def forward(self, Xq):
+        return Xq.dequantize()
+
+    @staticmethod
+    def from_float(mod, use_precomputed_fake_quant=False):
+        """From a DeQuantStub."""
+        return DeQuantize()
+
+
+class _Layer(Scaled):
+    """A weight of integers, a bias, and the scale and zero point of the results."""
+
+    _relu = False
+
+    @classmethod
+    def from_float(cls, mod, use_precomputed_fake_quant=False):
+        """From a layer whose results an observer has watched."""
+        if not hasattr(mod, "activation_post_process"):
+            raise AssertionError(f"Input float module must have activation_post_process attached: {type(mod).__name__} was not prepared")
+        layer = mod[0] if isinstance(mod, nni._FusedModule) else mod
+        observer = getattr(layer, "weight_fake_quant", None)
+        if observer is None:
+            observer = mod.qconfig.weight()
+        observer(layer.weight)
+        if observer.dtype != torch.qint8:
+            raise AssertionError(f"Weight observer must have dtype torch.qint8, got {observer.dtype}")
+        scale, zero_point = mod.activation_post_process.calculate_qparams()
+        new = cls(*cls._sizes(layer))
+        new.set_weight_bias(quantized_weight(layer.weight, getattr(observer, "activation_post_process", observer)), layer.bias)
+        new.scale, new.zero_point = float(scale), int(zero_point)
+        return new
+
+
+class LinearPackedParams(nn.Module):
+    """The weight and the bias of a Linear, as they stand in its state."""
+
+    _version = 3
+
+    def __init__(self, dtype=torch.qint8):
+        super().__init__()
+        self.dtype = dtype
+        quantized = dtype is torch.qint8
+        self.set_weight_bias(torch._empty_affine_quantized([1, 1], scale=1.0, zero_point=0, dtype=dtype) if quantized else torch.zeros([1, 1]), None)
+
+    def set_weight_bias(self, weight, bias):
+        """Take a weight and a bias."""
+        self._packed_params = weight, bias
+
+    def _weight_bias(self):
+        return self._packed_params
+
+    def forward(self, x):
+        return x
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "dtype"], destination[prefix + "_packed_params"] = self.dtype, self._weight_bias()
+
+    def _load_from_state_dict(self, state_dict, prefix, *args):
+        self.dtype = state_dict.pop(prefix + "dtype")
+        self.set_weight_bias(*state_dict.pop(prefix + "_packed_params"))
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def __repr__(self):
+        return repr(self._weight_bias())
+
+
+class Linear(_Layer):
+    """Linear of integers: input and result torch.quint8, weight torch.qint8 with one scale or one for each row."""
+
+    _version = 3
+    _FLOAT_MODULE = nn.Linear
+
+    def __init__(self, in_features, out_features, bias_=True, dtype=torch.qint8):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        bias = torch.zeros(out_features) if bias_ else None
+        if dtype is torch.qint8:
+            weight = torch._make_per_tensor_quantized_tensor(torch.zeros(out_features, in_features, dtype=torch.int8), 1.0, 0)
+        elif dtype is torch.float16:
+            weight = torch.zeros(out_features, in_features)
+        else:
+            raise RuntimeError("Unsupported dtype specified for quantized Linear!")
+        self._packed_params = LinearPackedParams(dtype)
+        self._packed_params.set_weight_bias(weight, bias)
+
+    @staticmethod
+    def _sizes(layer):
+        return layer.in_features, layer.out_features
+
+    def _weight_bias(self):
+        return self._packed_params._weight_bias()
+
+    def weight(self):
+        """The weight, quantized."""
+        return self._weight_bias()[0]
+
+    def bias(self):
+        """The bias, of floating point, or None."""
+        return self._weight_bias()[1]
+
+    def set_weight_bias(self, w, b):
+        """Take a quantized weight and a bias."""
+        self._packed_params.set_weight_bias(w, b)
+
+    def _get_name(self):
+        return "QuantizedLinearReLU" if self._relu else "QuantizedLinear"
+
+    def __repr__(self):
+        return f"{self._get_name()}({self.extra_repr()})"
+
+    def extra_repr(self):
+        said = f"in_features={self.in_features}, out_features={self.out_features}, scale={self.scale}, zero_point={self.zero_point}"
+        return f"{said}, qscheme={self.weight().qscheme()}"
+
+    def forward(self, x):
+        weight, bias = self._weight_bias()
+        found = product(nn.functional.linear, checked(x, "quantized::linear"), weight, bias, [-1])
+        return rounded(found, self.scale, self.zero_point, self._relu)
+
+
+class LinearReLU(Linear):
+    """Linear of integers, and ReLU."""
+
+    _relu = True
+    _FLOAT_MODULE = nni.LinearReLU
+
+
+class _Conv(_Layer):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode="zeros"):
+        super().__init__()
+        if padding_mode != "zeros":
+            raise NotImplementedError(f"quantized convolution: padding_mode {padding_mode!r} (torch.quint8, cpu) is not supported")
+        shape = self._float(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)  # knows the sizes, and the words for them
+        for name in "in_channels out_channels kernel_size stride padding dilation groups padding_mode".split():
+            setattr(self, name, getattr(shape, name))
+        weight = torch._make_per_tensor_quantized_tensor(torch.zeros(shape.weight.shape, dtype=torch.int8), 1.0, 0)
+        self.set_weight_bias(weight, torch.zeros(out_channels) if bias else None)
+
+    @staticmethod
+    def _sizes(layer):
+        names = "in_channels out_channels kernel_size stride padding dilation groups"
+        return *(getattr(layer, n) for n in names.split()), layer.bias is not None, layer.padding_mode
+
+    def set_weight_bias(self, w, b):
+        """Take a quantized weight and a bias."""
+        self._packed = w, b
+
+    def _weight_bias(self):
+        return self._packed
+
+    def weight(self):
+        """The weight, quantized."""
+        return self._packed[0]
+
+    def bias(self):
+        """The bias, of floating point, or None."""
+        return self._packed[1]
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "weight"], destination[prefix + "bias"] = self._packed
+
+    def _load_from_state_dict(self, state_dict, prefix, *args):
+        self.set_weight_bias(state_dict.pop(prefix + "weight"), state_dict.pop(prefix + "bias"))
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def _get_name(self):
+        return "Quantized" + type(self).__name__
+
+    def extra_repr(self):
+        said = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, scale={self.scale}, zero_point={self.zero_point}"
+        )
+        for name, usual in (("padding", (0,) * len(self.kernel_size)), ("dilation", (1,) * len(self.kernel_size)), ("groups", 1)):
+            said += f", {name}={getattr(self, name)}" * (getattr(self, name) != usual)
+        return said + ", bias=False" * (self.bias() is None)
+
+    def forward(self, input):
+        def convolved(a, w):
+            return self._function(a, w, None, self.stride, self.padding, self.dilation, self.groups)
+
+        weight, bias = self._packed
+        channels = [1, -1] + [1] * len(self.kernel_size)
+        found = product(convolved, checked(input, "quantized::conv"), weight, bias, channels)
+        return rounded(found, self.scale, self.zero_point, self._relu)
+
+
+class Conv1d(_Conv):
+    """Conv1d of integers: input and result torch.quint8, weight torch.qint8."""
+
+    _float, _function = nn.Conv1d, staticmethod(nn.functional.conv1d)
+    _FLOAT_MODULE = nn.Conv1d
+
+
+class Conv2d(_Conv):
+    """Conv2d of integers: input and result torch.quint8, weight torch.qint8."""
+
+    _float, _function = nn.Conv2d, staticmethod(nn.functional.conv2d)
+    _FLOAT_MODULE = nn.Conv2d
+
+
+class Conv3d(_Conv):
+    """Conv3d of integers: input and result torch.quint8, weight torch.qint8."""
+
+    _float, _function = nn.Conv3d, staticmethod(nn.functional.conv3d)
+    _FLOAT_MODULE = nn.Conv3d
+
+
+class ConvReLU1d(Conv1d):
+    """Conv1d of integers, and ReLU."""
+
+    _relu = True
+    _FLOAT_MODULE = nni.ConvReLU1d
+
+
+class ConvReLU2d(Conv2d):
+    """Conv2d of integers, and ReLU."""
+
+    _relu = True
+    _FLOAT_MODULE = nni.ConvReLU2d
+
+
+class ConvReLU3d(Conv3d):
+    """Conv3d of integers, and ReLU."""
+
+    _relu = True
+    _FLOAT_MODULE = nni.ConvReLU3d

@@ -1,0 +1,59 @@
+"""torch.ao.nn.quantized.dynamic: weights of integers, results of floating point."""
+
+import torch
+from torch import nn
+from torch.ao.nn import intrinsic as nni
+
+from .. import _layers
+from .._arithmetic import product
+
+__all__ = ["Linear"]
+
+
+class Linear(_layers.Linear):
+    """Linear whose weight is torch.qint8, or float16; the input is rounded to seven bits of its own range at each call, the result is float32."""
+
+    _version = 4
+
+    def __init__(self, in_features, out_features, bias_=True, dtype=torch.qint8):
+        super().__init__(in_features, out_features, bias_, dtype)
+        self.version = self._version
+
+    def _get_name(self):
+        return "DynamicQuantizedLinearReLU" if self._relu else "DynamicQuantizedLinear"
+
+    def extra_repr(self):
+        said = f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}"
+        return said + f", qscheme={self.weight().qscheme()}" if self._packed_params.dtype is torch.qint8 else said
+
+    def forward(self, x):
+        weight, bias = self._weight_bias()
+        if not weight.is_quantized:
+            found = nn.functional.linear(x, weight.to(torch.float16).float(), bias)
+        else:
+            steps = torch.quantize_per_tensor_dynamic(x.detach().float(), torch.quint8, reduce_range=True)
+            found = product(nn.functional.linear, steps, weight, bias, [-1]).to(x.dtype)
+        return nn.functional.relu(found) if self._relu else found
+
+    @classmethod
+    def from_float(cls, mod, use_precomputed_fake_quant=False):
+        """From a layer of floating point, by its configuration or the default one."""
+        from torch.ao.quantization import default_dynamic_qconfig
+
+        layer = mod[0] if isinstance(mod, nni._FusedModule) else mod
+        config = getattr(mod, "qconfig", None)
+        observer = (config if config is not None and config.weight is not None else default_dynamic_qconfig).weight()
+        if observer.dtype not in (torch.qint8, torch.float16):
+            raise AssertionError(f"The only supported dtypes for dynamic quantized linear are qint8 and float16 got: {observer.dtype}")
+        observer(layer.weight)
+        new = cls(layer.in_features, layer.out_features, dtype=observer.dtype)
+        quantized = observer.dtype is torch.qint8
+        new.set_weight_bias(_layers.quantized_weight(layer.weight, observer) if quantized else layer.weight.detach().float(), layer.bias)
+        return new
+
+
+class LinearReLU(Linear):
+    """The same, and ReLU."""
+
+    _relu = True
+    _FLOAT_MODULE = nni.LinearReLU

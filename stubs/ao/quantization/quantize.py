@@ -1,0 +1,257 @@
+"""Models whose modules compute with integers: prepared, shown data, converted."""
+
+import copy
+import warnings
+
+import torch
+from torch import nn
+from torch.ao.nn import intrinsic as nni
+from torch.ao.nn import qat as nnqat
+from torch.ao.nn import quantized as nnq
+from torch.ao.nn.intrinsic import qat as nniqat
+from torch.ao.nn.quantized import dynamic as nnqd
+
+from .qconfig import activation_is_memoryless, default_dynamic_qconfig, float16_dynamic_qconfig
+from .stubs import DeQuantStub, QuantStub, QuantWrapper
+
+__all__ = [
+    "add_quant_dequant", "convert", "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings", "get_default_static_quant_module_mappings",
+    "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat", "swap_module",
+]  # fmt: skip
+_CONV = [(getattr(nn, name), name) for name in ("Conv1d", "Conv2d", "Conv3d")]
+_STATIC = {QuantStub: nnq.Quantize, DeQuantStub: nnq.DeQuantize, nnq.FloatFunctional: nnq.QFunctional, nn.Linear: nnq.Linear, nni.LinearReLU: nnq.LinearReLU}
+_STATIC |= {nnqat.Linear: nnq.Linear, nniqat.LinearReLU: nnq.LinearReLU}
+for _kind, _name in _CONV:
+    _STATIC |= {_kind: getattr(nnq, _name), getattr(nni, "ConvReLU" + _name[4:]): getattr(nnq, "ConvReLU" + _name[4:])}
+    _STATIC |= {getattr(nnqat, _name): getattr(nnq, _name), getattr(nniqat, "ConvReLU" + _name[4:]): getattr(nnq, "ConvReLU" + _name[4:])}
+_DYNAMIC = {nn.Linear: nnqd.Linear, nni.LinearReLU: nnqd.LinearReLU}
+_QAT = {nn.Linear: nnqat.Linear, nni.LinearReLU: nniqat.LinearReLU}
+_QAT |= {kind: getattr(nnqat, name) for kind, name in _CONV}
+_QAT |= {getattr(nni, "ConvReLU" + name[4:]): getattr(nniqat, "ConvReLU" + name[4:]) for _, name in _CONV}
+_recurrent = {nn.LSTM, nn.GRU, nn.LSTMCell, nn.GRUCell, nn.RNNCell}
+_names = """BatchNorm2d BatchNorm3d ConvTranspose1d ConvTranspose2d ConvTranspose3d ELU GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d
+ LayerNorm LeakyReLU MultiheadAttention PReLU ReLU6 Sigmoid Softmax Tanh"""
+_embeddings = {nn.Embedding, nn.EmbeddingBag}
+# what PyTorch has forms of integers for as well
+_STATIC_ABSENT = _recurrent | _embeddings | {getattr(nn, name) for name in _names.split()}
+_DYNAMIC_ABSENT = _recurrent | _embeddings
+
+
+def get_default_static_quant_module_mappings():
+    """Which module of integers stands for which, where results are integers too."""
+    return dict(_STATIC)
+
+
+def get_default_dynamic_quant_module_mappings():
+    """The same where results are floating point."""
+    return dict(_DYNAMIC)
+
+
+def get_default_qat_module_mappings():
+    """Which module that rounds stands for which."""
+    return dict(_QAT)
+
+
+def _has_qconfig(module):
+    return getattr(module, "qconfig", None) is not None
+
+
+def _on_device(qconfig, module):
+    """A configuration whose observers are made where the module's tensors are."""
+    devices = {t.device for t in (*module.parameters(), *module.buffers())}
+    if qconfig is None or not devices:
+        return qconfig
+
+    def placed(made):
+        try:
+            made.with_args(factory_kwargs=None)()
+        except (AttributeError, TypeError):  # it takes no such argument
+            return made
+        return made.with_callable_args(factory_kwargs=lambda: {"device": next(iter(devices))})
+
+    return qconfig._replace(activation=placed(qconfig.activation), weight=placed(qconfig.weight))
+
+
+def propagate_qconfig_(module, qconfig_dict=None, prepare_custom_config_dict=None):
+    """Give each module within one its configuration: its own, that of its name or type in the dict, or its parent's."""
+
+    def give(m, parent, prefix):
+        config = (qconfig_dict or {}).get(type(m), parent)
+        config = (qconfig_dict or {}).get(prefix, config)
+        m.qconfig = _on_device(getattr(m, "qconfig", config), m)
+        for name, child in m.named_children():
+            give(child, m.qconfig, f"{prefix}.{name}" if prefix else name)
+
+    give(module, None, "")
+
+
+def _observed(module, input, output):
+    return module.activation_post_process(output)
+
+
+def _observed_before(module, input):
+    return module.activation_post_process(input[0])
+
+
+def _watch(module):
+    """Have a module's results go through its configuration's observer."""
+    if not _has_qconfig(module) or isinstance(module, DeQuantStub):
+        return
+    module.add_module("activation_post_process", module.qconfig.activation())
+    if activation_is_memoryless(module.qconfig):
+        module.register_forward_pre_hook(_observed_before, prepend=True)
+    else:
+        module.register_forward_hook(_observed, prepend=True)
+
+
+def _add_observers(module, others):
+    for child in module.children():
+        if type(child) is nn.Dropout:
+            continue
+        if isinstance(child, (nnq.FloatFunctional, nnq.QFunctional)):
+            if _has_qconfig(child):
+                child.activation_post_process = child.qconfig.activation()
+        elif isinstance(child, nni._FusedModule) or type(child) in others:
+            _watch(child)
+        else:
+            _add_observers(child, others)
+    if next(module.children(), None) is None and (type(module) in _STATIC or type(module) in _STATIC_ABSENT):
+        _watch(module)
+
+
+def prepare(model, inplace=False, allow_list=None, observer_non_leaf_module_list=None, prepare_custom_config_dict=None):
+    """A copy of a model (or the model itself) in which observers watch the results of all that has a configuration (``module.qconfig``)."""
+    if not inplace:
+        model = copy.deepcopy(model)
+    propagate_qconfig_(model)
+    if not any(_has_qconfig(m) for m in model.modules()):
+        warnings.warn(
+            "None of the submodule got qconfig applied. Make sure you passed correct configuration through `qconfig_dict` or by assigning the `.qconfig` "
+            "attribute directly on submodules",
+            stacklevel=2,
+        )
+    _add_observers(model, frozenset(observer_non_leaf_module_list or ()))
+    return model
+
+
+def add_quant_dequant(module):
+    """Put a QuantWrapper around each module within one that has a configuration and no module inside."""
+    if next(module.children(), None) is None and _has_qconfig(module):
+        return QuantWrapper(module)
+    for name, child in module.named_children():
+        module._modules[name] = add_quant_dequant(child)
+    return module
+
+
+def swap_module(mod, mapping, custom_module_class_mapping, use_precomputed_fake_quant=False):
+    """The module that stands for one with a configuration, or the module itself. NotImplementedError where PyTorch has one and we do not."""
+    if not _has_qconfig(mod):
+        return mod
+    if type(mod) not in mapping:
+        if type(mod) in (_STATIC_ABSENT if mapping is _STATIC else _DYNAMIC_ABSENT if mapping is _DYNAMIC else ()):
+            raise NotImplementedError(f"torch.ao.quantization.convert: {type(mod).__name__} (torch.quint8, cpu) has no form of integers")
+        return mod
+    new = mapping[type(mod)].from_float(mod)
+    for hook in mod._forward_pre_hooks.values():
+        if hook is not _observed_before:
+            new.register_forward_pre_hook(hook)
+    for hook in mod._forward_hooks.values():
+        if hook is not _observed:
+            new.register_forward_hook(hook)
+    return new
+
+
+def _convert(module, mapping):
+    for name, child in list(module.named_children()):
+        if not isinstance(child, nni._FusedModule):
+            _convert(child, mapping)
+        module._modules[name] = swap_module(child, mapping, {})
+
+
+def _forget(module):
+    """Take configurations and observers away again."""
+    for child in module.children():
+        _forget(child)
+    for hooks in (module._forward_hooks, module._forward_pre_hooks):
+        for key, hook in list(hooks.items()):
+            if hook in (_observed, _observed_before):
+                del hooks[key]
+    if isinstance(module.__dict__.get("_modules", {}).get("activation_post_process"), nn.Module) and not isinstance(module, nnq.QFunctional):
+        del module.activation_post_process
+    if hasattr(module, "qconfig"):
+        del module.qconfig
+
+
+def convert(module, mapping=None, inplace=False, remove_qconfig=True, is_reference=False, convert_custom_config_dict=None, use_precomputed_fake_quant=False):
+    """A copy of a prepared model (or the model itself) whose modules compute with integers.
+
+    Linear and convolutions, with or without ReLU, have such forms, and the stubs and FloatFunctional; others that PyTorch has raise NotImplementedError,
+    as `is_reference` does. Results are those of exact sums, rounded once.
+    """
+    if is_reference:
+        raise NotImplementedError("torch.ao.quantization.convert: reference modules (any dtype, any device) are not supported")
+    if not inplace:
+        module = copy.deepcopy(module)
+    _convert(module, _STATIC if mapping is None else mapping)
+    if remove_qconfig:
+        _forget(module)
+    return module
+
+
+def quantize(model, run_fn, run_args, mapping=None, inplace=False):
+    """prepare, ``run_fn(model, *run_args)`` for the observers, convert."""
+    if not inplace:
+        model = copy.deepcopy(model)
+    model.eval()
+    prepare(model, inplace=True)
+    run_fn(model, *run_args)
+    return convert(model, mapping, inplace=True)
+
+
+def _dynamic_default(dtype, error):
+    configs = {torch.qint8: default_dynamic_qconfig, torch.float16: float16_dynamic_qconfig}
+    if dtype not in configs:
+        raise error
+    return configs[dtype]
+
+
+def quantize_dynamic(model, qconfig_spec=None, dtype=torch.qint8, mapping=None, inplace=False):
+    """A copy of a model (or the model itself) whose weights are integers (or float16), and whose results are floating point.
+
+    Args:
+        qconfig_spec: types or names of modules, or a dict of their configurations; by default Linear and recurrent layers, of which Linear alone has such a
+            form (NotImplementedError for the others).
+        dtype: of the weights, torch.qint8 or torch.float16.
+    """
+    if qconfig_spec is None:
+        config = _dynamic_default(dtype, ValueError(f"Don't know how to quantize with default settings for {dtype}. Provide full qconfig please"))
+        qconfig_spec = dict.fromkeys((nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell), config)
+    elif isinstance(qconfig_spec, (set, frozenset)):
+        qconfig_spec = dict.fromkeys(qconfig_spec, _dynamic_default(dtype, RuntimeError(f"Unknown dtype specified for quantize_dynamic: {dtype}")))
+    if not inplace:
+        model = copy.deepcopy(model)
+    model.eval()
+    propagate_qconfig_(model, qconfig_spec)
+    return convert(model, _DYNAMIC if mapping is None else mapping, inplace=True)
+
+
+def prepare_qat(model, mapping=None, inplace=False):
+    """A copy of a model in training (or the model itself) whose weights and results are rounded as integers would be, with gradients."""
+    if not model.training:
+        raise AssertionError("prepare_qat only works on models in training mode")
+    if not inplace:
+        model = copy.deepcopy(model)
+    mapping = _QAT if mapping is None else mapping
+    propagate_qconfig_(model)
+    convert(model, mapping, inplace=True, remove_qconfig=False)
+    return prepare(model, inplace=True, observer_non_leaf_module_list=set(mapping.values()))
+
+
+def quantize_qat(model, run_fn, run_args, inplace=False):
+    """prepare_qat, ``run_fn(model, *run_args)`` for training, convert."""
+    if not inplace:
+        model = copy.deepcopy(model)
+    model.train()
+    prepare_qat(model, inplace=True)
+    run_fn(model, *run_args)
+    return convert(model, inplace=True)
