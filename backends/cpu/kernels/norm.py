@@ -52,6 +52,65 @@ def _mean(a, dims, n):
     return _sum(a, dims) * a.dtype.type(1 / n) if n else np.full(_one_if(a.shape, dims), np.nan, a.dtype)
 
 
+# ---- one mean and one weight for each channel: channels by channels, so that all steps but the first and the last stay in the cache
+CHANNELS = 65536  # elements of a block of channels
+
+
+def _channels(sizes, stats, params, *arrays):
+    """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C; None if the statistics are other ones, or the array is small."""
+    if stats != params or stats != (0, 2) or sizes[2] < 32 or math.prod(sizes) <= SMALL:
+        return None
+    n, c, r = sizes
+    pieces = next((k for k in range(-(-r // 2048), r // 1024 + 1) if r % k == 0), 1)
+    step = max(CHANNELS // (n * r), 1)
+    return [a.reshape(n, c, pieces, r // pieces) for a in arrays], [slice(i, i + step) for i in range(0, c, step)]
+
+
+def _over_channels(*factors):
+    """The sum of one array (N, c, pieces, R), or of the product of two, for each channel, as (1, c, 1, 1)."""
+    return np.einsum(",".join(["ncpr"] * len(factors)) + "->ncp", *factors).sum((0, 2)).reshape(1, -1, 1, 1)
+
+
+def _rooms(blocks, x, count):
+    """Contiguous arrays for what is held in between, for each block."""
+    flat = [np.empty(x[:, blocks[0]].size, x.dtype) for _ in range(count)]
+    for b in blocks:
+        shape = x[:, b].shape
+        yield b, *(f[: math.prod(shape)].reshape(shape) for f in flat)
+
+
+def _standardise_channels(arrays, blocks, mean, rstd, weight, bias, eps):
+    x, out = arrays
+    count = x.dtype.type(x.size // x.shape[1])
+    mean, rstd, weight, bias = (None if a is None else a.reshape(1, -1, 1, 1) for a in (mean, rstd, weight, bias))
+    for b, d in _rooms(blocks, x, 1):
+        mean[:, b] = _over_channels(x[:, b]) / count
+        np.subtract(x[:, b], mean[:, b], out=d)
+        rstd[:, b] = scale = 1 / np.sqrt(_over_channels(d, d) / count + x.dtype.type(eps))
+        if weight is not None:
+            scale = scale * weight[:, b]
+        if bias is None:
+            np.multiply(d, scale, out=out[:, b])
+        else:
+            d *= scale
+            np.add(d, bias[:, b], out=out[:, b])
+
+
+def _backward_of_channels(arrays, blocks, mean, rstd, weight, gw, gb):
+    g, x, out = arrays
+    count = x.dtype.type(x.size // x.shape[1])
+    mean, rstd, weight, gw, gb = (None if a is None else a.reshape(1, -1, 1, 1) for a in (mean, rstd, weight, gw, gb))
+    for b, d in _rooms(blocks, x, 1):
+        r = rstd[:, b]
+        np.subtract(x[:, b], mean[:, b], out=d)
+        gw[:, b] = along = _over_channels(g[:, b], d) * r
+        gb[:, b] = total = _over_channels(g[:, b])
+        d *= along * r / count
+        np.subtract(g[:, b], d, out=d)
+        d -= total / count
+        np.multiply(d, r if weight is None else r * weight[:, b], out=out[:, b])
+
+
 def standardise(x, weight, bias, stats, params, eps, center=True):
     """((x - mean) * rstd * weight + bias, mean, rstd); without center no mean is taken."""
     sizes, stats, params = merged(x.shape, stats, params)
@@ -60,6 +119,10 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
     stat, per = _one_if(sizes, stats), _one_if(sizes, params)
     mean, rstd = np.empty(stat, x.dtype), np.empty(stat, x.dtype)
     weight, bias = (None if p is None else np.asarray(p).reshape(per) for p in (weight, bias))
+    channels = _channels(sizes, stats, params, x3, out) if center else None
+    if channels:
+        _standardise_channels(*channels, mean, rstd, weight, bias, eps)
+        return out.reshape(x.shape), mean, rstd
     blocks = _blocks(sizes, stats)
     scratch = np.empty_like(out[blocks[0]]) if blocks else None
     for b in blocks:
@@ -86,6 +149,10 @@ def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     mean, rstd = (None if a is None else a.reshape(stat) for a in (mean, rstd))
     weight = None if weight is None else weight.reshape(per)
     gw, gb = (np.zeros(per, x.dtype) for _ in range(2))
+    channels = None if mean is None else _channels(sizes, stats, params, g, x, out)
+    if channels:
+        _backward_of_channels(*channels, mean, rstd, weight, gw, gb)
+        return (out.reshape(full), gw, gb)[: 1 + 2 * affine]
     blocks = _blocks(sizes, stats)
     rooms = [np.empty_like(out[blocks[0]]) for _ in range(2)] if blocks else None
     for b in blocks:
@@ -209,8 +276,15 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
     per = (-1,) + (1,) * (x.ndim - 2)
     scale = 1 / np.sqrt(running_var + x.dtype.type(eps)) * (1 if weight is None else weight)
     shift = (0 if bias is None else bias) - running_mean * scale
-    out = x * scale.reshape(per)
-    out += shift.reshape(per)
+    scale, shift, out = scale.reshape(per), shift.reshape(per), np.empty(x.shape, np.result_type(x, scale, shift))
+    each = math.prod(x.shape[1:])
+    samples = max(CHANNELS // max(each, 1), 1)
+    rows = x.shape[1] if each <= CHANNELS else max(CHANNELS // (each // x.shape[1]), 1)
+    for i in range(0, len(x), samples):
+        for k in range(0, x.shape[1], rows):
+            b, of = (slice(i, i + samples), slice(k, k + rows)), slice(k, k + rows)
+            np.multiply(x[b], scale[of], out=out[b])
+            out[b] += shift[of]
     return out, np.empty(0), np.empty(0)
 
 
