@@ -15,6 +15,21 @@ def keep_memory():
 
 
 keep_memory()
+
+
+class _Special:
+    """scipy.special, imported by the first call of one of its functions: that takes as long as all our kernels' modules."""
+
+    def __getattr__(self, name):
+        def function(*args):
+            from scipy import special
+
+            return getattr(special, name)(*args)
+
+        return function
+
+
+special = _Special()
 _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 

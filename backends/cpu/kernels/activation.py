@@ -3,13 +3,12 @@
 import math
 
 import numpy as np
-import scipy.special
 
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
 from ....runtime.ops.common import numel
 from ...host import ms_dtype_of
 from ...quiet import quiet
-from ..arrays import select, total_last, zeroed
+from ..arrays import select, special, total_last, zeroed
 from ..backend import BACKEND
 from ..table import decomposed, legacy, numpy, pyboost_, quick, without
 from .pointwise import _prim, against
@@ -163,7 +162,7 @@ def _np_cdf(x):
     gauss *= -0.5
     np.exp(gauss, out=gauss)
     if x.dtype == np.float64:
-        return scipy.special.ndtr(x), gauss
+        return special.ndtr(x), gauss
     t = np.abs(x)
     t *= _ERF_P
     t += 1
