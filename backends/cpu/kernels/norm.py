@@ -8,7 +8,7 @@ from ....runtime import pyboost
 from ..arrays import ones, total_last
 from ..table import legacy, numpy, pyboost_, without
 
-BLOCK = 262144  # elements of a block
+BLOCK = 32768  # elements of a block: what is held in between stays in the cache
 SMALL = 16384  # elements for which the blocks' preparations take longer than their sums by BLAS gain
 
 
@@ -48,6 +48,20 @@ def _sum(a, dims):
     return (np.add.reduce(a, axis=dims) if dims else a).reshape(shape)
 
 
+def _sum_of_products(a, b, dims):
+    """_sum(a * b, dims), without writing the products down where the dimensions are the first or the last ones."""
+    k = a.ndim
+    if dims == (k - 1,) and 0 < a.shape[-1] <= 4096:
+        return np.einsum("...i,...i->...", a, b)[..., None]
+    if dims == (0,) and a.size:
+        return np.einsum("ij,ij->j", a.reshape(len(a), -1), b.reshape(len(a), -1)).reshape(_one_if(a.shape, dims))
+    return _sum(a * b, dims)
+
+
+def _mean_of_products(a, b, dims, n):
+    return _sum_of_products(a, b, dims) * a.dtype.type(1 / n) if n else np.full(_one_if(a.shape, dims), np.nan, a.dtype)
+
+
 def _mean(a, dims, n):
     return _sum(a, dims) * a.dtype.type(1 / n) if n else np.full(_one_if(a.shape, dims), np.nan, a.dtype)
 
@@ -58,7 +72,7 @@ CHANNELS = 65536  # elements of a block of channels
 
 def _channels(sizes, stats, params, *arrays):
     """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C; None if the statistics are other ones, or the array is small."""
-    if stats != params or stats != (0, 2) or sizes[2] < 32 or math.prod(sizes) <= SMALL:
+    if params != (0, 2) or stats not in (params, ()) or sizes[2] < 32 or math.prod(sizes) <= SMALL:
         return None
     n, c, r = sizes
     pieces = next((k for k in range(-(-r // 2048), r // 1024 + 1) if r % k == 0), 1)
@@ -96,7 +110,7 @@ def _standardise_channels(arrays, blocks, mean, rstd, weight, bias, eps):
             np.add(d, bias[:, b], out=out[:, b])
 
 
-def _backward_of_channels(arrays, blocks, mean, rstd, weight, gw, gb):
+def _backward_of_channels(arrays, blocks, mean, rstd, weight, gw, gb, stats):
     g, x, out = arrays
     count = x.dtype.type(x.size // x.shape[1])
     mean, rstd, weight, gw, gb = (None if a is None else a.reshape(1, -1, 1, 1) for a in (mean, rstd, weight, gw, gb))
@@ -105,10 +119,11 @@ def _backward_of_channels(arrays, blocks, mean, rstd, weight, gw, gb):
         np.subtract(x[:, b], mean[:, b], out=d)
         gw[:, b] = along = _over_channels(g[:, b], d) * r
         gb[:, b] = total = _over_channels(g[:, b])
-        d *= along * r / count
-        np.subtract(g[:, b], d, out=d)
-        d -= total / count
-        np.multiply(d, r if weight is None else r * weight[:, b], out=out[:, b])
+        if stats:
+            d *= along * r / count
+            np.subtract(g[:, b], d, out=d)
+            d -= total / count
+        np.multiply(d if stats else g[:, b], r if weight is None else r * weight[:, b], out=out[:, b])
 
 
 def standardise(x, weight, bias, stats, params, eps, center=True):
@@ -119,19 +134,19 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
     stat, per = _one_if(sizes, stats), _one_if(sizes, params)
     mean, rstd = np.empty(stat, x.dtype), np.empty(stat, x.dtype)
     weight, bias = (None if p is None else np.asarray(p).reshape(per) for p in (weight, bias))
-    channels = _channels(sizes, stats, params, x3, out) if center else None
+    channels = _channels(sizes, stats, params, x3, out) if center and stats else None
     if channels:
         _standardise_channels(*channels, mean, rstd, weight, bias, eps)
         return out.reshape(x.shape), mean, rstd
     blocks = _blocks(sizes, stats)
-    scratch = np.empty_like(out[blocks[0]]) if blocks else None
     for b in blocks:
         d = out[b]
         if center:
             mean[b] = _mean(x3[b], stats, n)
             np.subtract(x3[b], mean[b], out=d)
-        rstd[b] = r = 1 / np.sqrt(_mean(np.square(d if center else x3[b], out=scratch[: len(d)]), stats, n) + x.dtype.type(eps))
-        np.multiply(d if center else x3[b], r, out=d)
+        of = d if center else x3[b]
+        rstd[b] = r = 1 / np.sqrt(_mean_of_products(of, of, stats, n) + x.dtype.type(eps))
+        np.multiply(of, r, out=d)
         if weight is not None:
             d *= weight if per[0] == 1 else weight[b]
         if bias is not None:
@@ -151,22 +166,22 @@ def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     gw, gb = (np.zeros(per, x.dtype) for _ in range(2))
     channels = None if mean is None else _channels(sizes, stats, params, g, x, out)
     if channels:
-        _backward_of_channels(*channels, mean, rstd, weight, gw, gb)
+        _backward_of_channels(*channels, mean, rstd, weight, gw, gb, stats)
         return (out.reshape(full), gw, gb)[: 1 + 2 * affine]
     blocks = _blocks(sizes, stats)
-    rooms = [np.empty_like(out[blocks[0]]) for _ in range(2)] if blocks else None
+    room = np.empty_like(out[blocks[0]]) if blocks else None
     for b in blocks:
         at, of = (b if shape[0] != 1 else slice(None) for shape in (per, stat))
         gx, r, d = g[b], rstd[of], out[b]
-        xh, product = (room[: len(d)] for room in rooms)
+        xh = room[: len(d)]
         np.multiply(x[b] if mean is None else np.subtract(x[b], mean[of], out=xh), r, out=xh)
         if affine:
-            gw[at] += _sum(np.multiply(gx, xh, out=product), params)
+            gw[at] += _sum_of_products(gx, xh, params)
             gb[at] += _sum(gx, params)
         if weight is not None:
             gx = np.multiply(gx, weight[at], out=d)
         if stats:
-            xh *= _mean(np.multiply(gx, xh, out=product), stats, n)
+            xh *= _mean_of_products(gx, xh, stats, n)
             if mean is not None:
                 gx = np.subtract(gx, _mean(gx, stats, n), out=d)
             gx = np.subtract(gx, xh, out=d)
