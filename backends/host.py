@@ -48,6 +48,52 @@ def number_array(value, dtype):
     return astype(np.array(value), dtype)
 
 
+PIECE = 32768
+_half_values = None  # float32 of each pattern of 16 bits
+
+
+def _from_half(a):
+    """float16 as float32, from a table: NumPy computes each element, and takes ten times as long where they are subnormal."""
+    global _half_values
+    if _half_values is None:
+        _half_values = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+    return _half_values.take(a.view(np.uint16))
+
+
+def _to_half(a):
+    """float32 as float16, rounded to the nearest and to even, on the bits: NumPy takes up to 80 ns for an element whose result is subnormal."""
+    flat, out = np.ascontiguousarray(a).reshape(-1).view(np.int32), np.empty(a.size, np.int16)
+    rooms = np.empty((5, min(PIECE, flat.size)), np.int32)
+    rooms[3:] = [[0x400], [0x7C00]]  # as rows, because NumPy does not vectorise the minimum with a number
+    for i in range(0, flat.size, PIECE):
+        x = flat[i : i + PIECE]
+        size, r, s, least, most = rooms[:, : len(x)]
+        np.bitwise_and(x, 0x7FFFFFFF, out=size)
+        # normal numbers: another bias, 13 bits fewer
+        np.right_shift(size, 13, out=r)
+        r &= 1
+        r += size
+        r += 0xFFF - (112 << 23)
+        r >>= 13
+        # subnormal ones: adding a half moves their bits to where they belong; for others this is 0x400 or more
+        np.add(size.view(np.float32), np.float32(0.5), out=s.view(np.float32))
+        s -= 0x3F000000
+        np.minimum(s, least, out=s)
+        np.maximum(r, s, out=r)
+        np.minimum(r, most, out=r)
+        if size.max() > 0x7F800000:
+            r[size > 0x7F800000] = 0x7E00
+        np.bitwise_xor(x, size, out=s)
+        s >>= 16
+        r |= s
+        np.copyto(out[i : i + PIECE], r, casting="unsafe")
+    return out.view(np.float16).reshape(a.shape)
+
+
+MANY = 8192  # elements from which they pay whatever the numbers are
+HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
+
+
 def astype(a, dtype):
     """NumPy's cast with PyTorch's meaning: complex drops its imaginary part, floats that do not fit wrap as C does."""
     if dtype is dt.complex32 or a.dtype == dt.complex32.np:
@@ -62,6 +108,11 @@ def astype(a, dtype):
             return a.astype(np.float32 if a.dtype.kind == "V" else a.dtype).astype(np.int64 if dtype is dt.uint32 else np.int32).astype(dtype.np)
         if dtype.category == dt.BOOL and a.dtype.kind not in "biufc":
             return a.astype(np.float32) != 0
+        if a.size >= MANY:
+            if dtype is dt.float16 and a.dtype == SINGLE:
+                return _to_half(a)
+            if dtype is dt.float32 and a.dtype == HALF:
+                return _from_half(a)
         return a.astype(dtype.np)
 
 

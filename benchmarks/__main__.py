@@ -1,10 +1,11 @@
 """All comparisons with the real torch in one table: small programs, and operators at a million elements, in both choices of kernels.
 
     python benchmarks --oracle PYTHON_WITH_TORCH [--sections programs,operators] [--only NAME,NAME] [--core 0] [--json FILE] [--markdown FILE]
-                      [--compare FILE]
+                      [--compare FILE] [--busy]
 Three processes on one core take turns: the real torch, and ours with MINDTORCH_KERNELS=primitives and =fastest. The least time of the rounds counts, of
-the clock or of the processor, whichever is less. --compare puts the ratios of an earlier --json beside these. PYTHON may run anything that has torch;
-this command itself is run by the Python that has mindtorch_proxy.
+the clock or of the processor, whichever is less. --compare puts the ratios of an earlier --json beside these. --busy: programs as they run by default, on all
+cores with their own threads, while another process keeps each core busy; the median of the clock counts. PYTHON may run anything that has torch; this
+command itself is run by the Python that has mindtorch_proxy.
 """
 
 import argparse
@@ -14,24 +15,27 @@ import os
 import re
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 
 from large_sizes import CASES, Bench
-from turns import Child, alone, least_time, serve
+from turns import Child, alone, busy_cores, least_time, serve, typical_time
 
 SIDES = "primitives", "fastest"
 WAIT = 0.16  # MindSpore's pool spins that long after a kernel, on the core of the other sides
 GRADIENTS = re.compile(r"\b[RP]\(")  # a case of large_sizes has inputs that need them
 
 
-def worker(core):
-    """Answers `section, name, seconds` with the least seconds of a call, and `names, section` with the names of its cases."""
-    alone(core)
+def worker(core, busy):
+    """Answers `section, name, seconds` with the least seconds of a call, the typical ones where other work is on the cores."""
+    if not busy:
+        alone(core)
     import torch
     from programs import PROGRAMS
 
-    torch.set_num_threads(1)
+    if not busy:
+        torch.set_num_threads(1)
     bench, steps = Bench(), {}
 
     def program(name, seconds):
@@ -41,7 +45,7 @@ def worker(core):
             steps[name] = PROGRAMS[name]()
             for _ in range(3):
                 steps[name]()
-        return least_time(steps[name], seconds)
+        return (typical_time if busy else least_time)(steps[name], seconds)
 
     def answer(section, name, seconds):
         if section == "programs":
@@ -102,11 +106,18 @@ def main():
     ap.add_argument("--json")
     ap.add_argument("--markdown")
     ap.add_argument("--compare")
+    ap.add_argument("--busy", action="store_true")
     ap.add_argument("--worker", action="store_true")
     opt = ap.parse_args()
     if opt.worker:
-        return serve(worker(opt.core))
-    work = [__file__, "--worker", f"--core={opt.core}"]
+        return serve(worker(opt.core, opt.busy))
+    with busy_cores() if opt.busy else nullcontext():
+        compare(opt)
+    return None
+
+
+def compare(opt):
+    work = [__file__, "--worker", f"--core={opt.core}", *["--busy"] * opt.busy]
     children = {"torch": Child([opt.oracle, *work])}
     children |= {s: Child(["env", f"MINDTORCH_KERNELS={s}", sys.executable, "-m", "mindtorch_proxy", *work]) for s in SIDES}
     before = json.loads(Path(opt.compare).read_text())["sections"] if opt.compare else {}
@@ -132,7 +143,6 @@ def main():
         Path(opt.json).write_text(json.dumps({"load": os.getloadavg(), "core": opt.core, "sections": found}, indent=1))
     for child in children.values():
         child.close()
-    return None
 
 
 if __name__ == "__main__":

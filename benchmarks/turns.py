@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from statistics import median
 
 
 def alone(core):
@@ -22,6 +24,30 @@ def least_time(run, seconds):
         del r
         if time.perf_counter() > end and calls > 3:
             return best
+
+
+def typical_time(run, seconds):
+    """The median time of a call within about `seconds`, by the clock: what a program waits for while others want the cores too."""
+    times, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 5:
+        start = time.perf_counter()
+        r = run()
+        times.append(time.perf_counter() - start)
+        del r
+    return median(times)
+
+
+@contextmanager
+def busy_cores():
+    """A process on each core that does nothing but compute."""
+    spin = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
+    spinners = [subprocess.Popen([sys.executable, "-c", spin, str(core)]) for core in os.sched_getaffinity(0)]
+    try:
+        yield
+    finally:
+        for p in spinners:
+            p.kill()
+            p.wait()
 
 
 def serve(answer):

@@ -182,8 +182,13 @@ def _fma(x, scale, shift):
     if x.dtype == F32:
         scale, shift = F32.type(scale), F32.type(shift)
         if shift == 0 or math.frexp(scale)[0] == 0.5:
-            return x * scale + shift
-        return (x.astype(F64) * scale + shift).astype(F32)  # the product is exact in float64
+            x = x * scale
+            x += shift
+            return x
+        x = x.astype(F64)  # the product is exact in it
+        x *= F64.type(scale)
+        x += F64.type(shift)
+        return x.astype(F32)
     m, e = math.frexp(scale)
     if shift == 0 or m in (0.0, 0.5) or not (math.isfinite(scale) and math.isfinite(shift)):
         return x * scale + shift
@@ -201,9 +206,9 @@ def _fma(x, scale, shift):
     return np.ldexp(s + (((p - (s - t)) + (shift - t)) + p_err), e)
 
 
-def uniform(gen, n, dtype, lo=0.0, hi=1.0):
-    """uniform_: in [lo, hi)."""
-    _require(dtype, FLOATING, "check_uniform_bounds")
+@functools.lru_cache(64)
+def _range(dtype, lo, hi):
+    """(scale, shift, lo, hi) of uniform numbers, checked, in the dtypes that they are needed in."""
     least, most = _limits(dtype)
     for name, v in (("from", lo), ("to", hi)):
         _check(least <= v <= most, f"{name} is out of bounds for {C_NAMES[NAMES[dtype]]}")
@@ -213,15 +218,22 @@ def uniform(gen, n, dtype, lo=0.0, hi=1.0):
         f"uniform_ expects to-from <= std::numeric_limits<{_name(dtype)}>::max(), "
         f"but found to={hi:g} and from={lo:g} which result in to-from to exceed the limit",
     )
+    work = F64.type if dtype == F64 else F32.type
+    return work(hi) - work(lo), work(lo), *(cast(np.array(v, F64), dtype) for v in (lo, hi))
+
+
+def uniform(gen, n, dtype, lo=0.0, hi=1.0):
+    """uniform_: in [lo, hi)."""
+    _require(dtype, FLOATING, "check_uniform_bounds")
+    scale, shift, low, high = _range(dtype, float(lo), float(hi))
     wide = dtype == F64
-    work = F64.type if wide else F32.type
     if lo == 0 and hi == 1 and dtype.itemsize > 2:
         return _fill(gen, n, dtype, lambda engine, k: _unit(engine, k, wide))
-    low, high = (cast(np.array(v, F64), dtype) for v in (lo, hi))
 
     def draw(engine, k):
-        r = cast(_fma(_unit(engine, k, wide), work(hi) - work(lo), work(lo)), dtype)
-        r[r == high] = low  # where rounding reached the excluded end
+        r = cast(_fma(_unit(engine, k, wide), scale, shift), dtype)
+        if (reached := r == high).any():  # where rounding reached the excluded end
+            r[reached] = low
         return r
 
     return _fill(gen, n, dtype, draw)
@@ -230,11 +242,14 @@ def uniform(gen, n, dtype, lo=0.0, hi=1.0):
 def _box_muller(u, mean, std):
     """Blocks of 16 uniforms to normals: the first 8 give the radii, the last 8 the angles."""
     u = u.reshape(-1, 2, 8)
-    radius = np.sqrt(u.dtype.type(-2) * np.log(1 - u[:, 0]))
-    theta = u.dtype.type(2 * math.pi) * u[:, 1]
-    u[:, 0] = _fma(radius * np.cos(theta), std, mean)
-    u[:, 1] = _fma(radius * np.sin(theta), std, mean)
-    return u.reshape(-1)
+    radius = np.subtract(1, u[:, 0])
+    np.log(radius, out=radius)
+    radius *= u.dtype.type(-2)
+    np.sqrt(radius, out=radius)
+    theta = u[:, 1] * u.dtype.type(2 * math.pi)
+    np.multiply(radius, np.cos(theta), out=u[:, 0])
+    np.multiply(radius, np.sin(theta, out=theta), out=u[:, 1])
+    return _fma(u.reshape(-1), std, mean)
 
 
 def _paired_normals(engine, n, mean, std):

@@ -42,7 +42,7 @@ class MT19937:
     def words(self, n, bits=32):
         """n unsigned integers of 32 bits, or of 64 (two draws each, the first one high)."""
         self._fresh = self._fresh and n == 0
-        if n <= 1024:  # integers() starts slower than random_raw() and is faster then
+        if n * bits <= 1 << 18:  # integers() starts slower than random_raw() and is faster then
             r = self._bits.random_raw(n * bits // 32)
             return r.astype(np.uint32) if bits == 32 else r[::2] << np.uint64(32) | r[1::2]
         return self._draw(0, (1 << bits) - 1, n, np.uint64 if bits == 64 else np.uint32, True)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from itertools import chain
 from numbers import Integral
 
 import numpy as np
@@ -218,6 +219,11 @@ def _infer(data, want=None):
         return _infer(np.asarray(data), want)
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
         warn_once(_SLOW)
+    alike = _alike(data)
+    if alike is not None:
+        flat, shape = alike
+        a, d = _from_numbers(flat, _precise(dt.scalar_dtype(flat[0]), want), want)
+        return a.reshape(shape), d
     shape, flat = [], []
     _flatten(data, 0, shape, flat)
     kinds = {x.__class__ for x in flat}
@@ -246,6 +252,23 @@ _SCALARS = (bool, int, float, complex, np.generic)
 
 
 _MOST_DIMENSIONS = 128
+
+
+def _alike(data):
+    """(numbers, shape) of nested lists of one of Python's own kinds of numbers, without looking at each by itself; None of anything else."""
+    if type(data) not in (list, tuple):
+        return None
+    rows, shape = [data], []
+    while len(shape) < _MOST_DIMENSIONS:
+        n = len(rows[0])
+        if not n or any(len(row) != n for row in rows):
+            return None
+        shape.append(n)
+        rows = rows[0] if len(rows) == 1 else list(chain.from_iterable(rows))
+        kinds = set(map(type, rows))
+        if not kinds <= {list, tuple}:
+            return (rows, shape) if kinds in ({float}, {int}, {bool}) else None
+    return None
 
 
 def _flatten(data, depth, shape, flat):

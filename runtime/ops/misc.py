@@ -97,6 +97,24 @@ def adam_step_(self, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2
     return self
 
 
+@composite(
+    "_sgd_step_(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffers, float lr, float momentum, float dampening, float weight_decay, bool nesterov, "
+    "bool maximize) -> Tensor[]",
+    out=False,
+    method=False,
+    mutates=(0, 2),
+)
+def sgd_step_(self, grads, momentum_buffers, lr, momentum, dampening, weight_decay, nesterov, maximize):
+    """One step of gradient descent with momentum for parameters of one dtype on one device, in place."""
+    for p, grad, buffer in zip(self, grads, momentum_buffers):
+        grad = -grad if maximize else grad
+        if weight_decay:
+            grad = grad.add(p, alpha=weight_decay)
+        buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+        p.add_(grad.add(buffer, alpha=momentum) if nesterov else buffer, alpha=-lr)
+    return self
+
+
 # ------------------------------------------------------------------------------------------------ one value at a time
 def _mapped(name, self, others, function):
     """self, overwritten by function(value, values of the others...)."""

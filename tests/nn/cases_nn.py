@@ -403,6 +403,35 @@ def case_transformer_batch_first(torch):
     return transformer(torch, batch_first=True)
 
 
+def case_batch_norm_of_large_inputs(torch):
+    """Statistics of a mean far from 0, channels of one plane and of several pieces, with and without parameters."""
+    r = []
+    for shape in ((3, 5, 70, 71), (2, 3, 4096), (40, 33, 8, 8)):
+        for affine in (True, False):
+            x = (torch.randn(shape) * 2 + 3).requires_grad_()
+            m = torch.nn.BatchNorm1d(shape[1], affine=affine) if len(shape) == 3 else torch.nn.BatchNorm2d(shape[1], affine=affine)
+            y = m(x)
+            (y * torch.linspace(0, 1, y.numel()).reshape(shape)).mean().backward()
+            r += [y.detach().reshape(-1)[::97].clone(), x.grad.reshape(-1)[::97].clone(), m.running_mean[:50].clone(), m.running_var[:50].clone()]
+            r += [m.weight.grad[:50].clone(), m.bias.grad[:50].clone()] if affine else []
+            r.append(m.eval()(x.detach()).reshape(-1)[::97].clone())
+    return r
+
+
+def case_convolution_gradients_of_all_strides_and_paddings(torch):
+    """With stride 1 and small weights the input's gradient is a convolution."""
+    r = []
+    F = torch.nn.functional
+    for stride, padding, dilation, groups in ((1, 1, 1, 1), (1, 0, 2, 1), (1, 3, 1, 1), (1, (2, 0), (1, 2), 1), (2, 1, 1, 1), (1, 1, 1, 2)):
+        x, w = (torch.randint(-3, 4, size).float().requires_grad_() for size in ((2, 4, 30, 29), (6, 4 // groups, 3, 3)))
+        y = F.conv2d(x, w, None, stride, padding, dilation, groups)
+        y.square().sum().backward()
+        r += [y.detach(), x.grad, w.grad]
+    whole = lambda *size: torch.randint(-3, 4, size).float()
+    r.append(F.conv_transpose1d(whole(2, 6, 40), whole(6, 3, 5), whole(3), 1, 2))
+    return r + [F.conv_transpose2d(whole(1, 3, 9, 9), whole(3, 2, 3, 3), None, 1, p) for p in (0, 1, 2)]
+
+
 def case_transformer_norm_first(torch):
     return transformer(torch, batch_first=True, norm_first=True, activation="gelu", bias=False)
 

@@ -1,5 +1,6 @@
 """Dtypes: what MindSpore's kernels get wrong, lack or take though PyTorch does not."""
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -139,3 +140,30 @@ for a in kinds:
 def test_every_pair_of_dtypes_promotes_as_in_pytorch(oracle_python, python):
     ours, theirs = python("-m", "mindtorch_proxy", "-c", PAIRS).splitlines(), python("-c", PAIRS, executable=oracle_python).splitlines()
     assert len(ours) == 18**2 and [pair for pair in zip(ours, theirs) if pair[0] != pair[1]] == []
+
+
+def test_half_precision_of_many_numbers():
+    """Every pattern, all ties between neighbours and their neighbours, overflows, subnormals: as NumPy rounds each by itself."""
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    assert np.array_equal(torch.from_numpy(every).float().numpy(), every.astype(np.float32), equal_nan=True)
+    finite = every[: 0x7C00].astype(np.float32)
+    ties = (finite[:-1] + finite[1:]) / 2
+    numbers = np.concatenate([finite, ties, np.nextafter(ties, np.float32(0)), np.nextafter(ties, np.float32(9e9))])
+    numbers = np.concatenate([numbers, np.float32([65519.996, 65520, 1e30, np.inf, np.nan, 2.9802322e-8, 2.98e-8, 1e-40]), (numbers * 1e-9).astype(np.float32)])
+    for x in (numbers, -numbers, np.tile(numbers[:4096], 3).reshape(3, -1).T):
+        with np.errstate(all="ignore"):
+            expected = x.astype(np.float16)
+        r = torch.from_numpy(x).half()
+        assert np.array_equal(r.numpy(), expected, equal_nan=True) and np.array_equal(np.signbit(r.numpy()), np.signbit(expected))
+
+
+def test_tensors_of_long_lists():
+    assert torch.equal(torch.tensor([[0.5] * 300] * 40), torch.full((40, 300), 0.5))
+    assert torch.tensor([(1, 2), [3, 4]]).dtype is torch.int64 and torch.tensor([[True], [False]]).dtype is torch.bool
+    assert torch.tensor([[True, 2]]).dtype is torch.int64 and torch.tensor([[[]]]).shape == (1, 1, 0)
+    with pytest.raises(ValueError, match="expected sequence of length 2 at dim 1"):
+        torch.tensor([[1, 2], [3]])
+    endless = []
+    endless.append(endless)
+    with pytest.raises((ValueError, TypeError)):
+        torch.tensor(endless)

@@ -54,12 +54,33 @@ def case_optimizers_in_double(torch):
     return {name: steps(torch, name, several[0], torch.float64) for name, several in OPTIMIZERS.items()}
 
 
+def parameters_of_all_kinds(torch):
+    """Small and large ones, of several dtypes and strides."""
+    values = [torch.randn(3, 4), torch.randn(()), torch.randn(0), torch.randn(50, 60), torch.randn(4, 3).double(), torch.randn(3, 4).t()]
+    return [torch.nn.Parameter(v) for v in (*values, torch.randn(3, dtype=torch.complex64), torch.randn(5).bfloat16(), torch.randn(200, 200))]
+
+
+def case_sgd_over_parameters_of_all_kinds(torch):
+    """Some have missed a step."""
+    r = []
+    several = {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.8, "dampening": 0.3, "maximize": True, "weight_decay": 0.1}
+    for options in (*several, {"momentum": 0.5, "lr": torch.tensor(0.1)}):
+        params = [p for p in parameters_of_all_kinds(torch) if p.dtype is not torch.bfloat16]  # a formula of three steps rounds otherwise there
+        o = torch.optim.SGD(params, **{"lr": 0.1} | options)
+        for i in range(4):
+            for k, p in enumerate(params):
+                p.grad = None if i == k else torch.randn_like(p)
+            o.step()
+        state = [[b, b.stride()] for b in (o.state[p]["momentum_buffer"] for p in params)]
+        r.append([[p.detach() for p in params], [p._version > 0 for p in params[4:5]], state])
+    return r
+
+
 def case_adam_over_parameters_of_all_kinds(torch):
-    """Small and large ones, of several dtypes and strides, of which some have missed a step."""
+    """Some have missed a step."""
     r = []
     for cls, options in (("Adam", {"weight_decay": 0.1, "maximize": True}), ("AdamW", {"lr": 0.1}), ("Adam", {"lr": torch.tensor(0.1)})):
-        values = [torch.randn(3, 4), torch.randn(()), torch.randn(0), torch.randn(50, 60), torch.randn(4, 3).double(), torch.randn(3, 4).t()]
-        params = [torch.nn.Parameter(v) for v in (*values, torch.randn(3, dtype=torch.complex64), torch.randn(5).bfloat16())]
+        params = parameters_of_all_kinds(torch)
         o = getattr(torch.optim, cls)(params, **options)
         for i in range(4):
             for k, p in enumerate(params):

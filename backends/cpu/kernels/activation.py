@@ -3,13 +3,12 @@
 import math
 
 import numpy as np
-import scipy.special
 
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
 from ....runtime.ops.common import numel
 from ...host import ms_dtype_of
 from ...quiet import quiet
-from ..arrays import select, total_last, zeroed
+from ..arrays import select, special, total_last, zeroed
 from ..backend import BACKEND
 from ..table import decomposed, legacy, numpy, pyboost_, quick, without
 from .pointwise import _prim, against
@@ -39,6 +38,9 @@ def _kernel(name, primitive, why, dtypes="fd", above=0):
     return deco
 
 
+PIECE = 32768
+
+
 def _blocks(fn):
     """fn over flat pieces that stay in the cache; fn(*pieces, *numbers, out) writes its result."""
 
@@ -46,8 +48,8 @@ def _blocks(fn):
         shape = args[0].shape
         flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args]
         out = np.empty(flat[0].size, flat[0].dtype)
-        for i in range(0, out.size, 32768):
-            fn(*[a[i : i + 32768] if isinstance(a, np.ndarray) else a for a in flat], out[i : i + 32768])
+        for i in range(0, out.size, PIECE):
+            fn(*[a[i : i + PIECE] if isinstance(a, np.ndarray) else a for a in flat], out[i : i + PIECE])
         return out.reshape(shape)
 
     return run
@@ -57,7 +59,21 @@ def _blocks(fn):
 without("relu", "turns NaN into 0", "efd")
 numpy("relu", "ReLU turns NaN into 0, Maximum is 7 times slower at 64k elements", lambda x: against(np.maximum)(x, np.zeros((), x.dtype)), dtypes="fd")
 without("relu_backward", "takes NaN for negative")
-numpy("relu_backward", "ReluGrad takes NaN for negative; Select is 9 times slower at 1M elements", lambda g, y: zeroed(y <= 0, g), dtypes="fd")
+
+
+@numpy("relu_backward", "ReluGrad takes NaN for negative; Select is 9 times slower at 1M elements", dtypes="fd")
+def _relu_backward(g, y):
+    return zeroed(y <= 0, g) if g.size <= PIECE else _large_relu_backward(g, y)
+
+
+@_blocks
+def _large_relu_backward(g, y, out):
+    bits = np.int32 if out.dtype.char == "f" else np.int64
+    kept = out.view(bits)
+    kept[...] = ~(y <= 0)
+    kept *= g.view(bits)
+
+
 pyboost_("_C._nn.hardtanh", "Maximum", "Hardtanh has no CPU kernel", lambda p, x, low, high: _prim("Minimum")(_s(x, high), p(_s(x, low), x)), dtypes="fdilas")
 LEAKY = "LeakyReLUExt has no CPU kernel; Mul and Maximum are 6 times slower than NumPy at 64k elements"
 numpy("_C._nn.leaky_relu", LEAKY, lambda x, slope: (np.maximum if slope <= 1 else np.minimum)(x * x.dtype.type(slope), x), dtypes="fd")
@@ -146,7 +162,7 @@ def _np_cdf(x):
     gauss *= -0.5
     np.exp(gauss, out=gauss)
     if x.dtype == np.float64:
-        return scipy.special.ndtr(x), gauss
+        return special.ndtr(x), gauss
     t = np.abs(x)
     t *= _ERF_P
     t += 1

@@ -1,12 +1,14 @@
 """Convolutions: the legacy oneDNN primitives for float32, windows and matrix products in NumPy for the rest."""
 
 import math
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....runtime import pyboost
+from ..arrays import HOLES
 from ..table import legacy, numpy
 
 
@@ -102,7 +104,14 @@ def _pads(padding):
     return tuple(p for p in padding for _ in (0, 1))
 
 
+@lru_cache(64)
+def _size_tensor(size):
+    """A size as a tensor: of a tuple MindSpore loses 500 bytes with each call, and what stays between large blocks keeps these from being used again."""
+    return pyboost.tensor_from_array(np.array(size, np.int64))
+
+
 def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, groups):
+    HOLES.look()
     xa, wa = x.asnumpy(), w.asnumpy()
     bias = None if bias is None else bias.asnumpy()
     k = wa.ndim - 2
@@ -113,11 +122,15 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
         return _biased(out.asnumpy(), bias)
     kernel, stride2, dilation2, padding2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, wa.shape[2:]), (1, stride), (1, dilation), (0, padding)))
     x, w = _flat(x, xa), _flat(w, wa)
-    if is_transposed:
-        size = _size(xa, wa, stride, padding, dilation, extra)
-        out = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(wa.shape[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups)(
-            x, w, (xa.shape[0], wa.shape[1] * groups, *(1,) * (k == 1), *size)
-        )
+    if is_transposed and groups == 1 and stride2 == (1, 1) and wa.size < xa.size and all(p <= d * (m - 1) for p, d, m in zip(padding2, dilation2, kernel)):
+        # the same sum as a convolution with the weight turned round: up to 1.5 times as fast as Conv2DBackpropInput
+        w = pyboost.tensor_from_array(np.ascontiguousarray(wa.reshape(*wa.shape[:2], *kernel)[:, :, ::-1, ::-1].swapaxes(0, 1)))
+        around = tuple(d * (m - 1) - p for p, d, m in zip(padding2, dilation2, kernel))
+        out = pyboost.primitive("Conv2D", legacy=True).of(wa.shape[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1)(x, w)
+    elif is_transposed:
+        size = (xa.shape[0], wa.shape[1] * groups, *(1,) * (k == 1), *_size(xa, wa, stride, padding, dilation, extra))
+        prim = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(wa.shape[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups)
+        out = prim(x, w, _size_tensor(size))
     else:
         out = prim.of(wa.shape[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups)(x, w)
     out = out.asnumpy()
@@ -125,6 +138,7 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
 
 
 def _conv_weight(prim, x, g, kernel, stride, padding, dilation, groups):
+    HOLES.look()
     xa, ga, k = x.asnumpy(), g.asnumpy(), len(kernel)
     count = [(n + 2 * p - d * (m - 1) - 1) // s + 1 for n, m, s, p, d in zip(xa.shape[2:], kernel, stride, padding, dilation)]
     if k > 2 or 0 in xa.shape or 0 in ga.shape or count != list(ga.shape[2:]):

@@ -8,7 +8,7 @@ from ....runtime import pyboost
 from ..arrays import ones, total_last
 from ..table import legacy, numpy, pyboost_, without
 
-BLOCK = 262144  # elements of a block
+BLOCK = 32768  # elements of a block: what is held in between stays in the cache
 SMALL = 16384  # elements for which the blocks' preparations take longer than their sums by BLAS gain
 
 
@@ -48,8 +48,82 @@ def _sum(a, dims):
     return (np.add.reduce(a, axis=dims) if dims else a).reshape(shape)
 
 
+def _sum_of_products(a, b, dims):
+    """_sum(a * b, dims), without writing the products down where the dimensions are the first or the last ones."""
+    k = a.ndim
+    if dims == (k - 1,) and 0 < a.shape[-1] <= 4096:
+        return np.einsum("...i,...i->...", a, b)[..., None]
+    if dims == (0,) and a.size:
+        return np.einsum("ij,ij->j", a.reshape(len(a), -1), b.reshape(len(a), -1)).reshape(_one_if(a.shape, dims))
+    return _sum(a * b, dims)
+
+
+def _mean_of_products(a, b, dims, n):
+    return _sum_of_products(a, b, dims) * a.dtype.type(1 / n) if n else np.full(_one_if(a.shape, dims), np.nan, a.dtype)
+
+
 def _mean(a, dims, n):
     return _sum(a, dims) * a.dtype.type(1 / n) if n else np.full(_one_if(a.shape, dims), np.nan, a.dtype)
+
+
+# ---- one mean and one weight for each channel: channels by channels, so that all steps but the first and the last stay in the cache
+CHANNELS = 65536  # elements of a block of channels
+
+
+def _channels(sizes, stats, params, *arrays):
+    """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C; None if the statistics are other ones, or the array is small."""
+    if params != (0, 2) or stats not in (params, ()) or sizes[2] < 32 or math.prod(sizes) <= SMALL:
+        return None
+    n, c, r = sizes
+    pieces = next((k for k in range(-(-r // 2048), r // 1024 + 1) if r % k == 0), 1)
+    step = max(CHANNELS // (n * r), 1)
+    return [a.reshape(n, c, pieces, r // pieces) for a in arrays], [slice(i, i + step) for i in range(0, c, step)]
+
+
+def _over_channels(*factors):
+    """The sum of one array (N, c, pieces, R), or of the product of two, for each channel, as (1, c, 1, 1)."""
+    return np.einsum(",".join(["ncpr"] * len(factors)) + "->ncp", *factors).sum((0, 2)).reshape(1, -1, 1, 1)
+
+
+def _rooms(blocks, x, count):
+    """Contiguous arrays for what is held in between, for each block."""
+    flat = [np.empty(x[:, blocks[0]].size, x.dtype) for _ in range(count)]
+    for b in blocks:
+        shape = x[:, b].shape
+        yield b, *(f[: math.prod(shape)].reshape(shape) for f in flat)
+
+
+def _standardise_channels(arrays, blocks, mean, rstd, weight, bias, eps):
+    x, out = arrays
+    count = x.dtype.type(x.size // x.shape[1])
+    mean, rstd, weight, bias = (None if a is None else a.reshape(1, -1, 1, 1) for a in (mean, rstd, weight, bias))
+    for b, d in _rooms(blocks, x, 1):
+        mean[:, b] = _over_channels(x[:, b]) / count
+        np.subtract(x[:, b], mean[:, b], out=d)
+        rstd[:, b] = scale = 1 / np.sqrt(_over_channels(d, d) / count + x.dtype.type(eps))
+        if weight is not None:
+            scale = scale * weight[:, b]
+        if bias is None:
+            np.multiply(d, scale, out=out[:, b])
+        else:
+            d *= scale
+            np.add(d, bias[:, b], out=out[:, b])
+
+
+def _backward_of_channels(arrays, blocks, mean, rstd, weight, gw, gb, stats):
+    g, x, out = arrays
+    count = x.dtype.type(x.size // x.shape[1])
+    mean, rstd, weight, gw, gb = (None if a is None else a.reshape(1, -1, 1, 1) for a in (mean, rstd, weight, gw, gb))
+    for b, d in _rooms(blocks, x, 1):
+        r = rstd[:, b]
+        np.subtract(x[:, b], mean[:, b], out=d)
+        gw[:, b] = along = _over_channels(g[:, b], d) * r
+        gb[:, b] = total = _over_channels(g[:, b])
+        if stats:
+            d *= along * r / count
+            np.subtract(g[:, b], d, out=d)
+            d -= total / count
+        np.multiply(d if stats else g[:, b], r if weight is None else r * weight[:, b], out=out[:, b])
 
 
 def standardise(x, weight, bias, stats, params, eps, center=True):
@@ -60,15 +134,19 @@ def standardise(x, weight, bias, stats, params, eps, center=True):
     stat, per = _one_if(sizes, stats), _one_if(sizes, params)
     mean, rstd = np.empty(stat, x.dtype), np.empty(stat, x.dtype)
     weight, bias = (None if p is None else np.asarray(p).reshape(per) for p in (weight, bias))
+    channels = _channels(sizes, stats, params, x3, out) if center and stats else None
+    if channels:
+        _standardise_channels(*channels, mean, rstd, weight, bias, eps)
+        return out.reshape(x.shape), mean, rstd
     blocks = _blocks(sizes, stats)
-    scratch = np.empty_like(out[blocks[0]]) if blocks else None
     for b in blocks:
         d = out[b]
         if center:
             mean[b] = _mean(x3[b], stats, n)
             np.subtract(x3[b], mean[b], out=d)
-        rstd[b] = r = 1 / np.sqrt(_mean(np.square(d if center else x3[b], out=scratch[: len(d)]), stats, n) + x.dtype.type(eps))
-        np.multiply(d if center else x3[b], r, out=d)
+        of = d if center else x3[b]
+        rstd[b] = r = 1 / np.sqrt(_mean_of_products(of, of, stats, n) + x.dtype.type(eps))
+        np.multiply(of, r, out=d)
         if weight is not None:
             d *= weight if per[0] == 1 else weight[b]
         if bias is not None:
@@ -86,20 +164,24 @@ def norm_backward(g, x, mean, rstd, weight, stats, params, affine):
     mean, rstd = (None if a is None else a.reshape(stat) for a in (mean, rstd))
     weight = None if weight is None else weight.reshape(per)
     gw, gb = (np.zeros(per, x.dtype) for _ in range(2))
+    channels = None if mean is None else _channels(sizes, stats, params, g, x, out)
+    if channels:
+        _backward_of_channels(*channels, mean, rstd, weight, gw, gb, stats)
+        return (out.reshape(full), gw, gb)[: 1 + 2 * affine]
     blocks = _blocks(sizes, stats)
-    rooms = [np.empty_like(out[blocks[0]]) for _ in range(2)] if blocks else None
+    room = np.empty_like(out[blocks[0]]) if blocks else None
     for b in blocks:
         at, of = (b if shape[0] != 1 else slice(None) for shape in (per, stat))
         gx, r, d = g[b], rstd[of], out[b]
-        xh, product = (room[: len(d)] for room in rooms)
+        xh = room[: len(d)]
         np.multiply(x[b] if mean is None else np.subtract(x[b], mean[of], out=xh), r, out=xh)
         if affine:
-            gw[at] += _sum(np.multiply(gx, xh, out=product), params)
+            gw[at] += _sum_of_products(gx, xh, params)
             gb[at] += _sum(gx, params)
         if weight is not None:
             gx = np.multiply(gx, weight[at], out=d)
         if stats:
-            xh *= _mean(np.multiply(gx, xh, out=product), stats, n)
+            xh *= _mean_of_products(gx, xh, stats, n)
             if mean is not None:
                 gx = np.subtract(gx, _mean(gx, stats, n), out=d)
             gx = np.subtract(gx, xh, out=d)
@@ -209,8 +291,15 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
     per = (-1,) + (1,) * (x.ndim - 2)
     scale = 1 / np.sqrt(running_var + x.dtype.type(eps)) * (1 if weight is None else weight)
     shift = (0 if bias is None else bias) - running_mean * scale
-    out = x * scale.reshape(per)
-    out += shift.reshape(per)
+    scale, shift, out = scale.reshape(per), shift.reshape(per), np.empty(x.shape, np.result_type(x, scale, shift))
+    each = math.prod(x.shape[1:])
+    samples = max(CHANNELS // max(each, 1), 1)
+    rows = x.shape[1] if each <= CHANNELS else max(CHANNELS // (each // x.shape[1]), 1)
+    for i in range(0, len(x), samples):
+        for k in range(0, x.shape[1], rows):
+            b, of = (slice(i, i + samples), slice(k, k + rows)), slice(k, k + rows)
+            np.multiply(x[b], scale[of], out=out[b])
+            out[b] += shift[of]
     return out, np.empty(0), np.empty(0)
 
 

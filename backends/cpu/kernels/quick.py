@@ -4,9 +4,8 @@ What the table has for other sizes or dtypes, measured.json may choose as well.
 """
 
 import numpy as np
-import scipy.special
 
-from ..arrays import add_rows
+from ..arrays import add_rows, special
 from ..table import quick
 from .activation import np_softmax
 from .indexing import check_rows
@@ -40,8 +39,8 @@ quick("_C._nn.silu", lambda x: x / (1 + np.exp(-x)))
 quick("_C._nn.hardtanh", lambda x, low, high: np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)))
 quick("_clamp", lambda x, low, high: np.minimum(np.maximum(x, low), high), dtypes="fdil")
 quick("threshold", lambda x, t, v: np.where(x <= t, x.dtype.type(v), x))
-quick("erf", scipy.special.erf)
-quick("erfc", scipy.special.erfc)
+quick("erf", special.erf)
+quick("erfc", special.erfc)
 
 
 # ------------------------------------------------------------------------------------------------ rows

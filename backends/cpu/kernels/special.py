@@ -1,8 +1,8 @@
 """Special functions on CPU: MindSpore's primitives where they are right, else SciPy, which MindSpore itself depends on."""
 
 import numpy as np
-import scipy.special as sp
 
+from ..arrays import special as sp
 from ..table import legacy, numpy, without
 
 for _name, _prim in {"lgamma": "Lgamma", "i0": "BesselI0", "special.i0e": "BesselI0e", "special.i1": "BesselI1", "special.i1e": "BesselI1e"}.items():

@@ -1,5 +1,7 @@
 """Stochastic gradient descent."""
 
+import torch
+
 from .optimizer import _ParameterwiseOptimizer, _add_, _check_options, _functional, _options
 
 __all__ = ["SGD", "sgd"]
@@ -20,6 +22,26 @@ class SGD(_ParameterwiseOptimizer):
 
     def _new_state(self, p, group):
         return {"momentum_buffer": None} if group["momentum"] != 0 else {}
+
+    def _in_one_pass(self, group, lr):
+        """Whether the step is _sgd_step_'s: there is momentum, all numbers are numbers, and nothing is differentiated."""
+        numbers = (lr, group["momentum"], group["dampening"], group["weight_decay"])
+        return group["momentum"] != 0 and not group.get("differentiable") and not any(isinstance(n, torch.Tensor) for n in numbers)
+
+    def _apply_all(self, rows, group, lr):
+        if not self._in_one_pass(group, lr):
+            return super()._apply_all(rows, group, lr)
+        kinds, rest = {}, []
+        for row in rows:
+            p, grad, state = row
+            buffer = state.get("momentum_buffer")
+            if buffer is None or grad.is_sparse or p.is_complex():
+                rest.append(row)
+            else:
+                kinds.setdefault((p.dtype, p.device), []).append((p, grad, buffer))
+        for alike in kinds.values():
+            torch._sgd_step_(*zip(*alike), lr, *(group[name] for name in ("momentum", "dampening", "weight_decay", "nesterov", "maximize")))
+        return super()._apply_all(rest, group, lr)
 
     def _update(self, param, grad, state, group, lr, step):
         momentum = group["momentum"]

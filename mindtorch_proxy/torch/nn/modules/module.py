@@ -471,7 +471,8 @@ class Module:
     def __setattr__(self, name, value):
         state = self.__dict__
         params, modules, buffers = state.get("_parameters"), state.get("_modules"), state.get("_buffers")
-        if isinstance(value, Parameter):
+        tensor = isinstance(value, Tensor)  # only those are asked whether they are marked: most values are none
+        if tensor and isinstance(value, Parameter):
             if params is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             _forget(self, name, "_buffers", "_modules")
@@ -488,7 +489,7 @@ class Module:
             if value is not None:
                 _forget(self, name, "_parameters", "_buffers")
             modules[name] = _registered(_global_module_registration_hooks, self, name, value)
-        elif isinstance(value, Buffer) or buffers is not None and name in buffers:
+        elif tensor and isinstance(value, Buffer) or buffers is not None and name in buffers:
             if value is not None and not _is_tensor_like(value):
                 raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
             _set_buffer(self, name, value)
