@@ -515,6 +515,13 @@ class Tensor(metaclass=TensorMeta):
             fn._tensor_hooks = kept if hooks is None else (*kept, (self._output_nr, hooks))
         self._hooks = hooks
 
+    def _not_deleted(self):
+        raise RuntimeError("this attribute of tensors cannot be deleted")
+
+    data = data.deleter(_not_deleted)
+    requires_grad = requires_grad.deleter(_not_deleted)
+    _backward_hooks = _backward_hooks.deleter(_not_deleted)
+
     # ------------------------------------------------------------ host values
     def _as_numpy(self):
         """A NumPy array over the same memory, whether gradients are wanted or not."""

@@ -341,6 +341,15 @@ def _top_saved_tensors_default_hooks(ignore_is_tracing):
     return MODE.saved_hooks[-1] if MODE.saved_hooks else None
 
 
+def _autograd_class(name):
+    from mindtorch_proxy.runtime.autograd.graph import Saved
+
+    if name != "SavedTensor":
+        raise AttributeError(f"module 'torch._C._autograd' has no attribute {name!r}")
+    return Saved
+
+
+_autograd.__getattr__ = _autograd_class
 _autograd._saved_tensors_hooks_is_enabled = _saved_tensors_hooks_is_enabled
 _autograd._top_saved_tensors_default_hooks = _top_saved_tensors_default_hooks
 _functions = _modules["torch._C._functions"] = _ModuleType("torch._C._functions")

@@ -9,7 +9,7 @@ from ..call.state import LOCAL, STATE, direct, dispatching
 from ..tensor import Tensor, alias
 from .derivative import forward_trace, zeros
 from .forward import function_tangents
-from .graph import FREED, Node, Saved, edge, meta_of
+from .graph import FREED, Node, Saved, SavedNone, edge, meta_of
 from .modes import MODE, no_grad
 from .tangents import innermost, seeing, visible
 from .views import note_view, rebase
@@ -65,7 +65,7 @@ class BackwardCFunction(Node, FunctionCtx):
             raise RuntimeError(FREED)
         if self.saved_for_forward is not None:
             return tuple(self.saved_for_forward)
-        return tuple(s.get() if s is not None else None for s in self._saved or ()) if self._saved is not None else tuple(self.to_save)
+        return tuple(s.get() for s in self._saved) if self._saved is not None else tuple(self.to_save)
 
     @property
     def saved_variables(self):
@@ -74,13 +74,12 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def _raw_saved_tensors(self):
-        return self._saved
+        return self._saved and tuple(self._saved)
 
     def release(self):
         if self._saved is not None:
             for s in self._saved:
-                if s is not None:
-                    s.release()
+                s.release()
             self._freed = True
 
     def run(self, grads):
@@ -122,9 +121,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     __module__ = "torch.autograd.function"
     generate_vmap_rule = False
 
+    def __init__(self, *args, **kwargs):
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class itself. "
+            "Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
     def __call__(self, *args, **kwargs):
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method."
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "
+            "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod
@@ -245,6 +253,11 @@ def _finish(node, args, out, recording, edges, metas, levels):
         for k, o in enumerate(result):
             if isinstance(o, Tensor):
                 _hang(node, k, o, id(o) in dirty, id(o) in fixed)
+        differentiable = [o for o in result if isinstance(o, Tensor) and o._grad_fn is not None]
+        if len(differentiable) > 1:
+            for o in differentiable:
+                if o._view is not None:
+                    o._view.creation = "multi"
         if levels:
             function_tangents(node, args, outs, result, fixed, levels)
         where = {id(o): k for k, o in enumerate(result) if isinstance(o, Tensor)}
@@ -296,7 +309,7 @@ def _hang(node, k, o, dirty, fixed):
 def _save(node, i, t, k, result):
     """What save_for_backward keeps of a tensor; k: the output that it is."""
     if t is None:
-        return None
+        return SavedNone()
     if not isinstance(t, Tensor):
         raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
     return Saved(t) if k is None else Saved(result[k], node, k)
@@ -332,8 +345,9 @@ class DelayedError(Node):
         results = []
         for t in inputs:
             if isinstance(t, Tensor):
-                node, t = _Error(self.message), alias(t)
-                node._out_meta = (meta_of(t),)
+                node, source, t = _Error(self.message), edge(t), alias(t)
+                node._out_meta = node._in_meta = (meta_of(t),)
+                node._edges = (source,)
                 t._requires_grad, t._grad_fn = True, node
             results.append(t)
         return results[0] if len(results) == 1 else tuple(results)

@@ -71,14 +71,20 @@ class Node:
 class Saved:
     """A tensor kept for backward, with the version it had."""
 
+    __module__, __qualname__ = "torch._C._autograd", "SavedTensor"
+
     __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr", "edge", "tangents")  # tangents: set where hooks would lose them
 
-    def __init__(self, t, node=None, nr=0):
+    def __init__(self, t=None, node=None, nr=0):
+        if t is None:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         vc = t._vc
         self.version = 0 if vc is None else vc[0]
         self.output_of = self.unpack = None
         if node is not None:
-            t, self.output_of, self.nr = _same_memory(t), weakref.ref(node), nr
+            self.output_of, self.nr = weakref.ref(node), nr
+            if not MODE.saved_hooks:
+                t = _same_memory(t)
         self.tensor = t
         if MODE.saved_hooks:
             self.pack(*MODE.saved_hooks[-1])
@@ -98,7 +104,7 @@ class Saved:
             )
         self.tensor = None
 
-    def register_hooks(self, pack_hook, unpack_hook):
+    def register_hooks(self, pack_hook=None, unpack_hook=None):
         """Keep what pack_hook(tensor) gives; backward() gets what unpack_hook makes of it."""
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise TypeError("register_hooks(): incompatible function arguments: expected two callables")
@@ -155,10 +161,16 @@ class Saved:
         self.tensor = self.packed = None
 
 
-class SavedNone:
+class SavedNone(Saved):
     """Stands for an argument that is None among those that a node keeps."""
 
-    def register_hooks(self, pack_hook, unpack_hook):
+    def __init__(self):
+        self.tensor = self.unpack = None
+
+    def get(self):
+        return None
+
+    def register_hooks(self, pack_hook=None, unpack_hook=None):
         """RuntimeError: there is no tensor."""
         raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
 
@@ -223,7 +235,7 @@ class AccumulateGrad(Node):
     """Made anew for each graph that reaches its leaf (which holds it weakly), so that most of it is made when it is asked for."""
 
     __slots__ = ("variable", "_lock")
-    __module__ = "torch.autograd.graph"
+    __module__ = "builtins"
     _seq, _edges, _in_meta = OF_LEAVES, (), ()
 
     def __init__(self, variable):
@@ -359,6 +371,9 @@ def named(node):
     return renamed(node, choose({a.name: v for a, v in zip(args, node.saved)}, shapes))
 
 
+DETACHED: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # id -> tensors that detach_() has taken out of their graph
+
+
 class OpNode(Node):
     """The node of a declared operator. Subclassed for each operator by derivative.py, which sets `op` and `formulas`."""
 
@@ -376,6 +391,8 @@ class OpNode(Node):
                 unpack = unpack or a.__class__ is Saved or a.__class__ is _SavedList
             elif a._version != version:
                 raise modified(a, version, a._grad_fn, a._output_nr)
+        if DETACHED:
+            self._refuse_detached(args)
         if unpack:
             args = [a.get() if a.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in a] if a.__class__ is _SavedList else a for a in args]
         outs = self.outs and [s.get() if s is not None else None for s in self.outs]
@@ -388,6 +405,14 @@ class OpNode(Node):
         finally:
             LOCAL.formulas -= 1
             LOCAL.modes = modes
+
+    def _refuse_detached(self, args):
+        for i, e in zip(self.op.compiled_derivative.diff, self._edges):
+            if id(args[i]) in DETACHED and e is not None and e[0].__class__ is not AccumulateGrad:
+                raise RuntimeError(
+                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use out-of-place "
+                    "`.detach()` instead"
+                )
 
     def release(self):
         """Free what was saved; a node that saved no tensor can run again."""

@@ -4,7 +4,7 @@ from ..call.state import STATE, dispatching
 from ..registry import T
 from ..tensor import Tensor, alias, tensor_method
 from . import engine
-from .graph import named, view_as_edge
+from .graph import DETACHED, named, view_as_edge
 from .hooks import RemovableHandle
 from .modes import MODE
 from .tangents import carry, visible
@@ -34,6 +34,8 @@ def detach_(self):
             "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/"
             "optimizer.py as the solution."
         )
+    if self._grad_fn is not None:
+        DETACHED[id(self)] = self
     self._grad_fn, self._requires_grad, self._output_nr, self._hooks = None, False, 0, None
     if STATE.duals:
         for level in visible():

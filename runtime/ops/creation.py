@@ -195,9 +195,9 @@ def new_full(self, size, fill_value, dtype, layout, device, requires_grad, pin_m
 
 
 # ------------------------------------------------------------------------------------------------ from data
-def _not_convertible(name):
+def _not_convertible(dtype):
     return TypeError(
-        f"can't convert np.ndarray of type numpy.{name}. The only supported types are: float64, float32, float16, complex64, "
+        f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: float64, float32, float16, complex64, "
         "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
     )
 
@@ -207,7 +207,7 @@ def _infer(data, want=None):
     if isinstance(data, np.ndarray) or isinstance(data, np.generic):
         a = np.asarray(data)
         if a.dtype.kind == "U" or a.dtype == object:
-            raise _not_convertible(a.dtype.name)
+            raise _not_convertible(a.dtype)
         return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
     if isinstance(data, (bool, int, float, complex)):
         d = _precise(dt.scalar_dtype(data), want)
@@ -308,7 +308,7 @@ def _from_numbers(x, d, want):
 def _cast_array(a, dtype):
     t = from_array(np.array(a, order="C"), dt.FROM_NP[a.dtype.newbyteorder("=")]) if a.dtype.newbyteorder("=") in dt.FROM_NP else None
     if t is None:
-        raise _not_convertible(a.dtype.name)
+        raise _not_convertible(a.dtype)
     return t if t.dtype is dtype else backend(t.device).cast(t, dtype)
 
 
@@ -375,7 +375,7 @@ def from_numpy(ndarray):
         raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
     d = dt.FROM_NP.get(a.dtype)
     if d is None or a.dtype.name not in dt.ALL:
-        raise _not_convertible(a.dtype.name if a.dtype.name != "object" else "object_")
+        raise _not_convertible(a.dtype)
     if any(s < 0 for s in a.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "

@@ -135,10 +135,10 @@ def _clone_call(self, memory_format=None):
 
 @composite("Tensor.contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor")
 def contiguous(self, memory_format):
-    if memory_format is preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
         return self
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return clone_op.call(self, memory_format)
 
 
@@ -539,6 +539,8 @@ def _resized(self, size, memory_format=None):
         raise RuntimeError("cannot resize variables that require grad")
     if forward.has_tangent(self):
         raise RuntimeError("cannot resize variables that has a forward grad")
+    if any(n < 0 for n in size) and 0 not in size:
+        raise RuntimeError("numel: integer multiplication overflow")
     stride = format_strides(size, memory_format)
     self._bump()
     if size == tuple(self._shape) and memory_format is None:

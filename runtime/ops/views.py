@@ -101,25 +101,24 @@ def _view_dtype(self, dtype):
     a, b = self.dtype.itemsize, dtype.itemsize
     if a == b:
         return self._shape, self._stride, self._offset, dtype
+    names = f"{dt.scalar_name(self.dtype)} as {dt.scalar_name(dtype)}"
     if not self._shape:
-        raise RuntimeError(f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)")
+        raise RuntimeError(f"self.dim() cannot be 0 to view {names} (different element sizes)")
     st = _strides(self)
     if st[-1] != 1:
-        raise RuntimeError(f"self.stride(-1) must be 1 to view {self.dtype} as {dtype} (different element sizes), but got {st[-1]}")
+        raise RuntimeError(f"self.stride(-1) must be 1 to view {names} (different element sizes), but got {st[-1]}")
     if a > b:
         k = a // b
         shape, st, off = (*self._shape[:-1], self._shape[-1] * k), (*[s * k for s in st[:-1]], 1), self._offset * k
     else:
         k = b // a
         if self._shape[-1] % k:
-            raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {self._shape[-1]}")
+            raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {names} (different element sizes), but got {self._shape[-1]}")
         if self._offset % k:
-            raise RuntimeError(
-                f"self.storage_offset() must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {self._offset}"
-            )
+            raise RuntimeError(f"self.storage_offset() must be divisible by {k} to view {names} (different element sizes), but got {self._offset}")
         for i, s in enumerate(st[:-1]):
             if s % k:
-                raise RuntimeError(f"self.stride({i}) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {s}")
+                raise RuntimeError(f"self.stride({i}) must be divisible by {k} to view {names} (different element sizes), but got {s}")
         shape, st, off = (*self._shape[:-1], self._shape[-1] // k), (*[s // k for s in st[:-1]], 1), self._offset // k
     return shape, _norm(shape, st), off, dtype
 
