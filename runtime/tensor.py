@@ -497,6 +497,8 @@ class Tensor(metaclass=TensorMeta):
     def data(self, new):
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        if new.layout is not self.layout:
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.")
         if self._requires_grad and new.dtype.category < dt.FLOAT:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._replace(new)
@@ -623,7 +625,7 @@ class Tensor(metaclass=TensorMeta):
         return object.__format__(self, spec)
 
     def __dir__(self):
-        return sorted({*dir(type(self)), *self.__dict__})
+        return sorted({*dir(type(self)), *self.__dict__} - {"__cuda_array_interface__"})
 
     def __getattr__(self, name):
         # metaclass __getattr__ serves the class; an instance comes here for a method not made yet

@@ -1,6 +1,7 @@
 """torch.autograd.Function: operators whose backward the user writes."""
 
 import functools
+import inspect
 import warnings
 from contextlib import contextmanager, nullcontext
 
@@ -47,6 +48,7 @@ class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom function; it is also the ctx that the user sees."""
 
     _forward_cls = None
+    of_program = True
     __module__ = "torch.autograd.function"
 
     def __init__(self):
@@ -74,6 +76,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def _raw_saved_tensors(self):
+        if self._freed:
+            raise RuntimeError(FREED)
         return self._saved and tuple(self._saved)
 
     def release(self):
@@ -166,6 +170,23 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
 
     @classmethod
+    def _optional_arguments(cls):
+        """Whether forward has arguments with a default, which setup_context gets as well."""
+        if "_optional" not in cls.__dict__:
+            try:
+                cls._signature = inspect.signature(cls.forward)
+            except (TypeError, ValueError):  # not a function of Python's
+                cls._signature = None
+            cls._optional = cls._signature is not None and any(p.default is not p.empty for p in cls._signature.parameters.values())
+        return cls._optional
+
+    @classmethod
+    def _with_defaults(cls, args, kwargs):
+        given = cls._signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        return given.args, given.kwargs
+
+    @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward and record this function's backward."""
         if LOCAL.transforms:
@@ -176,6 +197,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if kwargs and not separate:
             raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+        if separate and cls._optional_arguments():
+            args, kwargs = cls._with_defaults(args, kwargs)
         edges, metas, positions, needs = [], [], [], []
         for a in args:
             if isinstance(a, Tensor):
@@ -244,6 +267,7 @@ def _finish(node, args, out, recording, edges, metas, levels):
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
             "must all be outputs of the Function."
         )
+    _mark_views([o for o in outs if id(o) not in dirty and id(o) not in inputs], "custom")
     result = [_output(o, inputs, dirty, fixed, recording, recording or levels) if isinstance(o, Tensor) else o for o in outs]
     node._out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
     if recording:
@@ -255,9 +279,7 @@ def _finish(node, args, out, recording, edges, metas, levels):
                 _hang(node, k, o, id(o) in dirty, id(o) in fixed)
         differentiable = [o for o in result if isinstance(o, Tensor) and o._grad_fn is not None]
         if len(differentiable) > 1:
-            for o in differentiable:
-                if o._view is not None:
-                    o._view.creation = "multi"
+            _mark_views(differentiable, "multi")
         if levels:
             function_tangents(node, args, outs, result, fixed, levels)
         where = {id(o): k for k, o in enumerate(result) if isinstance(o, Tensor)}
@@ -267,6 +289,13 @@ def _finish(node, args, out, recording, edges, metas, levels):
     elif levels:
         function_tangents(node, args, outs, result, fixed, levels)
     return result[0] if single else tuple(result)
+
+
+def _mark_views(outputs, creation):
+    """Say how the views among outputs were made."""
+    for o in outputs:
+        if isinstance(o, Tensor) and o._view is not None:
+            o._view.creation = creation
 
 
 def _output(o, inputs, dirty, fixed, recording, noted):

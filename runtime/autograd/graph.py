@@ -1,11 +1,13 @@
 """The graph: nodes, their edges, and the tensors that they keep for backward."""
 
+import collections
 import sys
 import threading
 import weakref
 
 from .. import dtypes as dt
 from ..call.state import LOCAL, STATE, dispatching
+from ..device import Size
 from ..forks import FORKS, lock
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
@@ -13,12 +15,15 @@ from .hooks import RemovableHandle, check_result, run_hooks
 from .modes import MODE, next_sequence, no_grad
 from .tangents import carry, visible
 
+Metadata = collections.namedtuple("Metadata", "shape dtype device is_nested_tensor is_cpp_nested_tensor")
+
 
 class Node:
     """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
 
     __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "__weakref__", "__dict__")
     _pre_hooks = _post_hooks = None
+    of_program = False  # run without any gradient too
     _tensor_hooks: tuple = ()  # (output number, hooks of the tensor that was this output when they were registered)
     _retains: dict = {}  # output number -> the tensor (weakly) that keeps its gradient
     __module__ = "torch.autograd.graph"
@@ -52,7 +57,15 @@ class Node:
         return RemovableHandle(self._pre_hooks, fn)
 
     def __call__(self, *grads):
+        wanted = len(self._out_meta)
+        if wanted and len(grads) != wanted:
+            raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
         return self.run(list(grads))
+
+    @property
+    def _input_metadata(self):
+        """Shape, dtype and device of each gradient that the node takes."""
+        return tuple(None if m is None else Metadata(Size(m[0]), *m[1:], False, False) for m in self._out_meta)
 
     @property
     def metadata(self):
@@ -237,6 +250,7 @@ class AccumulateGrad(Node):
     __slots__ = ("variable", "_lock")
     __module__ = "builtins"
     _seq, _edges, _in_meta = OF_LEAVES, (), ()
+    of_program = True
 
     def __init__(self, variable):
         self.variable, self._lock = variable, None
@@ -261,9 +275,12 @@ class AccumulateGrad(Node):
     def run(self, grads):
         g, v = grads[0], self.variable
         grads.clear()
-        if g is None:
-            return ()
         added = v.__dict__
+        if g is None:
+            if v._hooks and not self._post_hooks and not self._pre_hooks:
+                run_hooks(v._hooks, None)
+            self._accumulated(v)
+            return ()
         dtype = added.get("_grad_dtype")  # what a program has set
         if g.dtype is not dtype is not None:
             g = g.to(dtype)
@@ -287,11 +304,15 @@ class AccumulateGrad(Node):
                 v._grad = g + old
             else:
                 old.add_(g)
-            for h in list(added.get("_post_accumulate_grad_hooks", {}).values()):
-                if (r := h(v)) is not None:
-                    check_result(h, v, r)
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            self._accumulated(v)
         return ()
+
+    @staticmethod
+    def _accumulated(v):
+        for h in list(v.__dict__.get("_post_accumulate_grad_hooks", {}).values()):
+            if (r := h(v)) is not None:
+                check_result(h, v, r)
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _as_it_is(g):
@@ -410,7 +431,7 @@ class OpNode(Node):
         for i, e in zip(self.op.compiled_derivative.diff, self._edges):
             if id(args[i]) in DETACHED and e is not None and e[0].__class__ is not AccumulateGrad:
                 raise RuntimeError(
-                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use out-of-place "
+                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use out-of-place "
                     "`.detach()` instead"
                 )
 
@@ -433,6 +454,8 @@ class OpNode(Node):
                 raise RuntimeError(FREED)
             if key in names and not (raw and self.op.is_tensor[names.index(key)] is False):
                 v = self._raw(names.index(key)) if raw else self.saved[names.index(key)]
+                if v.__class__ is _SavedList:
+                    return tuple(x.get() if x.__class__ is Saved and not raw else x for x in v)
                 return v.get() if not raw and v.__class__ is Saved else v
             if key.startswith("result") and self.outs:
                 v = self.outs[int(key[6:] or 0)]

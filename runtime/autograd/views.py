@@ -1,5 +1,7 @@
 """Differentiable views: whose they are, what writing into them makes of the graph."""
 
+import weakref
+
 from .. import dtypes as dt
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, is_contiguous, is_dense, numel
@@ -54,13 +56,16 @@ def _whole(g, like, apart):
 
 
 def as_strided_node(base, t):
-    of_base, of_t, apart = _geometries(base, t)
-    dtype = base.dtype
+    return _strided_node(_geometries(base, t), edge(base), meta_of(base), meta_of(t))
+
+
+def _strided_node(geometries, base_edge, base_meta, meta):
+    of_base, of_t, apart = geometries
 
     def backward(g):
-        return (_whole(as_strided_backward(_parts(g, apart), *of_base, *of_t), dtype, apart),)
+        return (_whole(as_strided_backward(_parts(g, apart), *of_base, *of_t), base_meta[1], apart),)
 
-    return FunctionNode("AsStridedBackward0", backward, (edge(base),), (meta_of(base),), (meta_of(t),))
+    return FunctionNode("AsStridedBackward0", backward, (base_edge,), (base_meta,), (meta,))
 
 
 def note_view(t, src, creation=None):
@@ -146,9 +151,23 @@ def rebase(self, node, nr=0):
 
     copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges), (base_meta, *node._in_meta), (base_meta,))
     copy.inner = node
+    _save_of_view(node, base, self, copy)
     set_history(base, copy)
     self._requires_grad = True
     v.rebuild(self, self._vc[0] if self._vc is not None else 0)
+
+
+def _save_of_view(node, base, view, copy):
+    """Let what an in-place operator has saved of its result, a view, be that view of what `copy` makes of its base: the operator runs but once."""
+    alive, geometries, base_meta, meta = weakref.ref(copy), _geometries(base, view), meta_of(base), meta_of(view)
+
+    def node_of_view():
+        copied = alive()
+        return copied and _strided_node(geometries, (copied, 0), base_meta, meta)
+
+    for s in getattr(node, "outs", None) or ():
+        if s is not None:
+            s.output_of, s.nr = node_of_view, 0
 
 
 # ------------------------------------------------------------------------------------------------ gradients of strided views

@@ -538,7 +538,7 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
                 name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
                 raise TypeError(f"new(): data must be a sequence (got {name})")
             return tensor(x, **options)
-        args = x
+        return T.empty(tuple(x), **options)
     return T.empty(tuple(args) or (0,), **options)
 
 
