@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import LAZY, LOCAL, dispatching, register_direct, subclass_kept
+from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, dispatching, register_direct, subclass_kept
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
@@ -655,7 +655,8 @@ class Tensor(metaclass=TensorMeta):
             t.device = device_for_backend_keys
         t._requires_grad = False
         if require_grad:
-            t.requires_grad_(True)
+            with DisableTorchFunctionSubclass():  # the class has not seen it yet
+                t.requires_grad_(True)
         return t
 
     @staticmethod

@@ -179,6 +179,8 @@ def get_num_interop_threads():
 
 def set_num_interop_threads(n):
     """The number of threads between operators."""
+    if n <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
     if n != 1:
         raise NotImplementedError(f"set_num_interop_threads({n}): operators run one at a time, on any device and dtype")
 

@@ -18,6 +18,9 @@ from .tangents import carry, visible
 Metadata = collections.namedtuple("Metadata", "shape dtype device is_nested_tensor is_cpp_nested_tensor")
 
 
+_NAMES = {name: f"torch::autograd::{name}" for name in ("CopySlices", "CopyBackwards")}
+
+
 class Node:
     """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
 
@@ -34,7 +37,8 @@ class Node:
 
     def name(self):
         """The name of the operator's backward, as PyTorch prints it."""
-        return type(self).__name__
+        name = type(self).__name__
+        return _NAMES.get(name, name)
 
     @property
     def next_functions(self):
@@ -213,7 +217,7 @@ def _same_memory(t):
 def forward_name(node):
     """The name of what a node is the backward of, as PyTorch's errors call it: Exp, Mean1, the name of a custom function."""
     before, found, after = node.name().rpartition("Backward")
-    return before + after.removeprefix("0") if found else after
+    return before + after.removeprefix("0") if found and after in ("", *"0123456789") else node.name()
 
 
 def modified(t, version, fn, nr):
@@ -427,6 +431,15 @@ class OpNode(Node):
             LOCAL.formulas -= 1
             LOCAL.modes = modes
 
+    @property
+    def next_functions(self):
+        """The nodes that get this one's gradients, with the number of the result each time; none for an argument that is a number and stays one."""
+        found, derivative = super().next_functions, self.op.compiled_derivative
+        if None not in self._in_meta or derivative.list_at is not None or self.op.options.numbers:
+            return found
+        kinds = (self.op.schema.args[i].type for i in derivative.diff)
+        return tuple(f for f, m, kind in zip(found, self._in_meta, kinds) if m is not None or "Scalar" not in kind)
+
     def _refuse_detached(self, args):
         for i, e in zip(self.op.compiled_derivative.diff, self._edges):
             if id(args[i]) in DETACHED and e is not None and e[0].__class__ is not AccumulateGrad:
@@ -484,9 +497,6 @@ def save_list(ts):
     return _SavedList(Saved(t) if isinstance(t, Tensor) else t for t in ts)
 
 
-_NAMES = {"CopySlices": "torch::autograd::CopySlices"}
-
-
 class FunctionNode(Node):
     """A node whose backward is a Python closure over gradients (views, CopySlices, custom functions)."""
 
@@ -503,9 +513,6 @@ class FunctionNode(Node):
         super().__init__()
         self.inner = None
         self.fn, self._edges, self._in_meta, self._out_meta = fn, edges, in_meta, out_meta
-
-    def name(self):
-        return _NAMES.get(type(self).__name__) or type(self).__name__
 
     def run(self, grads):
         return self.fn(*grads)

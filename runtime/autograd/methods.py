@@ -3,6 +3,7 @@
 from ..call.state import STATE, dispatching
 from ..registry import T
 from ..tensor import Tensor, alias, tensor_method
+from ..warn import warn_once
 from . import engine
 from .graph import DETACHED, named, view_as_edge
 from .hooks import RemovableHandle
@@ -23,6 +24,21 @@ Tensor.grad_fn = property(grad_fn)
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     """Accumulate gradients of this tensor into the graph's leaves."""
     engine.backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+
+
+def _warning(convert):
+    """A conversion to a number, which autograd loses sight of."""
+
+    def method(self):
+        if self._requires_grad and MODE.grad:
+            warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first.")
+        return convert(self)
+
+    method.__name__, method.__qualname__ = convert.__name__, convert.__qualname__
+    return method
+
+
+Tensor.__float__, Tensor.__complex__ = _warning(Tensor.__float__), _warning(Tensor.__complex__)
 
 
 @tensor_method

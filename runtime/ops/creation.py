@@ -539,18 +539,24 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
                 raise TypeError(f"new(): data must be a sequence (got {name})")
             return tensor(x, **options)
         return T.empty(tuple(x), **options)
+    if any(isinstance(x, (float, tuple, list)) for x in args):
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in args)}), but expected one of:\n"
+            " * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+            " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n"
+        )
     return T.empty(tuple(args) or (0,), **options)
 
 
 @tensor_method
-def new(self, *args, device=None):
+def new(self, *args, device=None, size=None):
     """A tensor of this one's dtype and device, by the legacy constructor."""
-    return legacy_new(args, self.dtype, self.device, device)
+    return legacy_new(args if size is None else (Size(size),), self.dtype, self.device, device)
 
 
 @tensor_method
-def __new__(cls, *args, device=None):
-    t = legacy_new(args, device=device)
+def __new__(cls, *args, device=None, size=None):
+    t = legacy_new(args if size is None else (Size(size),), device=device)
     return t if cls is Tensor else t.as_subclass(cls)
 
 

@@ -3,6 +3,7 @@
 import warnings
 
 from ..autograd import MODE, check_captured, check_inplace, forward, rebase
+from ..autograd.graph import renamed
 from ..autograd.tangents import innermost
 from ..backend import backend, of_type
 from ..call.dispatch import handle, intercepted
@@ -399,7 +400,12 @@ Tensor.fill_ = _overridable(fill_)
 
 
 def zero_(self):
-    return fill_(self, 0)
+    before = self._grad_fn
+    fill_(self, 0)
+    node = self._grad_fn
+    if node is not before and node.__class__ is _fill.compiled_derivative.node_class:
+        renamed(node, "ZeroBackward0")
+    return self
 
 
 Tensor.zero_ = _overridable(zero_)

@@ -4,6 +4,7 @@ import operator
 
 from ..aten import schemas
 from ..autograd import MODE, as_strided_backward, check_inplace, set_history
+from ..autograd.graph import named, renamed
 from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
 from ..call.dispatch import handle, intercepted
@@ -731,11 +732,17 @@ def inplace_view(self, out):
     self._storage = out._storage
     self._ms = self._np = None
     if MODE.grad and out._grad_fn is not None:
-        set_history(self, out._grad_fn, out._output_nr)
+        set_history(self, _of_inplace_form(out._grad_fn), out._output_nr)
     if STATE.duals:
         carry(out, self)
     self._bump()
     return self
+
+
+def _of_inplace_form(node):
+    """A view's node under the name that it has where the tensor itself becomes the view: PyTorch counts on."""
+    name, _, number = named(node).name().rpartition("Backward")
+    return renamed(node, f"{name}Backward{int(number) + (3 if name == 'Squeeze' else 1)}") if number.isdigit() else node
 
 
 def _handed_over(name, args, kwargs):

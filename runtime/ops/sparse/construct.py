@@ -107,6 +107,9 @@ def sparse_coo_tensor(
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices._shape)}")
     n, nnz = indices._shape
     if size is None:
+        for d, low in enumerate(indices.amin(1).tolist() if nnz and indices.device.type != "meta" else ()):
+            if low < 0:
+                raise RuntimeError(f"found negative index {low} for dim {d}")
         size = (*((indices.amax(1) + 1).tolist() if nnz else (0,) * n), *values._shape[1:])
     _check_sizes(size, n, nnz, values)
     if any(s < 0 for s in size):
