@@ -335,7 +335,7 @@ def _laid_out(g, v):
     """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else contiguous."""
     plain = v._stride is None and not _handed_over(g)  # the same, in one step
     if plain or v.is_sparse or g.is_sparse or not is_dense(v._shape, v.stride()):
-        return g.contiguous() if g._stride is not None else g.clone()
+        return g.contiguous() if g._stride is not None and not g.is_contiguous() else g.clone()
     return g.new_empty_strided(v._shape, v.stride()).copy_(g)
 
 

@@ -378,3 +378,58 @@ def case_what_hooks_hold_is_freed(torch):
     ref = run()
     gc.collect()
     return ref() is None
+
+
+def case_names_of_nodes_in_place_and_of_numbers(torch):
+    x, r = torch.ones(1, 2, requires_grad=True), []
+    for f in (
+        lambda t: t.squeeze_(0),
+        lambda t: t.squeeze_(),
+        lambda t: t.unsqueeze_(0),
+        lambda t: t.t_(),
+        lambda t: t.transpose_(0, 1),
+        lambda t: t.zero_(),
+        lambda t: t.fill_(2),
+        lambda t: t.copy_(torch.ones(1, 2)),
+        lambda t: t.masked_fill_(t > 0, 1),
+        lambda t: t.clamp(min=0),
+        lambda t: t.fmod(2),
+        lambda t: t + 1,
+        lambda t: 1 - t,
+        lambda t: t[0] @ torch.ones(2, 2),
+        lambda t: torch.nn.functional.linear(t[0], torch.ones(3, 2), torch.ones(3)),
+    ):
+        node = f(x.clone()).grad_fn
+        r.append([node.name(), [n and n.name() for n, _ in node.next_functions]])
+    y = x * 1
+    z = y * y
+    y.copy_(torch.ones(1, 2))
+    return [r, _told(z.sum().backward), x.split(1)[0].grad_fn.name(), _told(x.clone().split(1)[0].mul_, 2)]
+
+
+def case_older_constructors_and_small_methods(torch):
+    import warnings
+
+    def warned(f):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            torch.set_warn_always(True)
+            try:
+                return [f(), [str(w.message).partition(" (Triggered")[0] for w in told]]
+            finally:
+                torch.set_warn_always(False)
+
+    x, t = torch.tensor(2.0, requires_grad=True), torch.ones(2, 3)
+    empty = torch.empty((0, 3), requires_grad=True)
+    empty[:, ::2].sum().backward()
+    return [
+        reversed(torch.arange(1, 10).view(3, 3)),
+        reversed(torch.tensor(42)),
+        [warned(lambda: float(x)), warned(lambda: complex(x)), warned(lambda: int(x)), warned(lambda: x.item())],
+        [_told(t.diff, dim=0, prepend=torch.tensor([[0, 1]])), _told(t.diff, dim=0, append=torch.ones(1, 2))],
+        [x.new(size=(3, 4)).shape, torch.Tensor(size=(2,)).shape, _told(torch.LongTensor, (6, 0), 1, 1, 0)[0]],
+        [_told(type, "F", (torch.FloatTensor,), {}), _told(lambda: torch.Size([1]) + [2]), torch.Size([1]) + (2,)],
+        [_told(f, n)[0] for f in (torch.set_num_threads, torch.set_num_interop_threads) for n in (-1, 2**65)],
+        [_told(torch.sparse_coo_tensor, [[-1]], [1.0]), _told(lambda: t[::0]), _told(torch.ones(2).resize_, -1), _told(t[0].view, torch.int64)],
+        empty.grad._is_view(),
+    ]
