@@ -149,7 +149,8 @@ def rebase(self, node, nr=0):
         part = part if part is None else _parts(part, apart)
         return (_whole(as_strided_write(_parts(g, apart), part, *of_base, *of_self), base_dtype, apart), *res)
 
-    copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges), (base_meta, *node._in_meta), (base_meta,))
+    others = (None, *node._edges[1:]) if node._edges else ()  # nothing goes to what the view was before
+    copy = FunctionNode("CopySlices", backward, (base_edge, *others), (base_meta, *node._in_meta), (base_meta,))
     copy.inner = node
     _save_of_view(node, base, self, copy)
     set_history(base, copy)
