@@ -207,7 +207,7 @@ def _run_node(n, gs, run):
         gs = _after_pre_hooks(n, gs)
     inputs_for_hooks = tuple(gs) if n._post_hooks else None
     TASK.current = n
-    if not n.of_program and gs.count(None) == len(gs):
+    if gs[0] is None and not n.of_program and all(g is None for g in gs):
         res = (None,) * len(n._edges)
     else:
         res = _run_anomaly(n, gs) if MODE.anomaly else n.run(gs)
