@@ -113,6 +113,8 @@ class _NamedOptimizer(torch.optim.Optimizer):
             if entry not in source:
                 raise ValueError(f"Expects state {entry} for parameter {name} but not found.")
             if isinstance(value, torch.Tensor):
+                if not isinstance(source[entry], torch.Tensor):
+                    raise AssertionError
                 value.detach().copy_(source[entry])
             else:
                 own[entry] = copy.deepcopy(source[entry])
