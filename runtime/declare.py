@@ -53,6 +53,8 @@ class Options:
     mutates: tuple = ()  # arguments that a composite changes; the first may be offered to the backend as one kernel
     operator: Any = None  # what a composite does when it is given its first two arguments alone
     role: str = "compute"  # "fill" and "draw" compute nothing from tensors: reports count them apart
+    # its in-place form takes expanded tensors, as PyTorch's does with a warning that calls this assignment deprecated as well; else they are refused
+    expanded: str | None = None
     reads_first: bool = False  # an argument in the memory that is written to does no harm
     autocast: Autocast | None = None
     # forward mode

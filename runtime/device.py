@@ -225,7 +225,9 @@ class Size(tuple):
 
     def __add__(self, other):
         if not isinstance(other, tuple):
-            return NotImplemented
+            if hasattr(other, "__radd__") and not isinstance(other, (int, float)):
+                return NotImplemented
+            raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
         return tuple.__new__(Size, tuple.__add__(self, other))
 
     def __radd__(self, other):

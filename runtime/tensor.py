@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import LAZY, LOCAL, dispatching, register_direct, subclass_kept
+from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, dispatching, register_direct, subclass_kept
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
@@ -497,6 +497,8 @@ class Tensor(metaclass=TensorMeta):
     def data(self, new):
         if not isinstance(new, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        if new.layout is not self.layout:
+            raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.")
         if self._requires_grad and new.dtype.category < dt.FLOAT:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._replace(new)
@@ -514,6 +516,13 @@ class Tensor(metaclass=TensorMeta):
             kept = tuple(h for h in fn._tensor_hooks if h[1] is not self._hooks)
             fn._tensor_hooks = kept if hooks is None else (*kept, (self._output_nr, hooks))
         self._hooks = hooks
+
+    def _not_deleted(self):
+        raise RuntimeError("this attribute of tensors cannot be deleted")
+
+    data = data.deleter(_not_deleted)
+    requires_grad = requires_grad.deleter(_not_deleted)
+    _backward_hooks = _backward_hooks.deleter(_not_deleted)
 
     # ------------------------------------------------------------ host values
     def _as_numpy(self):
@@ -616,7 +625,7 @@ class Tensor(metaclass=TensorMeta):
         return object.__format__(self, spec)
 
     def __dir__(self):
-        return sorted({*dir(type(self)), *self.__dict__})
+        return sorted({*dir(type(self)), *self.__dict__} - {"__cuda_array_interface__"})
 
     def __getattr__(self, name):
         # metaclass __getattr__ serves the class; an instance comes here for a method not made yet
@@ -646,7 +655,8 @@ class Tensor(metaclass=TensorMeta):
             t.device = device_for_backend_keys
         t._requires_grad = False
         if require_grad:
-            t.requires_grad_(True)
+            with DisableTorchFunctionSubclass():  # the class has not seen it yet
+                t.requires_grad_(True)
         return t
 
     @staticmethod

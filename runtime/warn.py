@@ -27,7 +27,12 @@ def warn_once(text, key=None):
         if key in WARNINGS.given:
             return
         WARNINGS.given.add(key)
-    frame, level = sys._getframe(1), 2
+    warn(text, 3)
+
+
+def warn(text, level=2):
+    """Warn at the program's line. level: of the frame that it is looked for from."""
+    frame = sys._getframe(level - 1)
     while frame.f_back is not None and of_runtime(frame.f_code.co_filename):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, UserWarning, stacklevel=level)

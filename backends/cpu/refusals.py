@@ -78,7 +78,7 @@ for _lines, _always in ((_REFUSED, True), (_UNLESS_EMPTY, False)):
 def refuse(op, dtype, args):
     """Raise if PyTorch has no kernel of this operator for the dtype."""
     if dtype is dt.complex32 and op.full not in COMPLEX_HALF and (op.options.opmath or op.full in _NOT_HALF):
-        raise NotImplementedError(f"\"{op.name}_cpu\" not implemented for 'ComplexHalf'")
+        raise NotImplementedError(f"\"{op.name.lstrip('_')}_cpu\" not implemented for 'ComplexHalf'")
     r = REFUSED.get(op.full)
     if r is not None and dtype in r[1] and (r[2] or 0 not in args[op.first]._shape):
         raise NotImplementedError(f"\"{r[0]}\" not implemented for '{dt.scalar_name(dtype)}'")

@@ -68,11 +68,20 @@ def __getattr__(name):
     if name in _ELSEWHERE:
         module, theirs = _ELSEWHERE[name]
         return getattr(_import_module(module), theirs)
+    if name in _OF_TORCH:
+        return getattr(_modules["torch"], name)
     if name in _OF_GRAPHS:
         return getattr(_import_module("torch.jit._ir"), name)
     raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
 
 
+_OF_TORCH = frozenset(
+    """AcceleratorError Event OutOfMemoryError Stream autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache finfo
+    get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_default_dtype get_num_interop_threads get_num_threads has_mkl has_openmp iinfo
+    is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled is_grad_enabled is_inference_mode_enabled set_anomaly_enabled
+    set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
+    set_num_interop_threads set_num_threads""".split()
+)
 _OF_GRAPHS = frozenset(
     """Graph Node Value Block Use JitType TensorType ListType OptionalType TupleType DictType ClassType IntType FloatType BoolType StringType NoneType
     ComplexType NumberType AnyType DeviceObjType""".split()
@@ -341,6 +350,15 @@ def _top_saved_tensors_default_hooks(ignore_is_tracing):
     return MODE.saved_hooks[-1] if MODE.saved_hooks else None
 
 
+def _autograd_class(name):
+    from mindtorch_proxy.runtime.autograd.graph import Saved
+
+    if name != "SavedTensor":
+        raise AttributeError(f"module 'torch._C._autograd' has no attribute {name!r}")
+    return Saved
+
+
+_autograd.__getattr__ = _autograd_class
 _autograd._saved_tensors_hooks_is_enabled = _saved_tensors_hooks_is_enabled
 _autograd._top_saved_tensors_default_hooks = _top_saved_tensors_default_hooks
 _functions = _modules["torch._C._functions"] = _ModuleType("torch._C._functions")

@@ -109,6 +109,7 @@ _LAZY = {
         StringType TensorType TupleType
         DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptModule ScriptObject StorageBase Tag
         is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
+        "_compile": "_disable_dynamo",
         "_tensor_str": "set_printoptions",
         "_ops": "ops",
         "jit": "fork wait",
@@ -137,6 +138,11 @@ _LEGACY_TENSORS = {n + "Tensor": d for d, n in _dt.LEGACY.items()}
 
 class _LegacyMeta(type):
     """FloatTensor and its kin are tests for a dtype; isinstance(x, torch.FloatTensor) works as in PyTorch."""
+
+    def __new__(meta, name, bases, names):
+        if bases:
+            raise TypeError(f"type 'torch.{bases[0].__name__}' is not an acceptable base type")
+        return type.__new__(meta, name, bases, names)
 
     def __instancecheck__(cls, x):
         return isinstance(x, Tensor) and x.dtype is cls.dtype and x.device.type == cls.device_type

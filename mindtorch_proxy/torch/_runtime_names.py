@@ -166,6 +166,8 @@ def set_num_threads(n):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(n).__name__}")
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
+    if n >= 1 << 31:
+        raise ValueError("Overflow when unpacking long long")
     from mindtorch_proxy.runtime import pyboost
 
     pyboost.set_threads(n)
@@ -179,6 +181,10 @@ def get_num_interop_threads():
 
 def set_num_interop_threads(n):
     """The number of threads between operators."""
+    if n <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    if n >= 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
     if n != 1:
         raise NotImplementedError(f"set_num_interop_threads({n}): operators run one at a time, on any device and dtype")
 

@@ -194,21 +194,21 @@ class Derivative:
         if not op.schema.several:
             return [
                 "node._out_meta = ((out._shape, out.dtype, out.device),)",
-                f"node.outs = [Saved(out, node, 0)] if {need_any} else None" if kept else "node.outs = None",
                 "if out.dtype.category >= 2:",
                 "    out._requires_grad = True",
                 "    out._grad_fn = node",
+                f"node.outs = [Saved(out, node, 0)] if {need_any} else None" if kept else "node.outs = None",
             ]
         of_node = {k: "" if k in op.options.non_differentiable else f", node, {k}" for k in kept}  # others lead nowhere: no second tensor is needed
         outs = ", ".join(f"Saved(out[{k}]{of_node[k]}) if {when[k]} else None" if k in when else "None" for k in range(max(kept, default=-1) + 1))
         return [
             "node._out_meta = [(t._shape, t.dtype, t.device) for t in out]",
-            f"node.outs = [{outs}] if {need_any} else None" if kept else "node.outs = None",
             "for k, t in enumerate(out):",
             f"    if t.dtype.category >= 2 and k not in {tuple(op.options.non_differentiable)}:",
             "        t._requires_grad = True",
             "        t._grad_fn = node",
             "        t._output_nr = k",
+            f"node.outs = [{outs}] if {need_any} else None" if kept else "node.outs = None",
         ]
 
     def _when(self, wanted):

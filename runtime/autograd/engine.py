@@ -1,10 +1,13 @@
 """The engine: runs the nodes of a graph in order and hands gradients on."""
 
 import itertools
+import threading
 import warnings
 from heapq import heappop, heappush
 
 from .. import dtypes as dt
+from ..call.state import LOCAL
+from ..device import Size
 from ..registry import T
 from ..tensor import Tensor, numel
 from ..warn import warn_once
@@ -86,8 +89,35 @@ class Ready:
         return first
 
 
+DEPTH = 20  # passes within passes that one thread runs
+
+
+def _in_a_thread(run):
+    """What a function gives in a thread of its own, which stands for this one: its stack begins anew."""
+    settings, found = [(local, dict(vars(local))) for local in (MODE, TASK, LOCAL)], []
+
+    def work():
+        for local, values in settings:
+            vars(local).update(values)
+        TASK.moved = TASK.depth
+        try:
+            found.append((run(), None))
+        except BaseException as e:
+            found.append((None, e))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    result, error = found[0]
+    if error is not None:
+        raise error
+    return result
+
+
 def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate=False):
     """roots: list of (node, nr) edges. inputs: edges whose gradients are returned; with `accumulate` their leaves get them, and no others."""
+    if TASK.depth and TASK.depth % DEPTH == 0 and TASK.depth != TASK.moved:
+        return _in_a_thread(lambda: run_backward(roots, grads, keep_graph, create_graph, inputs, accumulate))
     deps, seen = _count_dependencies(roots)
     run = _Run(seen, roots, inputs, accumulate, keep_graph)
     buffers, ready, queued = run.buffers, Ready(), set()
@@ -97,7 +127,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
         if n not in queued and deps.get(n, 0) == 0:
             queued.add(n)
             ready.push(n)
-    prev, prev_callbacks, prev_restricted, prev_run = MODE.grad, TASK.callbacks, TASK.restricted, TASK.run
+    prev, prev_callbacks, prev_restricted, prev_run, prev_node = MODE.grad, TASK.callbacks, TASK.restricted, TASK.run, TASK.current
     MODE.grad, TASK.restricted, TASK.run = create_graph, inputs is not None, run
     TASK.callbacks = []  # a pass within a pass has its own
     TASK.depth += 1
@@ -109,7 +139,7 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
             i += 1
     finally:
         MODE.grad = prev
-        TASK.callbacks, TASK.restricted, TASK.run = prev_callbacks, prev_restricted, prev_run
+        TASK.callbacks, TASK.restricted, TASK.run, TASK.current = prev_callbacks, prev_restricted, prev_run, prev_node
         TASK.depth -= 1
     return run.captured
 
@@ -125,6 +155,8 @@ def _run_ready(run, ready, queued, deps):
             gs = [got.get(i) for i in range(max(len(n._out_meta), max(got) + 1))]
             got = None
             _run_node(n, gs, run)
+        else:
+            _run_undefined(n, run)
         for e in n._edges:
             if e is not None:
                 m = e[0]
@@ -175,7 +207,10 @@ def _run_node(n, gs, run):
         gs = _after_pre_hooks(n, gs)
     inputs_for_hooks = tuple(gs) if n._post_hooks else None
     TASK.current = n
-    res = _run_anomaly(n, gs) if MODE.anomaly else n.run(gs)
+    if gs[0] is None and not n.of_program and all(g is None for g in gs):
+        res = (None,) * len(n._edges)
+    else:
+        res = _run_anomaly(n, gs) if MODE.anomaly else n.run(gs)
     gs.clear()
     if res.__class__ is not tuple:
         res = (res,) if isinstance(res, Tensor) or res is None else tuple(res)
@@ -188,11 +223,17 @@ def _run_node(n, gs, run):
     _send(n, res, run.buffers)
 
 
+def _run_undefined(n, run):
+    """A node that no gradient comes to: its hooks are called, and a program's own backward is run."""
+    if n.of_program or n._tensor_hooks or n._pre_hooks or n._post_hooks:
+        _run_node(n, [None] * max(len(n._out_meta), 1), run)
+
+
 def _after_tensor_hooks(n, gs):
     """The gradients after the hooks of the node's tensors; tensors that keep theirs come last. A leaf that runs asks its hooks itself."""
     hooks = n._tensor_hooks if n.__class__ is not AccumulateGrad else ((0, n.variable._hooks or {}),)
     for nr, of_tensor in hooks:
-        if gs[nr] is not None:
+        if of_tensor:
             gs[nr] = run_hooks(of_tensor, gs[nr])
     for nr, ref in n._retains.items():
         t, g = ref(), gs[nr] if nr < len(gs) else None
@@ -300,13 +341,8 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
                     g = T.ones_like(t)
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        elif g._shape != t._shape:
-            raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {t.shape}.")
-        elif t.dtype.is_complex != g.dtype.is_complex:
-            raise RuntimeError(
-                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-                f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {t.dtype}."
-            )
+        else:
+            _check_root(i, g, t.shape, t.dtype)
         if e is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         roots.append(e)
@@ -314,11 +350,34 @@ def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
     return roots, grads
 
 
+def _check_batches(outputs, gradients):
+    for i, (t, g) in enumerate(zip(outputs, gradients)):
+        if g is not None and isinstance(t, Tensor) and g._shape[1:] != t._shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining "
+                f"dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
+                f"{Size(g._shape[1:])} and output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be considered batched, "
+                "consider using vmap."
+            )
+
+
+def _check_root(i, g, shape, dtype):
+    """The errors of a gradient that is given for an output."""
+    if g._shape != shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {Size(shape)}.")
+    if dtype.is_complex != g.dtype.is_complex:
+        raise RuntimeError(
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtype}."
+        )
+
+
 def _root_gradient(e, g):
     """The gradient of a gradient edge: ones, for one element, unless it is given."""
     node, nr = e
     shape, dtype, device = node._out_meta[nr]
     if g is not None:
+        _check_root(0, g, shape, dtype)
         return g
     if numel(shape) != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -386,6 +445,7 @@ def grad(
     gos = None if grad_outputs is None else _tensors(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
+        _check_batches(outs, gos)
         rows = [grad(outs, ins, [None if g is None else g[i] for g in gos], True, create_graph, True, allow_unused) for i in range(len(gos[0]))]
         return tuple(None if rows[0][k] is None else T.stack([r[k] for r in rows]) for k in range(len(ins)))
     roots, grads = _roots(outs, gos, create_graph)
@@ -399,6 +459,6 @@ def grad(
         if g is None and materialize_grads:
             if not isinstance(t, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            g = t.new_zeros(t._shape)
+            g = t.new_zeros(t._shape, requires_grad=create_graph)
         result.append(g if g is None or not isinstance(t, Tensor) or not t._of_layout else t._gradient(g))
     return tuple(result)

@@ -304,6 +304,8 @@ def has_tangent(*tensors):
 # ------------------------------------------------------------------------------------------------ torch.autograd.Function
 def function_tangents(node, args, outs, results, fixed, levels):
     """The tangents of the results of a custom function at each level, by its jvp. outs: what forward returned; fixed: ids of what has no gradient."""
+    if node.saved_for_forward is None:
+        node.saved_for_forward = ()
     for level in levels:
         if any(isinstance(a, Tensor) and level.get(a) is not None for a in args):
             before, LOCAL.levels = LOCAL.levels, level.outer
@@ -317,7 +319,8 @@ def function_tangents(node, args, outs, results, fixed, levels):
 def _function_tangents(node, args, outs, results, fixed, level):
     given = [level.get(a) if isinstance(a, Tensor) else None for a in args]
     versions = [None if v is None else v._version for v in given]
-    filled = [T.zeros_like(a) if v is None and isinstance(a, Tensor) and node.materialize_grads else v for a, v in zip(args, given)]
+    zeros = lambda a: node.materialize_grads and isinstance(a, Tensor) and a.dtype.category >= dt.FLOAT
+    filled = [T.zeros_like(a) if v is None and zeros(a) else v for a, v in zip(args, given)]
     found = node._forward_cls.jvp(node, *filled)
     found = found if isinstance(found, (tuple, list)) else (found,)
     for i, v in enumerate(found):

@@ -1,6 +1,7 @@
 """torch.autograd.Function: operators whose backward the user writes."""
 
 import functools
+import inspect
 import warnings
 from contextlib import contextmanager, nullcontext
 
@@ -9,7 +10,7 @@ from ..call.state import LOCAL, STATE, direct, dispatching
 from ..tensor import Tensor, alias
 from .derivative import forward_trace, zeros
 from .forward import function_tangents
-from .graph import FREED, Node, Saved, edge, meta_of
+from .graph import FREED, Node, Saved, SavedNone, edge, meta_of
 from .modes import MODE, no_grad
 from .tangents import innermost, seeing, visible
 from .views import note_view, rebase
@@ -47,6 +48,7 @@ class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom function; it is also the ctx that the user sees."""
 
     _forward_cls = None
+    of_program = True
     __module__ = "torch.autograd.function"
 
     def __init__(self):
@@ -65,7 +67,7 @@ class BackwardCFunction(Node, FunctionCtx):
             raise RuntimeError(FREED)
         if self.saved_for_forward is not None:
             return tuple(self.saved_for_forward)
-        return tuple(s.get() if s is not None else None for s in self._saved or ()) if self._saved is not None else tuple(self.to_save)
+        return tuple(s.get() for s in self._saved) if self._saved is not None else tuple(self.to_save)
 
     @property
     def saved_variables(self):
@@ -74,13 +76,14 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def _raw_saved_tensors(self):
-        return self._saved
+        if self._freed:
+            raise RuntimeError(FREED)
+        return self._saved and tuple(self._saved)
 
     def release(self):
         if self._saved is not None:
             for s in self._saved:
-                if s is not None:
-                    s.release()
+                s.release()
             self._freed = True
 
     def run(self, grads):
@@ -122,9 +125,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     __module__ = "torch.autograd.function"
     generate_vmap_rule = False
 
+    def __init__(self, *args, **kwargs):
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class itself. "
+            "Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
     def __call__(self, *args, **kwargs):
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method."
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static forward method. "
+            "(Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod
@@ -158,6 +170,23 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
 
     @classmethod
+    def _optional_arguments(cls):
+        """Whether forward has arguments with a default, which setup_context gets as well."""
+        if "_optional" not in cls.__dict__:
+            try:
+                cls._signature = inspect.signature(cls.forward)
+            except (TypeError, ValueError):  # not a function of Python's
+                cls._signature = None
+            cls._optional = cls._signature is not None and any(p.default is not p.empty for p in cls._signature.parameters.values())
+        return cls._optional
+
+    @classmethod
+    def _with_defaults(cls, args, kwargs):
+        given = cls._signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        return given.args, given.kwargs
+
+    @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward and record this function's backward."""
         if LOCAL.transforms:
@@ -168,6 +197,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if kwargs and not separate:
             raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+        if separate and cls._optional_arguments():
+            args, kwargs = cls._with_defaults(args, kwargs)
         edges, metas, positions, needs = [], [], [], []
         for a in args:
             if isinstance(a, Tensor):
@@ -236,6 +267,7 @@ def _finish(node, args, out, recording, edges, metas, levels):
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
             "must all be outputs of the Function."
         )
+    _mark_views([o for o in outs if id(o) not in dirty and id(o) not in inputs], "custom")
     result = [_output(o, inputs, dirty, fixed, recording, recording or levels) if isinstance(o, Tensor) else o for o in outs]
     node._out_meta = [meta_of(o) if isinstance(o, Tensor) else None for o in result]
     if recording:
@@ -245,6 +277,9 @@ def _finish(node, args, out, recording, edges, metas, levels):
         for k, o in enumerate(result):
             if isinstance(o, Tensor):
                 _hang(node, k, o, id(o) in dirty, id(o) in fixed)
+        differentiable = [o for o in result if isinstance(o, Tensor) and o._grad_fn is not None]
+        if len(differentiable) > 1:
+            _mark_views(differentiable, "multi")
         if levels:
             function_tangents(node, args, outs, result, fixed, levels)
         where = {id(o): k for k, o in enumerate(result) if isinstance(o, Tensor)}
@@ -254,6 +289,13 @@ def _finish(node, args, out, recording, edges, metas, levels):
     elif levels:
         function_tangents(node, args, outs, result, fixed, levels)
     return result[0] if single else tuple(result)
+
+
+def _mark_views(outputs, creation):
+    """Say how the views among outputs were made."""
+    for o in outputs:
+        if isinstance(o, Tensor) and o._view is not None:
+            o._view.creation = creation
 
 
 def _output(o, inputs, dirty, fixed, recording, noted):
@@ -296,7 +338,7 @@ def _hang(node, k, o, dirty, fixed):
 def _save(node, i, t, k, result):
     """What save_for_backward keeps of a tensor; k: the output that it is."""
     if t is None:
-        return None
+        return SavedNone()
     if not isinstance(t, Tensor):
         raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}")
     return Saved(t) if k is None else Saved(result[k], node, k)
@@ -332,8 +374,9 @@ class DelayedError(Node):
         results = []
         for t in inputs:
             if isinstance(t, Tensor):
-                node, t = _Error(self.message), alias(t)
-                node._out_meta = (meta_of(t),)
+                node, source, t = _Error(self.message), edge(t), alias(t)
+                node._out_meta = node._in_meta = (meta_of(t),)
+                node._edges = (source,)
                 t._requires_grad, t._grad_fn = True, node
             results.append(t)
         return results[0] if len(results) == 1 else tuple(results)

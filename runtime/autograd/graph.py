@@ -1,11 +1,13 @@
 """The graph: nodes, their edges, and the tensors that they keep for backward."""
 
+import collections
 import sys
 import threading
 import weakref
 
 from .. import dtypes as dt
 from ..call.state import LOCAL, STATE, dispatching
+from ..device import Size
 from ..forks import FORKS, lock
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
@@ -13,12 +15,18 @@ from .hooks import RemovableHandle, check_result, run_hooks
 from .modes import MODE, next_sequence, no_grad
 from .tangents import carry, visible
 
+Metadata = collections.namedtuple("Metadata", "shape dtype device is_nested_tensor is_cpp_nested_tensor")
+
+
+_NAMES = {name: f"torch::autograd::{name}" for name in ("CopySlices", "CopyBackwards")}
+
 
 class Node:
     """A step of the graph: `edges[i]` is the (node, output number) that receives gradient i."""
 
     __slots__ = ("_edges", "_in_meta", "_out_meta", "_seq", "__weakref__", "__dict__")
     _pre_hooks = _post_hooks = None
+    of_program = False  # run without any gradient too
     _tensor_hooks: tuple = ()  # (output number, hooks of the tensor that was this output when they were registered)
     _retains: dict = {}  # output number -> the tensor (weakly) that keeps its gradient
     __module__ = "torch.autograd.graph"
@@ -29,7 +37,8 @@ class Node:
 
     def name(self):
         """The name of the operator's backward, as PyTorch prints it."""
-        return type(self).__name__
+        name = type(self).__name__
+        return _NAMES.get(name, name)
 
     @property
     def next_functions(self):
@@ -52,7 +61,15 @@ class Node:
         return RemovableHandle(self._pre_hooks, fn)
 
     def __call__(self, *grads):
+        wanted = len(self._out_meta)
+        if wanted and len(grads) != wanted:
+            raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
         return self.run(list(grads))
+
+    @property
+    def _input_metadata(self):
+        """Shape, dtype and device of each gradient that the node takes."""
+        return tuple(None if m is None else Metadata(Size(m[0]), *m[1:], False, False) for m in self._out_meta)
 
     @property
     def metadata(self):
@@ -71,14 +88,20 @@ class Node:
 class Saved:
     """A tensor kept for backward, with the version it had."""
 
+    __module__, __qualname__ = "torch._C._autograd", "SavedTensor"
+
     __slots__ = ("tensor", "version", "unpack", "packed", "output_of", "nr", "edge", "tangents")  # tangents: set where hooks would lose them
 
-    def __init__(self, t, node=None, nr=0):
+    def __init__(self, t=None, node=None, nr=0):
+        if t is None:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         vc = t._vc
         self.version = 0 if vc is None else vc[0]
         self.output_of = self.unpack = None
         if node is not None:
-            t, self.output_of, self.nr = _same_memory(t), weakref.ref(node), nr
+            self.output_of, self.nr = weakref.ref(node), nr
+            if not MODE.saved_hooks:
+                t = _same_memory(t)
         self.tensor = t
         if MODE.saved_hooks:
             self.pack(*MODE.saved_hooks[-1])
@@ -98,7 +121,7 @@ class Saved:
             )
         self.tensor = None
 
-    def register_hooks(self, pack_hook, unpack_hook):
+    def register_hooks(self, pack_hook=None, unpack_hook=None):
         """Keep what pack_hook(tensor) gives; backward() gets what unpack_hook makes of it."""
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise TypeError("register_hooks(): incompatible function arguments: expected two callables")
@@ -155,10 +178,16 @@ class Saved:
         self.tensor = self.packed = None
 
 
-class SavedNone:
+class SavedNone(Saved):
     """Stands for an argument that is None among those that a node keeps."""
 
-    def register_hooks(self, pack_hook, unpack_hook):
+    def __init__(self):
+        self.tensor = self.unpack = None
+
+    def get(self):
+        return None
+
+    def register_hooks(self, pack_hook=None, unpack_hook=None):
         """RuntimeError: there is no tensor."""
         raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
 
@@ -188,7 +217,7 @@ def _same_memory(t):
 def forward_name(node):
     """The name of what a node is the backward of, as PyTorch's errors call it: Exp, Mean1, the name of a custom function."""
     before, found, after = node.name().rpartition("Backward")
-    return before + after.removeprefix("0") if found else after
+    return before + after.removeprefix("0") if found and after in ("", *"0123456789") else node.name()
 
 
 def modified(t, version, fn, nr):
@@ -223,8 +252,9 @@ class AccumulateGrad(Node):
     """Made anew for each graph that reaches its leaf (which holds it weakly), so that most of it is made when it is asked for."""
 
     __slots__ = ("variable", "_lock")
-    __module__ = "torch.autograd.graph"
+    __module__ = "builtins"
     _seq, _edges, _in_meta = OF_LEAVES, (), ()
+    of_program = True
 
     def __init__(self, variable):
         self.variable, self._lock = variable, None
@@ -249,9 +279,12 @@ class AccumulateGrad(Node):
     def run(self, grads):
         g, v = grads[0], self.variable
         grads.clear()
-        if g is None:
-            return ()
         added = v.__dict__
+        if g is None:
+            if v._hooks and not self._post_hooks and not self._pre_hooks:
+                run_hooks(v._hooks, None)
+            self._accumulated(v)
+            return ()
         dtype = added.get("_grad_dtype")  # what a program has set
         if g.dtype is not dtype is not None:
             g = g.to(dtype)
@@ -275,11 +308,15 @@ class AccumulateGrad(Node):
                 v._grad = g + old
             else:
                 old.add_(g)
-            for h in list(added.get("_post_accumulate_grad_hooks", {}).values()):
-                if (r := h(v)) is not None:
-                    check_result(h, v, r)
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            self._accumulated(v)
         return ()
+
+    @staticmethod
+    def _accumulated(v):
+        for h in list(v.__dict__.get("_post_accumulate_grad_hooks", {}).values()):
+            if (r := h(v)) is not None:
+                check_result(h, v, r)
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _as_it_is(g):
@@ -298,7 +335,7 @@ def _laid_out(g, v):
     """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else contiguous."""
     plain = v._stride is None and not _handed_over(g)  # the same, in one step
     if plain or v.is_sparse or g.is_sparse or not is_dense(v._shape, v.stride()):
-        return g.contiguous() if g._stride is not None else g.clone()
+        return g.contiguous() if g._stride is not None and not g.is_contiguous() else g.clone()
     return g.new_empty_strided(v._shape, v.stride()).copy_(g)
 
 
@@ -359,6 +396,9 @@ def named(node):
     return renamed(node, choose({a.name: v for a, v in zip(args, node.saved)}, shapes))
 
 
+DETACHED: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # id -> tensors that detach_() has taken out of their graph
+
+
 class OpNode(Node):
     """The node of a declared operator. Subclassed for each operator by derivative.py, which sets `op` and `formulas`."""
 
@@ -376,6 +416,8 @@ class OpNode(Node):
                 unpack = unpack or a.__class__ is Saved or a.__class__ is _SavedList
             elif a._version != version:
                 raise modified(a, version, a._grad_fn, a._output_nr)
+        if DETACHED:
+            self._refuse_detached(args)
         if unpack:
             args = [a.get() if a.__class__ is Saved else [x.get() if x.__class__ is Saved else x for x in a] if a.__class__ is _SavedList else a for a in args]
         outs = self.outs and [s.get() if s is not None else None for s in self.outs]
@@ -388,6 +430,23 @@ class OpNode(Node):
         finally:
             LOCAL.formulas -= 1
             LOCAL.modes = modes
+
+    @property
+    def next_functions(self):
+        """The nodes that get this one's gradients, with the number of the result each time; none for an argument that is a number and stays one."""
+        found, derivative = super().next_functions, self.op.compiled_derivative
+        if None not in self._in_meta or derivative.list_at is not None or self.op.options.numbers:
+            return found
+        kinds = (self.op.schema.args[i].type for i in derivative.diff)
+        return tuple(f for f, m, kind in zip(found, self._in_meta, kinds) if m is not None or "Scalar" not in kind)
+
+    def _refuse_detached(self, args):
+        for i, e in zip(self.op.compiled_derivative.diff, self._edges):
+            if id(args[i]) in DETACHED and e is not None and e[0].__class__ is not AccumulateGrad:
+                raise RuntimeError(
+                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use out-of-place "
+                    "`.detach()` instead"
+                )
 
     def release(self):
         """Free what was saved; a node that saved no tensor can run again."""
@@ -408,6 +467,8 @@ class OpNode(Node):
                 raise RuntimeError(FREED)
             if key in names and not (raw and self.op.is_tensor[names.index(key)] is False):
                 v = self._raw(names.index(key)) if raw else self.saved[names.index(key)]
+                if v.__class__ is _SavedList:
+                    return tuple(x.get() if x.__class__ is Saved and not raw else x for x in v)
                 return v.get() if not raw and v.__class__ is Saved else v
             if key.startswith("result") and self.outs:
                 v = self.outs[int(key[6:] or 0)]
@@ -436,9 +497,6 @@ def save_list(ts):
     return _SavedList(Saved(t) if isinstance(t, Tensor) else t for t in ts)
 
 
-_NAMES = {"CopySlices": "torch::autograd::CopySlices"}
-
-
 class FunctionNode(Node):
     """A node whose backward is a Python closure over gradients (views, CopySlices, custom functions)."""
 
@@ -455,9 +513,6 @@ class FunctionNode(Node):
         super().__init__()
         self.inner = None
         self.fn, self._edges, self._in_meta, self._out_meta = fn, edges, in_meta, out_meta
-
-    def name(self):
-        return _NAMES.get(type(self).__name__) or type(self).__name__
 
     def run(self, grads):
         return self.fn(*grads)

@@ -64,6 +64,8 @@ def run_hooks(hooks, g):
 
 def check_result(hook, g, r):
     """PyTorch's errors for what a hook returned in place of a gradient."""
+    if g is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     name = getattr(hook, "__name__", "<unknown>")
     if not isinstance(r, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(r).__name__}'")

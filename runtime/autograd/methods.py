@@ -3,8 +3,9 @@
 from ..call.state import STATE, dispatching
 from ..registry import T
 from ..tensor import Tensor, alias, tensor_method
+from ..warn import warn_once
 from . import engine
-from .graph import named, view_as_edge
+from .graph import DETACHED, named, view_as_edge
 from .hooks import RemovableHandle
 from .modes import MODE
 from .tangents import carry, visible
@@ -25,6 +26,21 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
     engine.backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
 
+def _warning(convert):
+    """A conversion to a number, which autograd loses sight of."""
+
+    def method(self):
+        if self._requires_grad and MODE.grad:
+            warn_once("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first.")
+        return convert(self)
+
+    method.__name__, method.__qualname__ = convert.__name__, convert.__qualname__
+    return method
+
+
+Tensor.__float__, Tensor.__complex__ = _warning(Tensor.__float__), _warning(Tensor.__complex__)
+
+
 @tensor_method
 def detach_(self):
     if self._view is not None:
@@ -34,6 +50,8 @@ def detach_(self):
             "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/"
             "optimizer.py as the solution."
         )
+    if self._grad_fn is not None:
+        DETACHED[id(self)] = self
     self._grad_fn, self._requires_grad, self._output_nr, self._hooks = None, False, 0, None
     if STATE.duals:
         for level in visible():

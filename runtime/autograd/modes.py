@@ -27,7 +27,7 @@ class _Task(threading.local):
     """The backward passes of a thread."""
 
     callbacks = None
-    depth = 0
+    depth = moved = 0  # moved: the depth at which the thread of these passes began
     current = None
     run = None  # the innermost backward of this thread
     restricted = False  # only some gradients are wanted (inputs=), which reentrant checkpoints cannot know

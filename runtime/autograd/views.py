@@ -1,9 +1,11 @@
 """Differentiable views: whose they are, what writing into them makes of the graph."""
 
+import weakref
+
 from .. import dtypes as dt
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, is_contiguous, is_dense, numel
-from .graph import FunctionNode, edge, fitted, forward_name, meta_of, set_history
+from .graph import FunctionNode, edge, fitted, forward_name, meta_of, named, set_history
 from .modes import MODE
 
 
@@ -34,14 +36,36 @@ class ViewInfo:
         self.attr_version = version
 
 
+def _geometries(base, t):
+    """(geometry of base, geometry of t, whether both are told in real numbers, because one is a complex view of the other)."""
+    apart = base.dtype.is_complex is not t.dtype.is_complex
+    return *((*_in_parts(x),) if apart and x.dtype.is_complex else (x._shape, x.stride(), x._offset) for x in (base, t)), apart
+
+
+def _in_parts(x):
+    return (*x._shape, 2), (*(2 * s for s in x.stride()), 1), 2 * x._offset
+
+
+def _parts(g, apart):
+    return T.view_as_real(g) if apart and g.dtype.is_complex else g
+
+
+def _whole(g, like, apart):
+    """A gradient in the numbers of what it is the gradient of."""
+    return T.view_as_complex(g.contiguous()) if apart and like.is_complex else g
+
+
 def as_strided_node(base, t):
-    shape, stride, offset = t._shape, t.stride(), t._offset
-    bshape, bstride, boffset = base._shape, base.stride(), base._offset
+    return _strided_node(_geometries(base, t), edge(base), meta_of(base), meta_of(t))
+
+
+def _strided_node(geometries, base_edge, base_meta, meta):
+    of_base, of_t, apart = geometries
 
     def backward(g):
-        return (as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset),)
+        return (_whole(as_strided_backward(_parts(g, apart), *of_base, *of_t), base_meta[1], apart),)
 
-    return FunctionNode("AsStridedBackward0", backward, (edge(base),), (meta_of(base),), (meta_of(t),))
+    return FunctionNode("AsStridedBackward0", backward, (base_edge,), (base_meta,), (meta,))
 
 
 def note_view(t, src, creation=None):
@@ -93,7 +117,7 @@ def check_inplace(self, *others):
 def _origin(self, creation, done):
     """What an error says of the view that may not be written to, or whose memory has been."""
     fn = self._grad_fn
-    result = "" if fn is None else f"Output {self._output_nr} of {forward_name(fn)} is a view"
+    result = "" if fn is None else f"Output {self._output_nr} of {forward_name(named(fn))} is a view"
     if fn is not None and creation in ("multi", "custom"):
         return f"{result} and {done} modified inplace."
     made = f"{result} of a view which was created in" if result else "A view was created in"
@@ -109,26 +133,42 @@ def rebase(self, node, nr=0):
         set_history(self, node, nr)
         return
     base = v.base
-    shape, stride, offset = self._shape, self.stride(), self._offset
-    bshape, bstride, boffset = base._shape, base.stride(), base._offset
+    of_base, of_self, apart = _geometries(base, self)
     base_edge = edge(base)
     base_meta = meta_of(base)
+    dtype, base_dtype = self.dtype, base.dtype
 
     def backward(g):
-        gv = as_strided_of(g, bshape, bstride, boffset, shape, stride, offset)
+        gv = _whole(as_strided_of(_parts(g, apart), *of_base, *of_self), dtype, apart)
         res = list(node.run([None] * nr + [gv]))
         # the first edge of an in-place node is the tensor it wrote to: its gradient goes into the base's
         part = res[0] if node._edges and node._edges[0] is not None else None
         if part is not None:
             part = fitted(part, node._in_meta[0], node)
             res[0] = None
-        return (as_strided_write(g, part, bshape, bstride, boffset, shape, stride, offset), *res)
+        part = part if part is None else _parts(part, apart)
+        return (_whole(as_strided_write(_parts(g, apart), part, *of_base, *of_self), base_dtype, apart), *res)
 
-    copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges), (base_meta, *node._in_meta), (base_meta,))
+    others = (None, *node._edges[1:]) if node._edges else ()  # nothing goes to what the view was before
+    copy = FunctionNode("CopySlices", backward, (base_edge, *others), (base_meta, *node._in_meta), (base_meta,))
     copy.inner = node
+    _save_of_view(node, base, self, copy)
     set_history(base, copy)
     self._requires_grad = True
     v.rebuild(self, self._vc[0] if self._vc is not None else 0)
+
+
+def _save_of_view(node, base, view, copy):
+    """Let what an in-place operator has saved of its result, a view, be that view of what `copy` makes of its base: the operator runs but once."""
+    alive, geometries, base_meta, meta = weakref.ref(copy), _geometries(base, view), meta_of(base), meta_of(view)
+
+    def node_of_view():
+        copied = alive()
+        return copied and _strided_node(geometries, (copied, 0), base_meta, meta)
+
+    for s in getattr(node, "outs", None) or ():
+        if s is not None:
+            s.output_of, s.nr = node_of_view, 0
 
 
 # ------------------------------------------------------------------------------------------------ gradients of strided views

@@ -6,8 +6,9 @@ from ..autograd.tangents import carry, innermost
 from ..backend import backend
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, check_writable, versions
+from ..warn import warn
 from .dispatch import dispatch_name, handle, intercepted, requires_grad
-from .out import check_overlap, write
+from .out import check_overlap, is_expanded, refuse_expanded, write
 from .overload import resolve
 from .promotion import COMPLEX_TO_FLOAT
 from .state import LOCAL, STATE, dispatching
@@ -36,6 +37,8 @@ def inplace(op, self, args):
     recording = recording and op.derivative is not None
     if op.promote is not None and not recording and backend(self.device).update(op, self, args):
         self._bump()
+        return self
+    if is_expanded(self) and _on_expanded(op, self, args, recording):
         return self
     kernel = backend(self.device).inplace(op)
     if kernel is not None:
@@ -70,6 +73,25 @@ def _named(op, args):
 
 def _below(op, args):
     return _composite(op, args[0], args, False) if op.fn is not None else _computed(op, args)
+
+
+def _on_expanded(op, self, args, recording):
+    """Whether an operator that writes to a tensor of which several elements are one is done already; most are refused."""
+    if not op.options.expanded:
+        refuse_expanded(self)
+    warn(
+        f"Use of {op.name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies to "
+        f"advanced indexing e.g. {op.options.expanded}"
+    )
+    if op.promote is None or recording:
+        return False
+    _, mask, value = args  # what a mask says of any of the elements that are one holds for it
+    shared = [d for d, (n, stride) in enumerate(zip(self._shape, self.stride())) if n > 1 and stride == 0]
+    once = self
+    for d in shared:
+        once = once.narrow(d, 0, 1)
+    inplace(op, once, (once, mask.expand(self._shape).any(shared, keepdim=True), value))
+    return True
 
 
 def _composite(op, self, args, recording):

@@ -135,7 +135,7 @@ for _n, _op in _UNARY.items():
 Tensor.__div__, Tensor.__rdiv__, Tensor.__idiv__ = Tensor.__truediv__, Tensor.__rtruediv__, Tensor.__itruediv__
 Tensor.__invert__ = _named("__invert__", _invert)
 Tensor.__pos__ = lambda self: T.positive(self)
-Tensor.__reversed__ = lambda self: self.flip(tuple(range(len(self._shape)))) if self._shape else self
+Tensor.__reversed__ = lambda self: self.flip((0,)) if self._shape else self
 
 
 def _array_wrap(self, array, context=None, return_scalar=False):

@@ -183,6 +183,21 @@ def _meet(a, b):
     return a0 < b1 and b0 < a1
 
 
+def is_expanded(t):
+    """Whether several elements of a tensor are one in memory, by strides of 0."""
+    stride = t._stride
+    return stride is not None and 0 in stride and 0 not in t._shape and any(s > 1 and st == 0 for s, st in zip(t._shape, stride))
+
+
+def refuse_expanded(t):
+    """PyTorch's error where a tensor that is written to is expanded."""
+    if is_expanded(t):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
 def write(dst, src):
     """Copy values into dst's memory and count a version."""
     if dst.__class__ in LAZY:
@@ -191,12 +206,7 @@ def write(dst, src):
     if dst._vc is INFERENCE:
         check_writable(dst)
     if dst.device is not META:
-        stride = dst._stride
-        if stride is not None and 0 in stride and 0 not in dst._shape and any(s > 1 and st == 0 for s, st in zip(dst._shape, stride)):
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                "Please clone() the tensor before performing the operation."
-            )
+        refuse_expanded(dst)
         backend(dst.device).write(dst, src)
     vc = dst._vc
     if vc is None:

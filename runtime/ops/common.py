@@ -46,6 +46,12 @@ def only(kernel, t, *categories, half=True):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dt.scalar_name(t.dtype)}'")
 
 
+def check_filling_mask(dtype):
+    """The error of masked_fill_, also as index assignment, for a mask that is not of booleans."""
+    if dtype is not dt.bool_:
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dt.c_name(dtype)}")
+
+
 def check_number(value, dtype, spoken=None):
     """PyTorch's error for a number, or a complex tensor's, that does not fit a dtype."""
     c = value.__class__
@@ -89,4 +95,4 @@ def conj(x):
 
 
 __all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "numel", "contiguous_strides", "is_contiguous"]
-__all__ += ["wrap_dim", "wrap_dims", "check_float", "check_number", "only", "conj", "like_self", "changed"]
+__all__ += ["wrap_dim", "wrap_dims", "check_filling_mask", "check_float", "check_number", "only", "conj", "like_self", "changed"]

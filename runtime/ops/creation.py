@@ -196,9 +196,9 @@ def new_full(self, size, fill_value, dtype, layout, device, requires_grad, pin_m
 
 
 # ------------------------------------------------------------------------------------------------ from data
-def _not_convertible(name):
+def _not_convertible(dtype):
     return TypeError(
-        f"can't convert np.ndarray of type numpy.{name}. The only supported types are: float64, float32, float16, complex64, "
+        f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: float64, float32, float16, complex64, "
         "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
     )
 
@@ -208,7 +208,7 @@ def _infer(data, want=None):
     if isinstance(data, np.ndarray) or isinstance(data, np.generic):
         a = np.asarray(data)
         if a.dtype.kind == "U" or a.dtype == object:
-            raise _not_convertible(a.dtype.name)
+            raise _not_convertible(a.dtype)
         return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
     if isinstance(data, (bool, int, float, complex)):
         d = _precise(dt.scalar_dtype(data), want)
@@ -331,7 +331,7 @@ def _from_numbers(x, d, want):
 def _cast_array(a, dtype):
     t = from_array(np.array(a, order="C"), dt.FROM_NP[a.dtype.newbyteorder("=")]) if a.dtype.newbyteorder("=") in dt.FROM_NP else None
     if t is None:
-        raise _not_convertible(a.dtype.name)
+        raise _not_convertible(a.dtype)
     return t if t.dtype is dtype else backend(t.device).cast(t, dtype)
 
 
@@ -398,7 +398,7 @@ def from_numpy(ndarray):
         raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
     d = dt.FROM_NP.get(a.dtype)
     if d is None or a.dtype.name not in dt.ALL:
-        raise _not_convertible(a.dtype.name if a.dtype.name != "object" else "object_")
+        raise _not_convertible(a.dtype)
     if any(s < 0 for s in a.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently supported. "
@@ -561,19 +561,25 @@ def legacy_new(args, dtype=None, home=HOST, device=None):
                 name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
                 raise TypeError(f"new(): data must be a sequence (got {name})")
             return tensor(x, **options)
-        args = x
+        return T.empty(tuple(x), **options)
+    if any(isinstance(x, (float, tuple, list)) for x in args):
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got ({', '.join(type(x).__name__ for x in args)}), but expected one of:\n"
+            " * (*, torch.device device = None)\n * (torch.Storage storage)\n * (Tensor other)\n"
+            " * (tuple of ints size, *, torch.device device = None)\n * (object data, *, torch.device device = None)\n"
+        )
     return T.empty(tuple(args) or (0,), **options)
 
 
 @tensor_method
-def new(self, *args, device=None):
+def new(self, *args, device=None, size=None):
     """A tensor of this one's dtype and device, by the legacy constructor."""
-    return legacy_new(args, self.dtype, self.device, device)
+    return legacy_new(args if size is None else (Size(size),), self.dtype, self.device, device)
 
 
 @tensor_method
-def __new__(cls, *args, device=None):
-    t = legacy_new(args, device=device)
+def __new__(cls, *args, device=None, size=None):
+    t = legacy_new(args if size is None else (Size(size),), device=device)
     return t if cls is Tensor else t.as_subclass(cls)
 
 

@@ -20,7 +20,7 @@ from ..device import HOST
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
 from ..warn import warn_once
-from .common import T, Tensor, changed, check_number, contiguous_strides, dt, has_values, like_self, numel, wrap_dim
+from .common import T, Tensor, changed, check_filling_mask, check_number, contiguous_strides, dt, has_values, like_self, numel, wrap_dim
 from .memory import copy_, fill_
 from .views import _norm, _strides, slice_bounds
 
@@ -49,6 +49,8 @@ def _basic(self, index):
             d += 1
         elif c is slice:
             step = 1 if i.step is None else i.step
+            if step == 0:
+                raise ValueError("slice step cannot be zero")
             a, b = slice_bounds(shape[d], i.start, i.stop, step)
             out.append((b - a + step - 1) // step)
             ost.append(st[d] * step)
@@ -360,7 +362,7 @@ def _set_elements(x, advanced, index, value):
         given = [i for i in (index if index.__class__ is tuple else (index,)) if i.__class__ not in _BASIC]
         mask = getattr(given[0], "dtype", None) if len(given) == 1 else None
         if mask is dt.uint8 and given[0]._shape:
-            raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+            check_filling_mask(mask)
         if not isinstance(value, Tensor):
             from .creation import tensor
 
@@ -383,7 +385,7 @@ def _put_prepare(self, indices, values, accumulate):
         _check_value(self._shape, values)
         raise RuntimeError("index_put_(): at least one index has to be a tensor")
     if len(given) == 1 and given[0].dtype is dt.uint8 and not accumulate and numel(values._shape) == 1:  # which PyTorch fills by the mask
-        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+        check_filling_mask(dt.uint8)
     for i in indices:
         if i is not None and i.dtype in (dt.bool_, dt.uint8):
             if i.dtype is dt.uint8:
@@ -428,7 +430,7 @@ def _put_grad_self(g, indices, accumulate):
 
 _index_put_grads = {"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)}
 _INDEX_PUT = dict(prepare=_put_prepare, meta=_put_meta, derivative=_index_put_grads, inplace=True, inplace_function=True, opmath=False, out=False)
-_INDEX_PUT_ = dict(autocast=WIDEST_ON_ACCELERATORS, **_INDEX_PUT)
+_INDEX_PUT_ = dict(autocast=WIDEST_ON_ACCELERATORS, expanded="tensor[indices] = tensor", **_INDEX_PUT)
 op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "InplaceIndexPut", **_INDEX_PUT_)
 
 
@@ -688,7 +690,8 @@ def _fill_prepare(self, dim, index, value):
 _index_fill_meta = lambda self, *a: (self._shape, self.dtype, preserved_strides(self))
 _index_fill_grads = {"self": _unindexed, "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()}
 _INDEX_FILL = dict(prepare=_fill_prepare, meta=_index_fill_meta, derivative=_index_fill_grads, inplace=True, opmath=False, out=False)
-op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", aten="index_fill.int_Tensor", **_INDEX_FILL)
+_INDEX_FILL |= {"aten": "index_fill.int_Tensor", "expanded": "tensor[mask] = scalar"}
+op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", **_INDEX_FILL)
 
 
 def _nonzero_meta(self):

@@ -171,7 +171,7 @@ def matmul(self, other):
             )
         return folded.call(self, other.unsqueeze(1)).squeeze(-1) if n > 2 else (dot_op if n == 1 else mv_op).call(self, other)
     if m == 2:
-        return mm_op.call(self.unsqueeze(0), other).squeeze(0) if n == 1 else folded.call(self, other)
+        return mm_op.call(self.unsqueeze(0), other).squeeze_(0) if n == 1 else folded.call(self, other)
     if n == 1:
         return stacked.call(self.unsqueeze(0).unsqueeze(0), other).squeeze(-2)
     return stacked.call(self.unsqueeze(0), other)
@@ -332,7 +332,7 @@ def linear(input, weight, bias):
     if len(weight._shape) == 1 and bias is None:
         return matmul(input, weight)
     if len(input._shape) == 1 and len(weight._shape) == 2:
-        return linear_op.call(input.unsqueeze(0), weight, bias).squeeze(0)
+        return linear_op.call(input.unsqueeze(0), weight, bias).view(weight._shape[:1])
     return linear_op.call(input, weight, bias)
 
 

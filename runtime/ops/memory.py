@@ -3,6 +3,7 @@
 import warnings
 
 from ..autograd import MODE, check_captured, check_inplace, forward, rebase
+from ..autograd.graph import renamed
 from ..autograd.tangents import innermost
 from ..backend import backend, of_type
 from ..call.dispatch import handle, intercepted
@@ -135,10 +136,10 @@ def _clone_call(self, memory_format=None):
 
 @composite("Tensor.contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor")
 def contiguous(self, memory_format):
-    if memory_format is preserve_format:
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
         return self
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return clone_op.call(self, memory_format)
 
 
@@ -399,7 +400,12 @@ Tensor.fill_ = _overridable(fill_)
 
 
 def zero_(self):
-    return fill_(self, 0)
+    before = self._grad_fn
+    fill_(self, 0)
+    node = self._grad_fn
+    if node is not before and node.__class__ is _fill.compiled_derivative.node_class:
+        renamed(node, "ZeroBackward0")
+    return self
 
 
 Tensor.zero_ = _overridable(zero_)
@@ -539,6 +545,8 @@ def _resized(self, size, memory_format=None):
         raise RuntimeError("cannot resize variables that require grad")
     if forward.has_tangent(self):
         raise RuntimeError("cannot resize variables that has a forward grad")
+    if any(n < 0 for n in size) and 0 not in size:
+        raise RuntimeError("numel: integer multiplication overflow")
     stride = format_strides(size, memory_format)
     self._bump()
     if size == tuple(self._shape) and memory_format is None:

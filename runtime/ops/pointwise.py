@@ -10,7 +10,7 @@ from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAUL
 from ..declare import composite, op
 from ..signatures import mismatch
 from ..warn import warn_once
-from .common import T, Tensor, check_number, conj, dt, numel, only
+from .common import T, Tensor, check_filling_mask, check_number, conj, dt, numel, only
 from .creation import OBJECT_DTYPE
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -525,8 +525,7 @@ composite("Tensor.where(Tensor self, Tensor condition, Tensor|Scalar other) -> T
 
 
 def _mask_prepare(self, mask, value):
-    if mask.dtype is not dt.bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dt.c_name(mask.dtype)}")
+    check_filling_mask(mask.dtype)
     if isinstance(value, Tensor) and value._shape:
         raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value._shape)} dimension(s).")
     check_number(value, self.dtype)
@@ -536,7 +535,7 @@ def _mask_prepare(self, mask, value):
 _masked_fill_promote = lambda common, self, mask, value: (self.dtype, self.dtype)
 _masked_fill_grads = {"self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)}
 _MASKED_FILL = dict(prepare=_mask_prepare, promote=_masked_fill_promote, derivative=_masked_fill_grads, keep=(1,), contiguous=True, out=False, reads_first=True)
-_MASKED_FILL["node"] = _by_number("MaskedFill", "value", 0, 1)
+_MASKED_FILL |= {"node": _by_number("MaskedFill", "value", 0, 1), "expanded": "tensor[mask] = scalar"}
 op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", **_MASKED_FILL)
 
 

@@ -584,6 +584,12 @@ def diff(self, n, dim, prepend, append):
     for t in (prepend, append):
         if t is not None and len(t._shape) != len(self._shape):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for k, (have, wanted) in enumerate(zip(t._shape, self._shape) if t is not None else ()):
+            if k != d and have != wanted:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
+                    f"input.size({k}) = {wanted}, but got tensor.size({k}) = {have}"
+                )
     if n == 0:
         return self.clone()
     x = T.cat([t for t in (prepend, self, append) if t is not None], d) if prepend is not None or append is not None else self

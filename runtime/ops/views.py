@@ -4,6 +4,7 @@ import operator
 
 from ..aten import schemas
 from ..autograd import MODE, as_strided_backward, check_inplace, set_history
+from ..autograd.graph import named, renamed
 from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
 from ..call.dispatch import handle, intercepted
@@ -101,25 +102,24 @@ def _view_dtype(self, dtype):
     a, b = self.dtype.itemsize, dtype.itemsize
     if a == b:
         return self._shape, self._stride, self._offset, dtype
+    names = f"{dt.scalar_name(self.dtype)} as {dt.scalar_name(dtype)}"
     if not self._shape:
-        raise RuntimeError(f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different element sizes)")
+        raise RuntimeError(f"self.dim() cannot be 0 to view {names} (different element sizes)")
     st = _strides(self)
     if st[-1] != 1:
-        raise RuntimeError(f"self.stride(-1) must be 1 to view {self.dtype} as {dtype} (different element sizes), but got {st[-1]}")
+        raise RuntimeError(f"self.stride(-1) must be 1 to view {names} (different element sizes), but got {st[-1]}")
     if a > b:
         k = a // b
         shape, st, off = (*self._shape[:-1], self._shape[-1] * k), (*[s * k for s in st[:-1]], 1), self._offset * k
     else:
         k = b // a
         if self._shape[-1] % k:
-            raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {self._shape[-1]}")
+            raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {names} (different element sizes), but got {self._shape[-1]}")
         if self._offset % k:
-            raise RuntimeError(
-                f"self.storage_offset() must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {self._offset}"
-            )
+            raise RuntimeError(f"self.storage_offset() must be divisible by {k} to view {names} (different element sizes), but got {self._offset}")
         for i, s in enumerate(st[:-1]):
             if s % k:
-                raise RuntimeError(f"self.stride({i}) must be divisible by {k} to view {self.dtype} as {dtype} (different element sizes), but got {s}")
+                raise RuntimeError(f"self.stride({i}) must be divisible by {k} to view {names} (different element sizes), but got {s}")
         shape, st, off = (*self._shape[:-1], self._shape[-1] // k), (*[s // k for s in st[:-1]], 1), self._offset // k
     return shape, _norm(shape, st), off, dtype
 
@@ -732,11 +732,17 @@ def inplace_view(self, out):
     self._storage = out._storage
     self._ms = self._np = None
     if MODE.grad and out._grad_fn is not None:
-        set_history(self, out._grad_fn, out._output_nr)
+        set_history(self, _of_inplace_form(out._grad_fn), out._output_nr)
     if STATE.duals:
         carry(out, self)
     self._bump()
     return self
+
+
+def _of_inplace_form(node):
+    """A view's node under the name that it has where the tensor itself becomes the view: PyTorch counts on."""
+    name, _, number = named(node).name().rpartition("Backward")
+    return renamed(node, f"{name}Backward{int(number) + (3 if name == 'Squeeze' else 1)}") if number.isdigit() else node
 
 
 def _handed_over(name, args, kwargs):

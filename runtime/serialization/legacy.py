@@ -62,7 +62,9 @@ class _Reader:
             storage = self.restore(UntypedStorage._from_array(np.empty(nbytes, np.uint8)), location)
             self.loaded[key] = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
         if view is None:
-            return self.loaded[key]
+            found = self.loaded[key]
+            # an empty one may be of several types
+            return found if nbytes or found.dtype is d else TypedStorage(wrap_storage=found._untyped_storage, dtype=d, _internal=True)
         view_key, offset, size = view
         if view_key not in self.views:
             part = self.loaded[key]._untyped_storage[offset * d.itemsize : (offset + size) * d.itemsize]

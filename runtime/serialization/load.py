@@ -164,7 +164,7 @@ def storage_loader(archive, map_location, mapped=None, folder="data"):
                 storage._array()[:] = swapped(storage._array(), d, order)
             storage = restore(storage, location).untyped()
         typed = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
-        if typed._data_ptr():
+        if nbytes and typed._data_ptr():  # empty ones may be of several types
             loaded[key] = typed
         return typed
 

@@ -207,7 +207,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(out)}")
         if out.dim() != 0:
             raise RuntimeError(
-                f"grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with {out.dim()} dims. Maybe you wanted to use the vjp "
+                f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} dims. Maybe you wanted to use the vjp "
                 "or jacrev APIs instead?"
             )
         grads = [_rewrap(g, inputs.levels) for g in inputs.gradients([out], [torch.ones_like(out)])]

@@ -7,6 +7,7 @@ which makes one call on the values; a function without a rule runs once for each
 import contextlib
 import functools
 import math
+import textwrap
 
 import torch
 from torch import Tensor  # noqa: F401
@@ -31,6 +32,10 @@ class BatchedTensor(torch.Tensor):
     def detach(self):
         return _wrap(self._value.detach(), self._level)
 
+    def __repr__(self, *, tensor_contents=None):
+        """The samples together, and the level of vmap that they are of."""
+        return f"BatchedTensor(lvl={self._level}, bdim=0, value=\n{textwrap.indent(repr(self._value), '    ')}\n)"
+
     def _python_value(self, *args, **kwargs):
         raise RuntimeError(
             "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
@@ -43,7 +48,7 @@ class BatchedTensor(torch.Tensor):
     def __bool__(self):
         raise RuntimeError(
             "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
-            "that yet, please shout over at https://github.com/pytorch/functorch/issues/257 ."
+            "that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
         )
 
 
@@ -561,7 +566,7 @@ def _process_batched_inputs(in_dims, args, func):
             f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     for i, (x, d) in enumerate(zip(leaves, dims)):
-        where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for an input"
+        where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for some input,"
         if d is None:
             continue
         if not isinstance(d, int):
@@ -626,7 +631,7 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
         flat = list(out_dims)
     if flat is None:
         raise ValueError(
-            f"vmap({_get_name(func)}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of `outputs`. "
+            f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
             f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return tree_unflatten([_maybe_remove_batch_dim(_get_name(func), o, vmap_level, batch_size, d) for o, d in zip(outs, flat)], spec)

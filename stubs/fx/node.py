@@ -80,7 +80,7 @@ class Node:
 
     def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
         if op not in _OPS:
-            raise AssertionError(f"op '{op}' is not a legal op")
+            raise AssertionError(f"op '{op}' is not in _legal_ops")
         if op == "call_function" and not callable(target):
             raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type {type(target)} but a Callable is expected")
         if op != "call_function" and not isinstance(target, str):

@@ -248,3 +248,54 @@ def case_functions_over_lists(torch):
             f(params, grads, **lists, **{p.name: numbers[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY or p.name == "maximize"})
         r.append([name, [p.name for p in parameters], params, lists])
     return r
+
+
+def case_functional_optimizers(torch):
+    """Steps that are handed their gradients."""
+    import warnings
+
+    warnings.simplefilter("ignore")  # PyTorch's are scripts, which are deprecated
+    from torch.distributed.optim import as_functional_optim
+    from torch.distributed.optim.utils import functional_optim_map
+
+    r = [outcome(lambda: as_functional_optim(torch.optim.LBFGS)), sorted(cls.__name__ for cls in functional_optim_map)]
+    for name in ("SGD", "Adam", "AdamW"):
+        p = torch.randn(3, requires_grad=True)
+        o = as_functional_optim(getattr(torch.optim, name), 0.1)
+        for _ in range(3):
+            o.step_param(p, torch.randn(3))
+        r.append([name, p.detach(), p.grad, sorted(o.state[p])])
+    for name in ("SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "RMSprop", "Rprop", "Adamax"):
+        params = [torch.randn(3), torch.randn(2, 2)]
+        o = functional_optim_map[getattr(torch.optim, name)](params, 0.1)
+        for _ in range(3):
+            o.step([torch.randn(3), torch.randn(2, 2)])
+        if name in ("SGD", "Adam", "AdamW"):  # PyTorch's others mistake the parameters where gradients are missing
+            o.step([None, torch.randn(2, 2)])
+        r.append([name, *params])
+        r.append(outcome(lambda: o.step([None])))
+    r.append(outcome(lambda: functional_optim_map[torch.optim.SGD]([])))
+    return r
+
+
+def case_named_optimizers(torch):
+    from torch.distributed.optim import _NamedOptimizer
+
+    nn, r = torch.nn, []
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    for groups in (None, [{"params": [model[0].weight], "lr": 0.5}, {"params": model[1].parameters()}]):
+        o = _NamedOptimizer(model.named_parameters(), torch.optim.Adam, groups, lr=0.1)
+        r.append(outcome(lambda: o.load_state_dict(o.state_dict())))
+        model(torch.randn(4, 2)).sum().backward()
+        o.step()
+        saved = o.state_dict()
+        r.append([[(k, sorted(v)) for k, v in saved["state"].items()], [(g["params"], g["lr"]) for g in saved["param_groups"]]])
+        o2 = _NamedOptimizer(model.named_parameters(), torch.optim.Adam, groups, lr=0.3)
+        o2.init_state()
+        o2.load_state_dict(saved)
+        r.append([[(k, v["step"], v["exp_avg"]) for k, v in o2.state_dict()["state"].items()], [g["lr"] for g in o2.param_groups]])
+        for broken in ({"step": 1}, {"step": 1, "exp_avg": 1, "other": 1}):
+            r.append(outcome(lambda: o2.load_state_dict({"state": {"0.weight": broken}, "param_groups": saved["param_groups"]})))
+    r.append(outcome(lambda: _NamedOptimizer(model.named_parameters(), torch.optim.SGD, [{"params": [torch.zeros(1)]}], lr=1.0))[0])
+    r.append(outcome(lambda: _NamedOptimizer(model.named_parameters(), torch.optim.SGD, [{"x": 1}], lr=1.0)))
+    return r

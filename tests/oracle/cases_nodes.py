@@ -1,9 +1,9 @@
 """Hooks of nodes and modules that return what they may not, memory formats that are ambiguous, convolutions of nothing, refused parametrizations."""
 
 
-def _told(f):
+def _told(f, *args, **kwargs):
     try:
-        return f()
+        return f(*args, **kwargs)
     except Exception as e:
         return type(e).__name__, str(e).split("\n")[0][:160]
 
@@ -190,3 +190,246 @@ def case_leaves_in_pytorchs_order(torch):
         product.sum().backward()
         found.append(order)
     return found
+
+
+def case_saved_tensors_that_were_detached(torch):
+    x = torch.tensor(1.0, requires_grad=True).clone()
+    y = x.sin()
+    x.detach_()
+    z = x.requires_grad_() * x  # saved afterwards
+    z.backward()
+    w = torch.tensor(1.0, requires_grad=True).clone()
+    v = w.exp()
+    w.detach_()
+    v.backward()
+    return [_told(y.backward), x.grad, torch._C._autograd.SavedTensor is torch.autograd.SavedTensor, _told(torch.autograd.SavedTensor)]
+
+
+def case_backward_passes_within_each_other(torch):
+    class Deep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with torch.enable_grad():
+                ctx.x = x.detach().requires_grad_() - 1
+            return ctx.x.detach()
+
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.x > 0:
+                with torch.enable_grad():
+                    Deep.apply(ctx.x).sum().backward()
+            return g
+
+    x = torch.tensor(50.0, requires_grad=True)
+    Deep.apply(x).backward()
+    return [x.grad]
+
+
+def case_hooks_where_no_gradient_comes(torch):
+    seen = []
+
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(lambda g: seen.append(["leaf", g]))
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(["accumulated", p.grad]))
+    y = x * 2
+    y.register_hook(lambda g: seen.append(["y", g]))
+    y.grad_fn.register_hook(lambda *g: seen.append(["node", *g]))
+    y.grad_fn.register_prehook(lambda g: seen.append(["before", g]))
+    Nothing.apply(y).sum().backward()
+    a, b = (x * 3).unbind()
+    b.register_hook(lambda g: seen.append(["b", g]))
+    a.backward()
+    a, b = (x * 3).unbind()
+    b.register_hook(lambda g: torch.ones(()))
+    return [seen, _told(a.backward), x.grad]
+
+
+def case_complex_numbers_written_to_by_their_parts(torch):
+    def run(write):
+        a = torch.arange(1, 5.0).view(2, 2).requires_grad_()
+        z = torch.complex(a, a * 2)
+        y = write(z)
+        y = z if y is None else y
+        y = torch.view_as_real(y) if y.is_complex() else y
+        (y * torch.arange(8.0).view(2, 2, 2)).sum().backward()
+        return a.grad
+
+    def whole(z):
+        torch.view_as_real(z).mul_(3)
+
+    def row(z):
+        torch.view_as_real(z)[0].mul_(3)
+
+    def real(z):
+        z.real.mul_(3)
+
+    def imaginary(z):
+        z.imag[1] = 0
+
+    def base(z):
+        v = torch.view_as_real(z)
+        z.mul_(2j)
+        return v
+
+    a = torch.arange(8.0).view(2, 2, 2).requires_grad_()
+    b = a * 1
+    torch.view_as_complex(b).mul_(2j)
+    (b * torch.arange(8.0).view(2, 2, 2)).sum().backward()
+    return [*map(run, (whole, row, real, imaginary, base)), a.grad]
+
+
+def case_in_place_on_a_view_differentiated_twice(torch):
+    x = torch.tensor([[[[1.0, 1.0], [0.5, 2.0]]]], requires_grad=True)
+    t = torch.relu_((x + 1).view_as(x)).exp_()
+    (g,) = torch.autograd.grad(t.pow(2).sum(), x, create_graph=True)
+    return [g, torch.autograd.grad(g.sum(), x)]
+
+
+def case_expanded_tensors_written_to(torch):
+    import warnings
+
+    def run(f):
+        t = torch.zeros(1).expand(3)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            raised = _told(f, t)
+        return [raised, t.clone(), [str(w.message)[:40] for w in told]]
+
+    i, one, mask = torch.tensor([0]), torch.ones(1), torch.tensor([True, False, False])
+    return [
+        run(lambda t: t.scatter_(0, i, 1.0)),
+        run(lambda t: t.index_add_(0, i, one)),
+        run(lambda t: t.index_copy_(0, i, one)),
+        run(lambda t: t.index_put_((i,), one)),
+        run(lambda t: t.index_fill_(0, i, 1)),
+        run(lambda t: t.masked_fill_(mask, 1)),
+        run(lambda t: t.add_(1)),
+    ]
+
+
+def case_arguments_with_defaults_of_custom_functions(torch):
+    class Power(torch.autograd.Function):
+        @staticmethod
+        def forward(x, y=3):
+            return x**y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.inputs = inputs
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.inputs
+            return g * y * x ** (y - 1), None
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x.view_as(x), y.view_as(y)
+
+        @staticmethod
+        def backward(ctx, *g):
+            return g
+
+    class View(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+    x = torch.tensor(2.0, requires_grad=True)
+    y = Power.apply(x)
+    two = Two.apply(x * 1, x * 2)
+    return [y, torch.autograd.grad(y, x), _told(two[0].mul_, 2), _told(View.apply(torch.ones(2)).mul_, x)]
+
+
+def case_gradients_of_edges_and_batches(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.sin().sum()
+    edge = torch.autograd.graph.get_gradient_edge(y)
+    zeros = torch.autograd.grad(x.sum(), torch.ones(2, requires_grad=True), create_graph=True, materialize_grads=True)
+    r = [zeros, _told(torch.autograd.grad, edge, x, torch.ones(4)), _told(torch.autograd.grad, edge, x, torch.ones((), dtype=torch.complex64))]
+    r += [_told(torch.autograd.grad, x * 1, x, torch.ones(3, 3), is_grads_batched=True), list(y.grad_fn._input_metadata[0].shape), _told(y.grad_fn)]
+    for self, index in (((10,), ()), ((), (2,)), ((), ())):
+        leaf = torch.ones(self, requires_grad=True)
+        torch.gather(leaf, 0, torch.zeros(index, dtype=torch.int64), sparse_grad=True).sum().backward()
+        r.append(leaf.grad.to_dense())
+    return [*r, torch.ones(1).new(torch.Size([])).shape, _told(setattr, torch.ones(2), "data", torch.eye(2).to_sparse())]
+
+
+def case_what_hooks_hold_is_freed(torch):
+    import gc
+    import weakref
+
+    def run():
+        kept, leaf = torch.rand(3), torch.rand(3, requires_grad=True)
+        leaf.register_hook(lambda g: kept)
+        leaf.sum().backward()
+        return weakref.ref(kept)
+
+    ref = run()
+    gc.collect()
+    return ref() is None
+
+
+def case_names_of_nodes_in_place_and_of_numbers(torch):
+    x, r = torch.ones(1, 2, requires_grad=True), []
+    for f in (
+        lambda t: t.squeeze_(0),
+        lambda t: t.squeeze_(),
+        lambda t: t.unsqueeze_(0),
+        lambda t: t.t_(),
+        lambda t: t.transpose_(0, 1),
+        lambda t: t.zero_(),
+        lambda t: t.fill_(2),
+        lambda t: t.copy_(torch.ones(1, 2)),
+        lambda t: t.masked_fill_(t > 0, 1),
+        lambda t: t.clamp(min=0),
+        lambda t: t.fmod(2),
+        lambda t: t + 1,
+        lambda t: 1 - t,
+        lambda t: t[0] @ torch.ones(2, 2),
+        lambda t: torch.nn.functional.linear(t[0], torch.ones(3, 2), torch.ones(3)),
+    ):
+        node = f(x.clone()).grad_fn
+        r.append([node.name(), [n and n.name() for n, _ in node.next_functions]])
+    y = x * 1
+    z = y * y
+    y.copy_(torch.ones(1, 2))
+    return [r, _told(z.sum().backward), x.split(1)[0].grad_fn.name(), _told(x.clone().split(1)[0].mul_, 2)]
+
+
+def case_older_constructors_and_small_methods(torch):
+    import warnings
+
+    def warned(f):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            torch.set_warn_always(True)
+            try:
+                return [f(), [str(w.message).partition(" (Triggered")[0] for w in told]]
+            finally:
+                torch.set_warn_always(False)
+
+    x, t = torch.tensor(2.0, requires_grad=True), torch.ones(2, 3)
+    empty = torch.empty((0, 3), requires_grad=True)
+    empty[:, ::2].sum().backward()
+    return [
+        reversed(torch.arange(1, 10).view(3, 3)),
+        reversed(torch.tensor(42)),
+        [warned(lambda: float(x)), warned(lambda: complex(x)), warned(lambda: int(x)), warned(lambda: x.item())],
+        [_told(t.diff, dim=0, prepend=torch.tensor([[0, 1]])), _told(t.diff, dim=0, append=torch.ones(1, 2))],
+        [x.new(size=(3, 4)).shape, torch.Tensor(size=(2,)).shape, _told(torch.LongTensor, (6, 0), 1, 1, 0)[0]],
+        [_told(type, "F", (torch.FloatTensor,), {}), _told(lambda: torch.Size([1]) + [2]), torch.Size([1]) + (2,)],
+        [_told(f, n)[0] for f in (torch.set_num_threads, torch.set_num_interop_threads) for n in (-1, 2**65)],
+        [_told(torch.sparse_coo_tensor, [[-1]], [1.0]), _told(lambda: t[::0]), _told(torch.ones(2).resize_, -1), _told(t[0].view, torch.int64)],
+        empty.grad._is_view(),
+    ]

@@ -456,3 +456,13 @@ def test_records_of_a_file(tmp_path):
     assert storage.shape == (0,) and storage.untyped_storage().tolist() == list(reader.get_record("data/0"))
     with pytest.raises(RuntimeError, match="failed locating file data/1"):
         reader.get_record("data/1")
+
+
+@pytest.mark.parametrize("archive", [True, False])
+def test_an_empty_storage_of_several_types(archive):
+    empty = torch.UntypedStorage(0)
+    given = [torch.tensor([], dtype=d).set_(torch.TypedStorage(wrap_storage=empty, dtype=d)) for d in (torch.float64, torch.float32, torch.bool)]
+    file = io.BytesIO()
+    torch.save(given, file, _use_new_zipfile_serialization=archive)
+    file.seek(0)
+    assert [t.dtype for t in torch.load(file)] == [t.dtype for t in given]

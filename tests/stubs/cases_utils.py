@@ -652,3 +652,15 @@ def case_reference_helpers(torch):
         [raised(f) for f in (lambda: prims.infer_size((4, -1), 6), lambda: prims.canonicalize_dim(2, 2), lambda: prims.set_correction(True, 1))],
         [str(d) for d in (prims.get_higher_dtype(torch.half, torch.bfloat16), prims.type_to_dtype(complex), prims.corresponding_real_dtype(torch.cfloat))],
     ]
+
+
+def case_metadata_of_tensors(torch):
+    from torch._subclasses.meta_utils import assert_metadata_eq
+
+    def differences(a, b, **options):
+        found = []
+        assert_metadata_eq(lambda x, y: x == y or found.append([str(x), str(y)]), a, b, **options)
+        return sorted(found)
+
+    x, y = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
+    return [differences(x, y), differences(x, x.t().contiguous().t()), differences(x[1:], x[:1]), differences(x, x[:1], skip_symbolic=True), differences(y, y)]

@@ -1,5 +1,6 @@
 """GradScaler: scale the loss so that small gradients survive float16, and skip steps whose gradients overflow."""
 
+import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -112,6 +113,10 @@ class GradScaler:
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            result = self._scaled_step(optimizer, state, *args, **kwargs)
+            state["stage"] = OptState.STEPPED
+            return result
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
         if not state["found_inf_per_device"]:
@@ -119,6 +124,25 @@ class GradScaler:
         result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
         state["stage"] = OptState.STEPPED
         return result
+
+    def _scaled_step(self, optimizer, state, *args, **kwargs):
+        """The step of an optimizer that unscales by itself: told by `grad_scaler=`, or by attributes for the time of the step."""
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near future GradScaler registers "
+                "`grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let the optimizer use them directly.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            return optimizer.step(*args, **kwargs, grad_scaler=self)
+        if state["stage"] is OptState.READY:
+            self._check_inf_per_device(optimizer)
+        optimizer.found_inf = sum(f.to(self._scale.device) for f in state["found_inf_per_device"].values())
+        optimizer.grad_scale = None if state["stage"] is OptState.UNSCALED else self._scale
+        try:
+            return optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.found_inf, optimizer.grad_scale
 
     def _maybe_opt_step(self, optimizer, optimizer_state, *args, **kwargs):
         if any(v.item() for v in optimizer_state["found_inf_per_device"].values()):

@@ -4,7 +4,7 @@ from mindtorch_proxy.runtime.autograd import MODE as _MODE, TASK as _TASK, backw
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function as _handle_torch_function, overridden_by_programs as _overridden_by_programs
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
-from torch._C._autograd import DeviceType  # noqa: F401
+from torch._C._autograd import DeviceType, SavedTensor  # noqa: F401
 
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, profiler_util, variable  # noqa: F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401

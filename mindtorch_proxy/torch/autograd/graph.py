@@ -67,7 +67,8 @@ def get_gradient_edge(tensor):
 def increment_version(tensor):
     """Tell autograd that the values changed."""
     for t in (tensor,) if hasattr(tensor, "_bump") else tensor:
-        t._bump()
+        if not t.is_inference():
+            t._bump()
 
 
 class _MultiHandle(RemovableHandle):

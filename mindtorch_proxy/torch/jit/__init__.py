@@ -130,6 +130,9 @@ def wait(future):
     return future.wait()
 
 
+_fork, _wait = fork, wait
+
+
 def export_opnames(m):
     """The names of the operators that a script module's graph has."""
     return sorted({n.schema().partition("(")[0] for n in m.inlined_graph.nodes() if n.kind().startswith("aten::")})

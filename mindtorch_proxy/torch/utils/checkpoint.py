@@ -265,20 +265,27 @@ class _Frame:
         return holder
 
     def get(self, position):
-        if position not in self.recomputed:
-            self.recompute()
-        return self.recomputed.pop(position)
+        """What was saved at a position. Each backward pass runs the function once, and gets each tensor once."""
+        task = torch._C._current_graph_task_id()
+        if task == -1 or task not in self.recomputed:
+            self.recomputed[task] = self.recompute()
+        if position not in self.recomputed[task]:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling ctx.saved_tensors in "
+                "backward, make sure to do so only once. Otherwise please open an issue with details on your use case."
+            )
+        return self.recomputed[task].pop(position)
 
     def recompute(self):
         args, count, found = list(self.others), 0, {}
         for i, x, requires_grad in zip(self.positions, self.saver.saved_tensors, self.requires_grad):
-            args[i] = _carry(x, x.detach()).requires_grad_(requires_grad)
+            args[i] = _carry(x, x.detach()).requires_grad_() if requires_grad else x
 
         def pack(x):
             nonlocal count
             count += 1
             if count <= len(self.holders) and self.holders[count - 1]() is not None:
-                found[count - 1] = _carry(x, x.detach())
+                found[count - 1] = _carry(x, x.detach()) if x.requires_grad else x
             if count == len(self.metadata) and self.early_stop:
                 raise _StopRecomputationError
             return _carry(x, x.detach())
@@ -298,7 +305,7 @@ class _Frame:
                 f"An error happened while unpacking tensors; the functions of the original forward:\n{self.logs[0]}\n"
                 f"The functions of the recomputation:\n{self.logs[1]}\n{e}"
             ) from e
-        self.recomputed = found
+        return found
 
     def check(self, count, found):
         if count != len(self.metadata):

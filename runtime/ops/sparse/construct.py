@@ -107,7 +107,7 @@ def sparse_coo_tensor(
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices._shape)}")
     n, nnz = indices._shape
     if size is None:
-        size = (*((indices.amax(1) + 1).tolist() if nnz else (0,) * n), *values._shape[1:])
+        size = (*(_least_sizes(indices) if nnz else (0,) * n), *values._shape[1:])
     _check_sizes(size, n, nnz, values)
     if any(s < 0 for s in size):
         raise RuntimeError("numel: integer multiplication overflow")
@@ -192,6 +192,14 @@ def validate_compressed(compressed_indices, plain_indices, values, size, layout)
     """PyTorch's errors for indices and values that make no tensor of a size and a compressed layout."""
     n, m, nnz = _validate_shapes(compressed_indices, plain_indices, values, tuple(size), layout)
     _validate_indices(compressed_indices, plain_indices, layout, n, m, nnz)
+
+
+def _least_sizes(indices):
+    """The sizes that coordinates need."""
+    for d, low in enumerate(indices.amin(1).tolist()):
+        if low < 0:
+            raise RuntimeError(f"found negative index {low} for dim {d}")
+    return (indices.amax(1) + 1).tolist()
 
 
 def _inferred(compressed_indices, plain_indices, values, layout):

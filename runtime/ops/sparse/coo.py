@@ -498,8 +498,9 @@ def rows_gradient(g, shape, indices, padding_idx):
 
 def gather_gradient(g, shape, dim, index):
     """The gradient of gather's input: each element of g where it was taken from."""
+    index = index.reshape(-1) if not index._shape else index
     if not shape:
-        return make(T.zeros((0, 1), dtype=dt.int64, device=g.device), g.reshape(1), shape, True)
+        return make(T.zeros((0, index.numel()), dtype=dt.int64, device=g.device), g.reshape(-1), shape)
     places = list(T.ones_like(index).nonzero().unbind(1))
     places[dim] = index.reshape(-1)
     return make(T.stack(places), g.reshape(-1), shape)

@@ -202,8 +202,8 @@ class _Conv(_Layer):
         return self._packed[1]
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "weight"], destination[prefix + "bias"] = self._packed
+        super()._save_to_state_dict(destination, prefix, keep_vars)
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
         self.set_weight_bias(state_dict.pop(prefix + "weight"), state_dict.pop(prefix + "bias"))
@@ -227,7 +227,8 @@ class _Conv(_Layer):
         weight, bias = self._packed
         channels = [1, -1] + [1] * len(self.kernel_size)
         found = product(convolved, checked(input, "quantized::conv"), weight, bias, channels)
-        return rounded(found, self.scale, self.zero_point, self._relu)
+        order = {1: torch.contiguous_format, 2: torch.channels_last, 3: torch.channels_last_3d}[len(self.kernel_size)]  # as PyTorch's kernels leave it
+        return rounded(found.contiguous(memory_format=order), self.scale, self.zero_point, self._relu)
 
 
 class Conv1d(_Conv):
