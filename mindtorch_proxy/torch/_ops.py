@@ -37,10 +37,14 @@ def _stand_ins(args):
             yield a
 
 
-def _run(operator, args, kwargs):
+def _run(operator, name, args, kwargs):
     """An operator on its arguments, or what a stand-in among them makes of the call."""
     found = tuple(_stand_ins((*args, *kwargs.values())))
-    return handle_torch_function(operator, found, *args, **kwargs) if found else operator._fn(*args, **kwargs)
+    if found:
+        return handle_torch_function(operator, found, *args, **kwargs)
+    if operator._fn is None:
+        raise _missing(name, args, kwargs)
+    return operator._fn(*args, **kwargs)
 
 
 class OpOverload:
@@ -59,9 +63,7 @@ class OpOverload:
         self.__qualname__ = self._name
 
     def __call__(self, /, *args, **kwargs):
-        if self._fn is None:
-            raise _missing(self._name, args, kwargs)
-        return _run(self, args, kwargs)
+        return _run(self, self._name, args, kwargs)
 
     @property
     def _op(self):
@@ -121,9 +123,7 @@ class OpOverloadPacket:
         self._qualified_op_name, self.__module__ = f"{namespace}::{name}", f"torch._ops.{namespace}"
 
     def __call__(self, /, *args, **kwargs):
-        if self._fn is None:
-            raise _missing(self._qualified_op_name, args, kwargs)
-        return _run(self, args, kwargs)
+        return _run(self, self._qualified_op_name, args, kwargs)
 
     def overloads(self):
         """The names of the overloads."""
