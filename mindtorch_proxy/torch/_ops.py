@@ -63,7 +63,21 @@ class OpOverload:
         self.__qualname__ = self._name
 
     def __call__(self, /, *args, **kwargs):
+        if self._completing and len(args) < len(self._schema.positional):
+            given = {a.name for a in self._schema.positional[: len(args)]} | kwargs.keys()
+            kwargs |= {name: value for name, value in self._completing.items() if name not in given}
         return _run(self, self._name, args, kwargs)
+
+    @functools.cached_property
+    def _completing(self):
+        """{argument: PyTorch's default} where the function behind has another, or none."""
+        try:
+            parameters = inspect.signature(self._fn).parameters
+        except (TypeError, ValueError):  # no function, or one that does not tell
+            return {}
+        plain = {a.name: a.default_value for a in self._schema.arguments if a.has_default_value() and a.default_value.__class__ in (bool, int, float, str)}
+        own = {n: parameters[n].default for n in plain if n in parameters}
+        return {n: plain[n] for n, v in own.items() if v is inspect.Parameter.empty or v.__class__ is plain[n].__class__ and v != plain[n]}
 
     @property
     def _op(self):

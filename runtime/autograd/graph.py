@@ -388,8 +388,7 @@ class OpNode(Node):
             return self.formulas(self, grads, args, outs)
         LOCAL.formulas += 1  # classes of tensors and function modes are no matter of formulas
         modes, native, LOCAL.modes = LOCAL.modes, LOCAL.native, ()
-        # PyTorch's formulas see the numbers that a program gave as tensors
-        LOCAL.native = WRAPPED if any(args[i].__class__ in NUMBERS for i in self.op.operands) else True
+        LOCAL.native = WRAPPED if self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands) else True
         try:
             return self.formulas(self, grads, args, outs)
         finally:

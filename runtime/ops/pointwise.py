@@ -108,10 +108,17 @@ def rsub(self, other, alpha):
 
 
 _mul_grads = {"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)}
-op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",), derivative=_mul_grads, exact=1)
+op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",), derivative=_mul_grads, exact=1, wraps=True)
 _div_grads = {"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)}
 _div = op(
-    "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT, derivative=_div_grads, exact=1, aten="div.Tensor"
+    "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Div",
+    numbers=True,
+    promote=INT_TO_FLOAT,
+    derivative=_div_grads,
+    exact=1,
+    aten="div.Tensor",
+    wraps=True,
 )
 _floor_divide_grads = {k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")}
 _FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads, aten="floor_divide.default")
