@@ -49,6 +49,9 @@ class _BareFuture:
                 raise RuntimeError("Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once.")
             self._value, self._error = value, error
             self._event.set()
+        self._call_back()
+
+    def _call_back(self):
         for callback in self._callbacks:
             callback(self)
 

@@ -54,7 +54,9 @@ def test_names(module):
 
 
 def test_what_is_not_there_says_so():
-    assert not torch.distributed.rpc.is_available() and not hasattr(torch.distributed.rpc, "init_rpc")
+    assert not torch.distributed.autograd.is_available()
+    with pytest.raises(NotImplementedError, match="remote procedure calls"), torch.distributed.autograd.context():
+        pass
     with pytest.raises(ValueError, match="Expecting ShardingSpec"):
         torch.distributed._shard.sharded_tensor.ShardedTensor("no spec", 2)
     with pytest.raises(NotImplementedError, match="loss_parallel"), torch.distributed.tensor.parallel.loss_parallel():

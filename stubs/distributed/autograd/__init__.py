@@ -1,4 +1,4 @@
-"""Gradients across remote procedure calls, which this build has none of."""
+"""Gradients across remote procedure calls, which this build does not have."""
 
 __all__ = ["context", "is_available"]
 
@@ -12,7 +12,7 @@ class context:
     """The gradients of one backward pass over several processes: not supported."""
 
     def __enter__(self):
-        raise NotImplementedError("torch.distributed.autograd: remote procedure calls are not supported (any dtype, any device)")
+        raise NotImplementedError("torch.distributed.autograd: gradients across remote procedure calls are not supported (any dtype, any device)")
 
     def __exit__(self, *exc):
         return None

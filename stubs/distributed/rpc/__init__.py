@@ -1,8 +1,49 @@
-"""Remote procedure calls: this build has none, as PyTorch's without tensorpipe."""
+"""Remote procedure calls: functions that run on other processes, and references to values that stay there.
 
-__all__ = ["is_available"]
+The transport is Python's own (multiprocessing.connection over TCP), whose ends know each other by a key from the job's store. Who knows that key, or can read
+the store, can run code here; nothing is encrypted. Gradients across workers (torch.distributed.autograd) are not there.
+"""
+
+import itertools
+from datetime import timedelta
+
+from . import _workers, api, backend_registry, constants, functions, options  # noqa: F401
+from ._rref import RRef
+from ._workers import WorkerInfo
+from .api import _set_rpc_timeout, get_rpc_timeout, get_worker_info, remote, rpc_async, rpc_sync, shutdown
+from .backend_registry import BackendType, backend_registered
+from .options import RpcBackendOptions, TensorPipeRpcBackendOptions
+
+__all__ = ["is_available", "init_rpc", "BackendType", "TensorPipeRpcBackendOptions", *api.__all__, "backend_registered"]
+_jobs = itertools.count()
 
 
 def is_available():
-    """Whether this build has remote procedure calls: no."""
-    return False
+    """Whether this build has remote procedure calls: yes."""
+    return True
+
+
+def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=None):
+    """Make this process a worker: it can call the others and is called by them until ``shutdown``.
+
+    Args:
+        name: its name, of letters, digits, ``_``, ``:`` and ``-``; each worker has another.
+        backend: ``BackendType.TENSORPIPE``, the default.
+        rank, world_size: its number, and how many workers there are. Workers that come and go (no world_size) raise NotImplementedError.
+        rpc_backend_options: time-out, threads, and the URL by which workers find each other (by default ``env://``).
+    """
+    from .. import PrefixStore, rendezvous
+    from ._agent import Agent
+
+    if backend is not None and not isinstance(backend, BackendType):
+        raise TypeError("Argument backend must be a member of BackendType")
+    if rpc_backend_options is not None and not isinstance(rpc_backend_options, RpcBackendOptions):
+        raise TypeError("Argument rpc_backend_options must be an instance of RpcBackendOptions")
+    if not world_size:
+        raise NotImplementedError("init_rpc: a group that workers join and leave (without world_size) is not supported (any dtype, any device)")
+    options = rpc_backend_options or TensorPipeRpcBackendOptions()
+    store, _, _ = next(rendezvous(options.init_method, rank=rank, world_size=world_size))
+    if _workers.is_set():
+        raise RuntimeError("RPC is already initialized")
+    store.set_timeout(timedelta(seconds=options.rpc_timeout))
+    _workers.set_current(Agent(PrefixStore(f"rpc_prefix_{next(_jobs)}", store), name, rank, world_size, options))
