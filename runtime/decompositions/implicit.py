@@ -4,11 +4,11 @@ import math
 
 from ..autograd.modes import MODE
 from ..call.geometry import broadcast_shapes
+from ..call.promotion import result_dtype
+from ..call.state import NUMBERS
 from ..call.tracing import TracedInt
 from ..device import HOST
 from ..ops.matmul import rows
-from ..call.promotion import result_dtype
-from ..call.state import NUMBERS
 from ..registry import ATEN, F, M, T, implicit
 
 

@@ -10,7 +10,8 @@ from ..call.inplace import inplace as run_inplace
 from ..call.out import FOUND_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import DEFAULT
 from ..declare import composite, op
-from .common import ATEN, F, T, changed, check_number, dt, only, wrap_dim
+from ..registry import ATEN
+from .common import F, T, changed, check_number, dt, only, wrap_dim
 from .pointwise import cpu, zero
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -99,7 +100,9 @@ _threshold_promote = lambda common, self, *numbers: [check_number(n, common) for
 _THRESHOLD = dict(promote=_threshold_promote, derivative=lambda g, self, threshold: ATEN.threshold_backward(g, self, threshold))
 _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", method=False, inplace_function=True, **_THRESHOLD)
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
-_HARDSHRINK = dict(promote=_reals("hardshrink"), call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: ATEN.hardshrink_backward(g, self, lambd))
+_HARDSHRINK = dict(
+    promote=_reals("hardshrink"), call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: ATEN.hardshrink_backward(g, self, lambd)
+)
 op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", alias=("nn.functional.hardshrink",), inplace=False, out=FOUND_DTYPE, **_HARDSHRINK)
 
 
@@ -109,7 +112,9 @@ def _softshrink_promote(common, self, lambd):
     return _reals("softshrink")(common)
 
 
-_SOFTSHRINK = dict(promote=_softshrink_promote, call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: ATEN.softshrink_backward(g, self, lambd))
+_SOFTSHRINK = dict(
+    promote=_softshrink_promote, call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: ATEN.softshrink_backward(g, self, lambd)
+)
 op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", inplace=False, out=FOUND_DTYPE, python=False, **_SOFTSHRINK)
 
 
@@ -285,7 +290,14 @@ def _glu_meta(self, dim):
 
 _glu_call = lambda p, x, dim: p.of(dim)(x)
 _glu_prepare = lambda self, dim: (self, wrap_dim(dim, len(self._shape)))
-_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", call=_glu_call, prepare=_glu_prepare, meta=_glu_meta, derivative=lambda g, self, dim: ATEN.glu_backward(g, self, dim))
+_glu = op(
+    "_C._nn.glu(Tensor self, int dim=-1) -> Tensor",
+    "GLU",
+    call=_glu_call,
+    prepare=_glu_prepare,
+    meta=_glu_meta,
+    derivative=lambda g, self, dim: ATEN.glu_backward(g, self, dim),
+)
 
 
 @composite("nn.functional.glu(Tensor input, int dim=-1) -> Tensor", out=False)

@@ -6,7 +6,7 @@ import operator
 from .. import dtypes as dt
 from ..call.state import LOCAL, dispatching
 from ..device import META
-from ..registry import ATEN, LINALG, SPECIAL, F, M, T
+from ..registry import LINALG, SPECIAL, F, M, T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
 
 

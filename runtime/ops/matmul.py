@@ -90,8 +90,6 @@ def _bmm_meta(a, b):
     return (*batch, s[-2], r[-1]), a.dtype
 
 
-
-
 def _transposed(node, k):
     """Whether the k-th differentiable argument was made by a transposition: its gradient is then made by one, so that the memory lies alike."""
     return node._edges[k] is not None and node._edges[k][0].__class__.__name__ == "TBackward0"
@@ -253,7 +251,10 @@ def _adding(name, first, second, prim, meta, grads, **options):
     op(schema, prim, meta=meta, inplace=True, derivative=grads, out=SAME_DTYPE, numbers_between=True, **options)
 
 
-_addmm_grads = {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, tH(mat2)), alpha), "mat2": lambda g, mat1, alpha, node: scaled(_right_gradient(g, mat1, node, 2), alpha)}
+_addmm_grads = {
+    "mat1": lambda g, mat2, alpha: scaled(T.mm(g, tH(mat2)), alpha),
+    "mat2": lambda g, mat1, alpha, node: scaled(_right_gradient(g, mat1, node, 2), alpha),
+}
 _adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, _addmm_grads, autocast=LOWER)
 _baddbmm_grads = {
     "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha),

@@ -6,8 +6,9 @@ from ..call.out import SAME_SCALAR_TYPE
 from ..call.state import dispatching
 from ..declare import composite, op
 from ..device import contiguous_format
+from ..registry import ATEN
 from ..tensor import unversioned
-from .common import ATEN, F, T, dt, numel, only
+from .common import F, T, dt, numel, only
 from .memory import keep_format
 
 

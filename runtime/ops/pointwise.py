@@ -108,7 +108,16 @@ def rsub(self, other, alpha):
 
 
 _mul_grads = {"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)}
-op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",), derivative=_mul_grads, exact=1, wraps=True)
+op(
+    "mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Mul",
+    numbers=True,
+    promote=DEFAULT,
+    alias=("multiply",),
+    derivative=_mul_grads,
+    exact=1,
+    wraps=True,
+)
 _div_grads = {"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)}
 _div = op(
     "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",

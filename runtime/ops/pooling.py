@@ -8,7 +8,8 @@ from ..call.out import SAME_DTYPE
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import channels_last, channels_last_3d, contiguous_format
-from .common import ATEN, F, T, dt, has_values, numel, only
+from ..registry import ATEN
+from .common import F, T, dt, has_values, numel, only
 from .memory import keep_format, suggested_format
 
 LETTERS = {1: "W", 2: "HW", 3: "DHW"}

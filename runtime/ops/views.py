@@ -9,10 +9,10 @@ from ..call.autocast import FLOAT32
 from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
-from ..registry import OPERATORS, Namespace
+from ..registry import ATEN, OPERATORS, Namespace
 from ..tensor import check_writable, strided_view
 from ..warn import warn_once
-from .common import ATEN, M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
+from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
 
 def _norm(shape, stride):

@@ -1,7 +1,4 @@
-"""Which operators a mode below autograd sees, forward and backward, of modules and functions: PyTorch's names, overloads and arguments.
-
-tools/call_lists.py compares more of them, those too that differ.
-"""
+"""Which operators a mode below autograd sees, forward and backward, of modules and functions: PyTorch's names, overloads and arguments."""
 
 MODULES = """
 nn.Linear(4, 3) | leaf(2, 4)

@@ -531,7 +531,12 @@ def case_what_is_named_is_there(torch):
         error = None
     except AttributeError as e:
         error = str(e)
-    return [[str(w.message) for w in caught], error, " from " in traced.forward.__code__.co_filename, traced.forward.__code__.co_filename.endswith("in forward")]
+    return [
+        [str(w.message) for w in caught],
+        error,
+        " from " in traced.forward.__code__.co_filename,
+        traced.forward.__code__.co_filename.endswith("in forward"),
+    ]
 
 
 def case_nested_arguments_are_pickled(torch):
