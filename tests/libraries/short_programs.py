@@ -431,6 +431,29 @@ def loralib():
     return [losses, net(ids), sorted(l.lora_state_dict(net)), conv(torch.randn(1, 2, 5, 5)).shape]
 
 
+@nightly
+def backpack_for_pytorch():
+    from backpack import backpack, extend
+    from backpack.extensions import BatchGrad, BatchL2Grad, DiagGGNExact, DiagHessian, Variance
+
+    torch.manual_seed(0)
+    model = extend(torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 3)))
+    lossfunc = extend(torch.nn.CrossEntropyLoss())
+    x, y = torch.randn(5, 1, 4, 4), torch.tensor([0, 1, 2, 0, 1])
+    loss = lossfunc(model(x), y)
+    with backpack(BatchGrad(), BatchL2Grad(), Variance(), DiagGGNExact(), DiagHessian()):
+        loss.backward()
+    p = list(model.parameters())
+    return [
+        [q.grad for q in p],
+        [q.grad_batch for q in p],
+        [q.batch_l2 for q in p],
+        [q.variance for q in p],
+        [q.diag_ggn_exact for q in p],
+        [q.diag_h for q in p],
+    ]
+
+
 PROGRAMS = {name: f for name, f in list(globals().items()) if callable(f) and getattr(f, "__module__", None) == __name__}
 for _name in ("nightly", "numbers", "trained"):
     del PROGRAMS[_name]
