@@ -49,6 +49,11 @@ class Argument:
         """Whether a number that a caller leaves out, since it is its own default, is not this schema's."""
         return v.__class__ is int and self.default_value.__class__ is int and v != self.default_value
 
+    def is_default(self, v):
+        """Whether a value is what the argument is without one, and of its type: PyTorch's dispatcher leaves it out."""
+        d = self.default_value
+        return self._default is not None and (v is d or v.__class__ is d.__class__ and v.__class__ in _PLAIN and v == d)
+
     def spelled(self, v):
         """A value as PyTorch's dispatcher hands it on: sequences are lists."""
         if self.declared.rstrip("?").endswith("]"):
@@ -71,6 +76,7 @@ class Argument:
         return f"{self.declared} {self.name}"
 
 
+_PLAIN = (bool, int, float, str, list)
 _SCALARS = {"SymInt": "int", "Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int", "SymBool": "bool"}
 
 
@@ -219,11 +225,11 @@ class FunctionSchema:
                     return None
             elif a._default is None:
                 return None
-        args = [values.get(a.name, _MISSING) for a in self.positional]
-        while args and args[-1] is _MISSING:
+        args = [a.spelled(values[a.name]) if a.name in values else a.default_value for a in self.positional]
+        while args and self.positional[len(args) - 1].is_default(args[-1]):
             args.pop()
-        args = [a.default_value if v is _MISSING else a.spelled(v) for a, v in zip(self.positional, args)]
-        return tuple(args), {a.name: a.spelled(values[a.name]) for a in self.arguments if a.kwarg_only and a.name in values}
+        named = {a.name: a.spelled(values[a.name]) for a in self.arguments if a.kwarg_only and a.name in values}
+        return tuple(args), {k: v for k, v in named.items() if not self.by_name[k].is_default(v)}
 
     def bound(self, args, kwargs):
         """{argument: value} of a call, without what was not given; None where the names do not fit."""

@@ -77,11 +77,14 @@ class Namespace:
         return f
 
 
-T, F, M, LINALG, SPECIAL = map(Namespace, ("torch", "nn.functional", "Tensor", "linalg", "special"))
+T, F, M, LINALG, SPECIAL, ATEN = map(Namespace, ("torch", "nn.functional", "Tensor", "linalg", "special", "aten"))
 
 
 def implicit(*names):
-    """@implicit("_linear"): a function over other operators that is called instead while calls below autograd are handed over."""
+    """@implicit("_linear"): a function over other operators that is called instead while calls below autograd are handed over.
+
+    Where it gives NotImplemented the call goes on as it is.
+    """
 
     def deco(fn):
         IMPLICIT.update(dict.fromkeys(names, fn))

@@ -37,10 +37,14 @@ def _stand_ins(args):
             yield a
 
 
-def _run(operator, args, kwargs):
+def _run(operator, name, args, kwargs):
     """An operator on its arguments, or what a stand-in among them makes of the call."""
     found = tuple(_stand_ins((*args, *kwargs.values())))
-    return handle_torch_function(operator, found, *args, **kwargs) if found else operator._fn(*args, **kwargs)
+    if found:
+        return handle_torch_function(operator, found, *args, **kwargs)
+    if operator._fn is None:
+        raise _missing(name, args, kwargs)
+    return operator._fn(*args, **kwargs)
 
 
 class OpOverload:
@@ -59,9 +63,21 @@ class OpOverload:
         self.__qualname__ = self._name
 
     def __call__(self, /, *args, **kwargs):
-        if self._fn is None:
-            raise _missing(self._name, args, kwargs)
-        return _run(self, args, kwargs)
+        if self._completing and len(args) < len(self._schema.positional):
+            given = {a.name for a in self._schema.positional[: len(args)]} | kwargs.keys()
+            kwargs |= {name: value for name, value in self._completing.items() if name not in given}
+        return _run(self, self._name, args, kwargs)
+
+    @functools.cached_property
+    def _completing(self):
+        """{argument: PyTorch's default} where the function behind has another, or none."""
+        try:
+            parameters = inspect.signature(self._fn).parameters
+        except (TypeError, ValueError):  # no function, or one that does not tell
+            return {}
+        plain = {a.name: a.default_value for a in self._schema.arguments if a.has_default_value() and a.default_value.__class__ in (bool, int, float, str)}
+        own = {n: parameters[n].default for n in plain if n in parameters}
+        return {n: plain[n] for n, v in own.items() if v is inspect.Parameter.empty or v.__class__ is plain[n].__class__ and v != plain[n]}
 
     @property
     def _op(self):
@@ -121,9 +137,7 @@ class OpOverloadPacket:
         self._qualified_op_name, self.__module__ = f"{namespace}::{name}", f"torch._ops.{namespace}"
 
     def __call__(self, /, *args, **kwargs):
-        if self._fn is None:
-            raise _missing(self._qualified_op_name, args, kwargs)
-        return _run(self, args, kwargs)
+        return _run(self, self._qualified_op_name, args, kwargs)
 
     def overloads(self):
         """The names of the overloads."""

@@ -6,7 +6,7 @@ import threading
 import weakref
 
 from .. import dtypes as dt
-from ..call.state import LOCAL, STATE, dispatching
+from ..call.state import LOCAL, NUMBERS, STATE, WRAPPED, dispatching
 from ..device import Size
 from ..forks import FORKS, lock
 from ..registry import T
@@ -296,7 +296,8 @@ class AccumulateGrad(Node):
             if old is None:
                 # a gradient that no program holds is taken as it is: two references are this frame's and the call's
                 if STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
-                    g = g if MODE.grad else _detached(g, v)
+                    held = sys.getrefcount(g) > 2 + more
+                    g = g if MODE.grad else _detached(g, v, held)
                 elif not MODE.grad and not (
                     sys.getrefcount(g) <= 2 + more and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
@@ -326,9 +327,13 @@ def _as_it_is(g):
     return g.__class__ is Tensor and not MODE.grad_layout
 
 
-def _detached(g, v):
-    """A gradient as the first of its leaf, by operators that handlers see."""
-    return T.detach(g) if g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride() else _laid_out(g, v)
+def _detached(g, v, held):
+    """A gradient as the first of its leaf, by operators that handlers see; held: somebody else has it, so that the leaf gets a copy."""
+    native, LOCAL.native = LOCAL.native, True
+    try:
+        return T.detach(g) if not held and (g.is_sparse or g._stride is v._stride is None or g.stride() == v.stride()) else _laid_out(g, v)
+    finally:
+        LOCAL.native = native
 
 
 def _laid_out(g, v):
@@ -424,12 +429,13 @@ class OpNode(Node):
         if not (STATE.subclasses or STATE.active):
             return self.formulas(self, grads, args, outs)
         LOCAL.formulas += 1  # classes of tensors and function modes are no matter of formulas
-        modes, LOCAL.modes = LOCAL.modes, ()
+        modes, native, LOCAL.modes = LOCAL.modes, LOCAL.native, ()
+        LOCAL.native = WRAPPED if self.op.options.wraps and any(args[i].__class__ in NUMBERS for i in self.op.operands) else True
         try:
             return self.formulas(self, grads, args, outs)
         finally:
             LOCAL.formulas -= 1
-            LOCAL.modes = modes
+            LOCAL.modes, LOCAL.native = modes, native
 
     @property
     def next_functions(self):

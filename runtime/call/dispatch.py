@@ -133,10 +133,10 @@ def intercept(handler):
 class Call:
     """A call below autograd, on its way from the innermost handler outwards and then to the classes of its arguments and the kernel."""
 
-    __slots__ = ("op", "suffix", "run", "handlers", "_resolved")
+    __slots__ = ("op", "suffix", "run", "handlers", "native")
 
-    def __init__(self, op, suffix, run, handlers):
-        self.op, self.suffix, self.run, self.handlers, self._resolved = op, suffix, run, handlers, None
+    def __init__(self, op, suffix, run, handlers, native=False):
+        self.op, self.suffix, self.run, self.handlers, self.native = op, suffix, run, handlers, native
 
     def __call__(self, *args):
         """Run the operator without gradients and without this handler."""
@@ -157,7 +157,7 @@ class Call:
 
     def resolve(self, args):
         """(schema, args, kwargs) of PyTorch's, or None."""
-        return resolve(self.op, args, self.suffix)
+        return resolve(self.op, args, self.suffix, self.native)
 
 
 def intercepted(args):
@@ -170,18 +170,18 @@ def intercepted(args):
 def handle(op, args, run, suffix=""):
     """Hand a call to the innermost handler, then to the classes of its arguments. run(*args): what it is without; suffix: "_" for in-place operators."""
     stack = LOCAL.interceptors
-    recording, autocast, above = MODE.grad, LOCAL.autocast, LOCAL.recording
-    MODE.grad, LOCAL.autocast, LOCAL.recording = False, None, recording or above
+    recording, autocast, above, native = MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native
+    MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native = False, None, recording or above, False
     try:
         if LAZY and any(t.__class__ in LAZY for t in tensors_of(args)):
             return LAZY.handler(op, args, run, suffix)
         if stack:
-            return stack[-1](dispatch_name(op, args, suffix), args, Call(op, suffix, run, stack[:-1]))
+            return stack[-1](dispatch_name(op, args, suffix, native), args, Call(op, suffix, run, stack[:-1], native))
         if not LOCAL.dispatch_off and any(t.__class__ in dispatching for t in tensors_of(args)):
-            return CLASSES.handler(dispatch_name(op, args, suffix), args, Call(op, suffix, run, ()))
+            return CLASSES.handler(dispatch_name(op, args, suffix, native), args, Call(op, suffix, run, (), native))
         return _overridden_kernel(op, args, run, suffix) if KERNELS else run(*args)
     finally:
-        MODE.grad, LOCAL.autocast, LOCAL.recording = recording, autocast, above
+        MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native = recording, autocast, above, native
 
 
 KERNELS: dict = {}  # (PyTorch's full name, device type) -> what torch.library runs instead of the kernel
@@ -241,9 +241,9 @@ class CLASSES:
     handler = None
 
 
-def dispatch_name(op, args, suffix=""):
+def dispatch_name(op, args, suffix="", native=False):
     """PyTorch's name of a call below autograd: its operator and overload."""
-    found = resolve(op, args, suffix)
+    found = resolve(op, args, suffix, native)
     if found is not None:
         return f"aten.{found[0].name[6:]}.{found[0].overload_name or 'default'}"
     name, overload = name_of(op)

@@ -152,7 +152,11 @@ def _before(op, self):
 
 def past(self):
     """A copy of self with its history: the value before an in-place operator."""
-    old = T.clone(self.detach())
+    recording, MODE.grad = MODE.grad, False
+    try:
+        old = T.clone(self)
+    finally:
+        MODE.grad = recording
     old._requires_grad, old._grad_fn, old._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
     return carry(self, old, T.clone) if STATE.duals else old
 

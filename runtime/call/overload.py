@@ -1,8 +1,10 @@
 """PyTorch's name and arguments of a call below autograd: its overload, and what its dispatcher hands on."""
 
 from ..aten import schemas
-from ..device import get_default_device
+from ..device import get_default_device, strided
 from ..schema import strip_default
+from ..tensor import Tensor
+from .state import NUMBERS
 
 _ABOVE = ("requires_grad",)  # what is done above the dispatcher
 
@@ -18,9 +20,14 @@ def name_of(op):
     return name, op.schema.overload or ("Tensor" if two else "")
 
 
-def resolve(op, args, suffix=""):
-    """(schema, args, kwargs) that PyTorch's dispatcher would be given for a call, or None where it has no such call."""
+def resolve(op, args, suffix="", native=False):
+    """(schema, args, kwargs) that PyTorch's dispatcher would be given for a call, or None where it has no such call.
+
+    native: the call stands for one that PyTorch makes in C++, where numbers have overloads of their own and new tensors are told their dtype.
+    """
     name, wanted = name_of(op)
+    if native is True and wanted == "Tensor" and any(args[i].__class__ in NUMBERS for i in op.operands[1:]):
+        wanted = "Scalar"
     values, defaults = dict(op.options.aten_constants), {}
     for a, v in zip(op.schema.args, args):
         if a.name in _ABOVE:
@@ -34,7 +41,7 @@ def resolve(op, args, suffix=""):
         if schema.outs:
             continue
         needed = {a.name: defaults[a.name] for a in schema.arguments if a.name in defaults and (not a.has_default_value() or a.means_another(defaults[a.name]))}
-        given = schema.given(_with_options(op, schema, needed | values))
+        given = schema.given(_with_options(op, schema, needed | values, native and args))
         if given is None:
             given = schema.given(_renamed(op, schema, values))
         if given is not None and (found is None or schema.overload_name == wanted):
@@ -44,10 +51,16 @@ def resolve(op, args, suffix=""):
     return found
 
 
-def _with_options(op, schema, values):
-    """What PyTorch's functions always say of a new tensor: that its memory is not pinned, and, where no tensor tells, its device."""
-    if op.fn is None or "pin_memory" not in schema.by_name:
+def _with_options(op, schema, values, native):
+    """What PyTorch's functions always say of a new tensor: that its memory is not pinned, and, where no tensor tells, its device; in C++, what it is like."""
+    if "pin_memory" not in schema.by_name or op.fn is None and not native:
         return values
+    if native:
+        like = next((a for a in native if isinstance(a, Tensor)), None)
+        if schema.name.endswith("_like"):
+            return values
+        made = {} if like is None else {"dtype": like.dtype, "device": like.device}
+        return {"device": get_default_device(), "layout": strided, **made, **values}
     place = {} if op.tensor_args else {"device": get_default_device()}
     return {**place, "pin_memory": False, **values}
 

@@ -221,6 +221,15 @@ def _with_number(op, source, tensors):
     source.add("    else:", "        plan = None", depth=2)
 
 
+def as_native(fn, args):
+    """A function over operators that is C++ in PyTorch."""
+    before, LOCAL.native = LOCAL.native, True
+    try:
+        return fn(*args)
+    finally:
+        LOCAL.native = before
+
+
 def make_intercepted(op):
     """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a __torch_dispatch__ exist."""
     backend(HOST)  # with the backends come the decompositions, IMPLICIT's among them
@@ -239,14 +248,14 @@ def make_intercepted(op):
         if not intercepted(args):
             return direct(*args)
         args += defaults[len(args) :]
-        if implicit is not None:
-            return implicit(*args)
+        if implicit is not None and (out := as_native(implicit, args)) is not NotImplemented:
+            return out
         recording = MODE.grad and differentiable and requires_grad(op, args)
         if composite:
             plain = args if flag is None else (*args[:flag], False, *args[flag + 1 :])  # what is said of gradients stays above
             found = None if recording and flag is None else resolve(op, plain)
             if found is None or found[0].implicit:
-                return parts(*args)
+                return parts(*args) if op.python else as_native(parts, args)
             out = handle(op, plain, parts)
             return out.requires_grad_() if flag is not None and args[flag] and not out._requires_grad else out
         recording = recording and op.derivative is not None

@@ -64,8 +64,12 @@ class _Lazy(set):
 LAZY = _Lazy()
 
 
+WRAPPED = "numbers are tensors"  # see _Local.native
+
+
 class _Local(threading.local):
     formulas = 0  # how many derivative formulas this thread is in
+    native = False  # whether what calls operators is C++ in PyTorch: a formula, or a function over others; WRAPPED: with numbers that were made tensors
     dispatch_off = 0
     recording = False  # whether gradients are recorded above the level of the call that is handed over
     modes = ()

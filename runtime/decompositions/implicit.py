@@ -2,25 +2,26 @@
 
 import math
 
+from ..autograd.modes import MODE
 from ..call.geometry import broadcast_shapes
+from ..call.promotion import result_dtype
+from ..call.state import NUMBERS
 from ..call.tracing import TracedInt
 from ..device import HOST
 from ..ops.matmul import rows
-from ..registry import F, M, T, implicit
+from ..registry import ATEN, F, M, T, implicit
 
 
 @implicit("_linear")
 def linear(input, weight, bias):
-    transposed = T.t(weight)
     rank = len(input._shape)
+    if bias is not None and rank in (1, 3) and input.is_contiguous() and input.device is HOST:
+        rows = M.view(input, (math.prod(input._shape[:-1]), input._shape[-1]))
+        return M.view(T.addmm(bias, rows, T.t(weight)), (*input._shape[:-1], weight._shape[0]))
+    transposed = T.t(weight)
     if bias is None:
         return T.matmul(input, transposed)
-    if rank == 2:
-        return T.addmm(bias, input, transposed)
-    if rank == 3 and input.is_contiguous() and input.device is HOST:
-        out = T.addmm(bias, M.view(input, (-1, input._shape[-1])), transposed)
-        return M.view(out, (*input._shape[:-1], weight._shape[0]))
-    return T.add(T.matmul(input, transposed), bias)
+    return T.addmm(bias, input, transposed) if rank == 2 else T.add(T.matmul(input, transposed), bias)
 
 
 @implicit("_mm")
@@ -34,6 +35,43 @@ def folded(self, mat2):
 def over_rows(self, mat2):
     """The products of two rows, summed: one product of matrices."""
     return T.mm(T.t(rows(self)), rows(mat2))
+
+
+@implicit("dropout")
+def dropout(input, p, train):
+    """The noise in a tensor of its own."""
+    if p in (0, 1) or not train or not input.numel():
+        return NotImplemented
+    noise = T.empty_like(input).bernoulli_(1 - p)
+    return T.mul(input, noise.div_(1 - p))
+
+
+@implicit("elu_backward")
+def elu_backward(grad_output, self, alpha):
+    return NotImplemented if _recorded(grad_output, self) else ATEN.elu_backward(grad_output, alpha, 1, 1, False, self)
+
+
+@implicit("leaky_relu_backward")
+def leaky_relu_backward(grad_output, self, negative_slope):
+    return NotImplemented if _recorded(grad_output, self) else ATEN.leaky_relu_backward(grad_output, self, negative_slope, False)
+
+
+def _recorded(*tensors):
+    """Whether gradients are recorded of these: a call that PyTorch spells otherwise is itself then, since its parts would be recorded."""
+    return MODE.grad and any(t._requires_grad for t in tensors)
+
+
+@implicit("_C._nn.max_pool1d_with_indices")
+def max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """Rows as planes of one row."""
+    out = F.max_pool2d(T.unsqueeze(self, -2), (1, *kernel_size), (1, *stride), (0, *padding), (1, *dilation), ceil_mode, return_indices=True)
+    return tuple(T.squeeze(t, -2) for t in out)
+
+
+@implicit("_C._nn.avg_pool1d")
+def avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    out = F.avg_pool2d(T.unsqueeze(self, -2), (1, *kernel_size), (1, *stride), (0, *padding), ceil_mode, count_include_pad)
+    return T.squeeze(out, -2)
 
 
 @implicit("_bmm")
@@ -67,6 +105,20 @@ def basic_index(self, index):
         else:
             out = T.select(out, dim, i)
     return T._alias(out) if out is self else out
+
+
+@implicit("_where")
+def where(condition, self, other):
+    """Numbers are tensors of the dtype that both have in common."""
+    numbers = [v.__class__ in NUMBERS for v in (self, other)]
+    if not any(numbers):
+        return NotImplemented
+    dtype = result_dtype((self, other)) if not all(numbers) else None
+    dtypes = [dtype or result_dtype((v,)) for v in (self, other)]
+    parts = [self, other]
+    for i in (1, 0):
+        parts[i] = ATEN.scalar_tensor(parts[i], dtype=dtypes[i], device=condition.device) if numbers[i] else parts[i].to(dtypes[i])
+    return T.where(condition, *parts)
 
 
 @implicit("square")

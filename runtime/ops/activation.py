@@ -10,6 +10,7 @@ from ..call.inplace import inplace as run_inplace
 from ..call.out import FOUND_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import DEFAULT
 from ..declare import composite, op
+from ..registry import ATEN
 from .common import F, T, changed, check_number, dt, only, wrap_dim
 from .pointwise import cpu, zero
 
@@ -96,10 +97,12 @@ _LEAKY_RELU = dict(promote=_reals("leaky_relu"), derivative=lambda g, self, nega
 _leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", constant_attributes=True, **_LEAKY_RELU)
 _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
 _threshold_promote = lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common)
-_THRESHOLD = dict(promote=_threshold_promote, derivative=lambda g, self, threshold: T.where(self <= threshold, 0, g))
+_THRESHOLD = dict(promote=_threshold_promote, derivative=lambda g, self, threshold: ATEN.threshold_backward(g, self, threshold))
 _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", method=False, inplace_function=True, **_THRESHOLD)
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
-_HARDSHRINK = dict(promote=_reals("hardshrink"), call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
+_HARDSHRINK = dict(
+    promote=_reals("hardshrink"), call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: ATEN.hardshrink_backward(g, self, lambd)
+)
 op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", alias=("nn.functional.hardshrink",), inplace=False, out=FOUND_DTYPE, **_HARDSHRINK)
 
 
@@ -109,7 +112,9 @@ def _softshrink_promote(common, self, lambd):
     return _reals("softshrink")(common)
 
 
-_SOFTSHRINK = dict(promote=_softshrink_promote, call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: T.where(T.abs(self) > lambd, g, 0))
+_SOFTSHRINK = dict(
+    promote=_softshrink_promote, call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: ATEN.softshrink_backward(g, self, lambd)
+)
 op("nn.functional.softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "SoftShrink", inplace=False, out=FOUND_DTYPE, python=False, **_SOFTSHRINK)
 
 
@@ -134,7 +139,7 @@ _prelu = _hidden(
     None,
     aten="_prelu_kernel.default",
     promote=_reals("prelu"),
-    derivative={"self": lambda g, self, weight: T.where(self > 0, g, g * weight), "weight": lambda g, self: T.where(self > 0, 0, g * self)},
+    derivative={("self", "weight"): lambda g, self, weight: ATEN._prelu_kernel_backward(g, self, weight)},
 )
 
 
@@ -151,7 +156,7 @@ _elu_backward = _hidden(
 _elu_grad = lambda g, self, alpha: _elu_backward.call(g, self, alpha)
 _elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad)
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
-_selu_grad = lambda g, self: g * SELU_SCALE * T.where(self > 0, 1, T.exp(self) * SELU_ALPHA)
+_selu_grad = lambda g, self: ATEN.elu_backward(g, SELU_ALPHA, SELU_SCALE, 1, False, self)
 _selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True, node="EluBackward0")
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 
@@ -162,7 +167,7 @@ def _celu_promote(common, self, alpha):
     return _reals("elu")(common)
 
 
-_celu_grad = lambda g, self, alpha: T.where(self > 0, g, g * T.exp(self / alpha))
+_celu_grad = lambda g, self, alpha: ATEN.elu_backward(g, alpha, 1, 1 / alpha, False, self)
 _celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=_celu_promote, derivative=_celu_grad, inplace_function=True)
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
@@ -258,7 +263,7 @@ _hardswish_backward = _hidden(
 _hardswish = op("_C._nn.hardswish(Tensor self) -> Tensor", "HSwish", promote=_reals("hardswish"), derivative=lambda g, self: _hardswish_backward.call(g, self))
 _functional("hardswish(Tensor input, bool inplace=False) -> Tensor", _hardswish)
 _hardsigmoid = op(
-    "_C._nn.hardsigmoid(Tensor self) -> Tensor", "HSigmoid", promote=_reals("hardsigmoid"), derivative=lambda g, self: T.where(T.abs(self) < 3, g / 6, 0)
+    "_C._nn.hardsigmoid(Tensor self) -> Tensor", "HSigmoid", promote=_reals("hardsigmoid"), derivative=lambda g, self: ATEN.hardsigmoid_backward(g, self)
 )
 _functional("hardsigmoid(Tensor input, bool inplace=False) -> Tensor", _hardsigmoid)
 composite("nn.functional.sigmoid(Tensor input) -> Tensor", out=False)(lambda input: T.sigmoid(input))
@@ -283,16 +288,16 @@ def _glu_meta(self, dim):
     return shape, self.dtype, result_strides(shape, [self.narrow(dim, 0, n // 2)] if self._stride is not None else ())
 
 
-def _glu_backward(g, self, dim):
-    a, b = self.chunk(2, dim)
-    s = T.sigmoid(b)
-    gs = g * s
-    return T.cat([gs, gs * (1 - s) * a], dim)
-
-
 _glu_call = lambda p, x, dim: p.of(dim)(x)
 _glu_prepare = lambda self, dim: (self, wrap_dim(dim, len(self._shape)))
-_glu = op("_C._nn.glu(Tensor self, int dim=-1) -> Tensor", "GLU", call=_glu_call, prepare=_glu_prepare, meta=_glu_meta, derivative=_glu_backward)
+_glu = op(
+    "_C._nn.glu(Tensor self, int dim=-1) -> Tensor",
+    "GLU",
+    call=_glu_call,
+    prepare=_glu_prepare,
+    meta=_glu_meta,
+    derivative=lambda g, self, dim: ATEN.glu_backward(g, self, dim),
+)
 
 
 @composite("nn.functional.glu(Tensor input, int dim=-1) -> Tensor", out=False)

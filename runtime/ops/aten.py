@@ -32,6 +32,48 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     return (grad_output - output.exp() * grad_output.sum(dim, True)).to(input_dtype)
 
 
+@composite("aten.hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor")
+@composite("aten.softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor")
+def shrink_backward(grad, self, lambd):
+    """The gradient outside of what is shrunk to zero."""
+    return T.where(T.abs(self) > lambd, grad, 0)
+
+
+@composite("aten.hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor")
+def hardsigmoid_backward(grad_output, self):
+    """The gradient where hardsigmoid rises."""
+    return T.where(T.abs(self) < 3, grad_output / 6, 0)
+
+
+@composite("aten._prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)")
+def _prelu_kernel_backward(grad_output, self, weight):
+    """The gradients of prelu's input and weight."""
+    return T.where(self > 0, grad_output, grad_output * weight), T.where(self > 0, 0, grad_output * self)
+
+
+@composite("aten.glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor")
+def glu_backward(grad_output, self, dim):
+    """The gradients of both halves of glu's input."""
+    a, b = self.chunk(2, dim)
+    gate = T.sigmoid(b)
+    gated = grad_output * gate
+    return T.cat([gated, gated * (1 - gate) * a], dim)
+
+
+@composite("aten.elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor")
+def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
+    """The gradient of elu's input from that, or from elu's result."""
+    x = self_or_result
+    negative = (x + alpha * scale) * input_scale if is_result else T.exp(x * input_scale if input_scale != 1 else x) * (input_scale * alpha * scale)
+    return grad_output * T.where(x > 0, scale, negative)
+
+
+@composite("aten.leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor")
+def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
+    """The gradient of leaky_relu's input from that, or from its result, which has its sign."""
+    return T.where(self > 0, grad_output, grad_output * negative_slope)
+
+
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 

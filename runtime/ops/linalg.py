@@ -893,7 +893,7 @@ def _eigh_grad(gs, out0, out1, compute_v):
 
 
 _linalg_eigh_meta = lambda A, UPLO, compute_v: [(A._shape[:-1], A.dtype.to_real()), column(A._shape if compute_v else (0, 0), A.dtype)]
-eigh_op = op("_linalg_eigh(Tensor A, str UPLO, bool compute_v) -> (Tensor, Tensor)", method=False, derivative=_eigh_grad, meta=_linalg_eigh_meta)
+eigh_op = op("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor, Tensor)", method=False, derivative=_eigh_grad, meta=_linalg_eigh_meta)
 
 
 def _eigh(A, UPLO, fn, vectors):

@@ -90,7 +90,17 @@ def _bmm_meta(a, b):
     return (*batch, s[-2], r[-1]), a.dtype
 
 
-_PRODUCT = {"self": lambda g, mat2: T.mm(g, tH(mat2)), "mat2": lambda g, self: over_rows.call(conj(self), g)}
+def _transposed(node, k):
+    """Whether the k-th differentiable argument was made by a transposition: its gradient is then made by one, so that the memory lies alike."""
+    return node._edges[k] is not None and node._edges[k][0].__class__.__name__ == "TBackward0"
+
+
+def _right_gradient(g, mat1, node, k):
+    """The gradient of a product's right matrix."""
+    return T.t(over_rows.call(g, conj(mat1))) if _transposed(node, k) else over_rows.call(conj(mat1), g)
+
+
+_PRODUCT = {"self": lambda g, mat2: T.mm(g, tH(mat2)), "mat2": lambda g, self, node: _right_gradient(g, self, node, 1)}
 _PRODUCTS = {"self": lambda g, mat2: T.bmm(g, mH(mat2)), "mat2": lambda g, self: T.bmm(mH(self), g)}
 _FOLDED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: over_rows.call(conj(self), g)}
 _BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.matmul(mH(self), g)}
@@ -241,7 +251,10 @@ def _adding(name, first, second, prim, meta, grads, **options):
     op(schema, prim, meta=meta, inplace=True, derivative=grads, out=SAME_DTYPE, numbers_between=True, **options)
 
 
-_addmm_grads = {"mat1": lambda g, mat2, alpha: scaled(T.mm(g, tH(mat2)), alpha), "mat2": lambda g, mat1, alpha: scaled(T.mm(tH(mat1), g), alpha)}
+_addmm_grads = {
+    "mat1": lambda g, mat2, alpha: scaled(T.mm(g, tH(mat2)), alpha),
+    "mat2": lambda g, mat1, alpha, node: scaled(_right_gradient(g, mat1, node, 2), alpha),
+}
 _adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, _addmm_grads, autocast=LOWER)
 _baddbmm_grads = {
     "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha),

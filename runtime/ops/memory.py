@@ -329,11 +329,11 @@ def _written(op, self, source, given):
         check_captured(self, lambda: "aten::copy_" if op is _copy else f"aten::fill_.{'Tensor' if isinstance(given, Tensor) else 'Scalar'}")
     if STATE.interceptors and intercepted((self, given)):
         version = self._version
-        handle(op, (self, given), lambda dst, src: write(_once(dst), source), "_")
+        handle(op, (self, given), lambda dst, src=0: write(_once(dst), _source(src, dst) if source is None else source), "_")
         if self.__class__ in dispatching and self._version == version:
             self._bump()
     else:
-        write(_once(self) if op is _fill else self, source)
+        write(self if op is _copy else _once(self), _source(given, self) if source is None else source)
 
 
 Tensor.copy_ = _overridable(copy_)
@@ -361,7 +361,11 @@ _fill = op(
 )
 
 
-def fill_(self, value):
+_ZERO = dict(function=False, method=False, memory=True, aten="zero.default", node="ZeroBackward0")
+_zero = op("_zero(Tensor self, Scalar value=0) -> Tensor", derivative=lambda g: T.zeros_like(g), **_ZERO)
+
+
+def fill_(self, value, op=_fill):
     """Set every element to a number or to a 0-d tensor's value."""
     if isinstance(value, Tensor):
         if value._shape:
@@ -372,16 +376,16 @@ def fill_(self, value):
         return forward.written(self, value, level, lambda: fill_(self, value))
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, value)
-    source = value if isinstance(value, Tensor) else _scalar_source(value, self)
     if self.__class__ in LAZY:
-        return LAZY.write(self, source)
-    if MODE.grad and (self._requires_grad or isinstance(value, Tensor) and value._requires_grad):
+        return LAZY.write(self, _source(value, self))
+    source = value if isinstance(value, Tensor) else None
+    if MODE.grad and (self._requires_grad or source is not None and value._requires_grad):
         shadow = alias(self)
-        _fill.record(shadow, (self, value))
-        _written(_fill, self, source, value)
+        op.record(shadow, (self, value))
+        _written(op, self, source, value)
         rebase(self, shadow._grad_fn)
     else:
-        _written(_fill, self, source, value)
+        _written(op, self, source, value)
     return self
 
 
@@ -392,20 +396,15 @@ def _once(t):
     return strided_view(t, tuple(1 if st == 0 and s else s for s, st in zip(t._shape, t._stride)), t._stride, t._offset)
 
 
-def _scalar_source(value, like):
-    return T.full((), value, dtype=like.dtype, device=like.device)
+def _source(value, like):
+    return value if isinstance(value, Tensor) else T.full((), value, dtype=like.dtype, device=like.device)
 
 
 Tensor.fill_ = _overridable(fill_)
 
 
 def zero_(self):
-    before = self._grad_fn
-    fill_(self, 0)
-    node = self._grad_fn
-    if node is not before and node.__class__ is _fill.compiled_derivative.node_class:
-        renamed(node, "ZeroBackward0")
-    return self
+    return fill_(self, 0, _zero)
 
 
 Tensor.zero_ = _overridable(zero_)

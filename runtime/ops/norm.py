@@ -6,6 +6,7 @@ from ..call.out import SAME_SCALAR_TYPE
 from ..call.state import dispatching
 from ..declare import composite, op
 from ..device import contiguous_format
+from ..registry import ATEN
 from ..tensor import unversioned
 from .common import F, T, dt, numel, only
 from .memory import keep_format
@@ -112,11 +113,25 @@ def _layer_meta(x, normalized_shape, weight, bias, eps):
     return [(x._shape, x.dtype), (stat, d), (stat, d)]
 
 
-def _layer_backward(g, input, normalized_shape, weight, eps, out1, out2, needs):
+_LAYER_BACKWARD = "Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, Any output_mask"
+
+
+@composite(f"aten.native_layer_norm_backward({_LAYER_BACKWARD}) -> (Tensor, Tensor, Tensor)")
+def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
+    """The gradients of input, weight and bias, None for those that are not asked for."""
     n, k = len(input._shape), len(normalized_shape)
-    dims = range(n - k, n)
-    gx, gw, gb = norm_backward((g,), input, *_stats(input, dims, eps, out1, out2), weight, dims, range(n - k), needs)
-    return gx, _shaped(gw, normalized_shape), _shaped(gb, normalized_shape)
+    gx, gw, gb = norm_backward((grad_out,), input, mean, rstd, weight, range(n - k, n), range(n - k), output_mask)
+    return _masked((gx, _shaped(gw, normalized_shape), _shaped(gb, normalized_shape)), output_mask)
+
+
+def _masked(gradients, output_mask):
+    return tuple(g if wanted else None for g, wanted in zip(gradients, output_mask))
+
+
+def _layer_backward(g, input, normalized_shape, weight, bias, eps, out1, out2, needs):
+    n, k = len(input._shape), len(normalized_shape)
+    mean, rstd = _stats(input, range(n - k, n), eps, out1, out2)
+    return ATEN.native_layer_norm_backward(g, input, normalized_shape, mean, rstd, weight, bias, list(needs))
 
 
 _NATIVE_LAYER_NORM = dict(meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False, non_differentiable=(1, 2))
@@ -180,7 +195,22 @@ def _group_meta(x, weight, bias, N, C, HxW, group, eps):
     return [(x._shape, x.dtype), ((N, group), d), ((N, group), d)]
 
 
+_GROUP_BACKWARD = "Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, Any output_mask"
+
+
+@composite(f"aten.native_group_norm_backward({_GROUP_BACKWARD}) -> (Tensor, Tensor, Tensor)")
+def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
+    """The gradients of input, weight and bias, None for those that are not asked for."""
+    return _masked(_group_gradients((grad_out,), input, mean, rstd, weight, N, C, HxW, group, output_mask), output_mask)
+
+
 def _group_backward(gs, input, weight, N, C, HxW, group, out1, out2, needs):
+    if gs[0] is not None and not any(g is not None for g in gs[1:]):
+        return ATEN.native_group_norm_backward(gs[0], input, out1, out2, weight, N, C, HxW, group, list(needs))
+    return _group_gradients(gs, input, out1, out2, weight, N, C, HxW, group, needs)
+
+
+def _group_gradients(gs, input, out1, out2, weight, N, C, HxW, group, needs):
     shape, per = (N, group, C // group, HxW), (1, group, C // group, 1)
     wide = [None if g is None else g.reshape(shape if k == 0 else (N, group, 1, 1)) for k, g in enumerate(gs)]
     gx, gw, gb = norm_backward(
@@ -236,12 +266,26 @@ def _batch_meta(x, weight, bias, running_mean, running_var, training, momentum, 
     return [(x._shape, x.dtype), (stat, d), (stat, d)]
 
 
-def _batch_backward(g, input, weight, running_mean, running_var, training, eps, out1, out2, needs):
+_BATCH_BACKWARD = (
+    "Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps,"
+    " Any output_mask"
+)
+
+
+@composite(f"aten.native_batch_norm_backward({_BATCH_BACKWARD}) -> (Tensor, Tensor, Tensor)")
+def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask):
+    """The gradients of input, weight and bias, None for those that are not asked for."""
     n = len(input._shape)
     per, dims = (1, -1, *(1,) * (n - 2)), (0, *range(2, n))
-    mean, rstd = _stats(input, dims, eps, out1, out2) if training else (running_mean, (running_var + eps).rsqrt())
-    gx, gw, gb = norm_backward((g,), input, mean.reshape(per), rstd.reshape(per), _shaped(weight, per), dims if training else (), dims, needs)
-    return gx, _shaped(gw, (-1,)), _shaped(gb, (-1,))
+    mean, rstd = (save_mean, save_invstd) if train else (running_mean, (running_var + eps).rsqrt())
+    gx, gw, gb = norm_backward((grad_out,), input, mean.reshape(per), rstd.reshape(per), _shaped(weight, per), dims if train else (), dims, output_mask)
+    return _masked((gx, _shaped(gw, (-1,)), _shaped(gb, (-1,))), output_mask)
+
+
+def _batch_backward(g, input, weight, running_mean, running_var, training, eps, out1, out2, needs):
+    n = len(input._shape)
+    mean, rstd = _stats(input, (0, *range(2, n)), eps, out1, out2) if training else (out1, out2)
+    return ATEN.native_batch_norm_backward(g, input, weight, running_mean, running_var, mean, rstd, training, eps, list(needs))
 
 
 _NATIVE_BATCH_NORM = dict(meta=_batch_meta, derivative={("input", "weight", "bias"): _batch_backward}, out=False, empty_ok=True, non_differentiable=(1, 2))

@@ -108,10 +108,26 @@ def rsub(self, other, alpha):
 
 
 _mul_grads = {"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)}
-op("mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Mul", numbers=True, promote=DEFAULT, alias=("multiply",), derivative=_mul_grads, exact=1)
+op(
+    "mul(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Mul",
+    numbers=True,
+    promote=DEFAULT,
+    alias=("multiply",),
+    derivative=_mul_grads,
+    exact=1,
+    wraps=True,
+)
 _div_grads = {"self": lambda g, other: g / conj(other), "other": lambda g, self, other: -g * conj(self / other / other)}
 _div = op(
-    "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Div", numbers=True, promote=INT_TO_FLOAT, derivative=_div_grads, exact=1, aten="div.Tensor"
+    "_div(Tensor|Scalar self, Tensor|Scalar other) -> Tensor",
+    "Div",
+    numbers=True,
+    promote=INT_TO_FLOAT,
+    derivative=_div_grads,
+    exact=1,
+    aten="div.Tensor",
+    wraps=True,
 )
 _floor_divide_grads = {k: no_derivative("derivative for aten::floor_divide is not implemented", RuntimeError) for k in ("self", "other")}
 _FLOOR_DIVIDE = dict(promote=cpu("div_floor_cpu", "bool", "complex"), derivative=_floor_divide_grads, aten="floor_divide.default")
@@ -533,7 +549,7 @@ def _mask_prepare(self, mask, value):
 
 
 _masked_fill_promote = lambda common, self, mask, value: (self.dtype, self.dtype)
-_masked_fill_grads = {"self": lambda g, mask: T.where(mask, 0, g), "value": lambda g, mask: T.where(mask, g, 0)}
+_masked_fill_grads = {"self": lambda g, mask: T.masked_fill(g, mask, 0), "value": lambda g, mask: T.where(mask, g, 0)}
 _MASKED_FILL = dict(prepare=_mask_prepare, promote=_masked_fill_promote, derivative=_masked_fill_grads, keep=(1,), contiguous=True, out=False, reads_first=True)
 _MASKED_FILL |= {"node": _by_number("MaskedFill", "value", 0, 1), "expanded": "tensor[mask] = scalar"}
 op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", **_MASKED_FILL)

@@ -9,6 +9,7 @@ from ..call.out import SAME_DTYPE
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import channels_last, channels_last_3d, contiguous_format
+from ..registry import ATEN
 from .common import F, T, dt, has_values, numel, only
 from .memory import keep_format, suggested_format
 
@@ -122,6 +123,20 @@ def put_back(g, indices, shape, dims):
 MAX_POOL = {}
 
 
+def _max_pool_backward(name, dims):
+    """The formula of maxima of windows, as PyTorch names it."""
+    windows = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
+
+    @composite(f"aten.{name}_with_indices_backward(Tensor grad_output, Tensor self, {windows}, Tensor indices) -> Tensor")
+    def backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
+        return put_back(grad_output, indices, self._shape, dims)
+
+    def formula(g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1):
+        return getattr(ATEN, f"{name}_with_indices_backward")(g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1)
+
+    return formula
+
+
 def _max_pool(dims):
     name = f"max_pool{dims}d"
 
@@ -129,7 +144,7 @@ def _max_pool(dims):
         out = (*self._shape[:-dims], *_out_size(name, self, _check_input(name, self, dims), kernel, stride, padding, dilation, ceil_mode))
         return [(out, self.dtype), (out, dt.int64)]
 
-    grads = {"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)}
+    grads = {"self": (lambda g0, self_shape, out1: put_back(g0, out1, self_shape, 1)) if dims == 1 else _max_pool_backward(name, dims)}
     call = lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x)
     args = "Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
     options = dict(meta=meta, call=call, derivative=grads, non_differentiable=(1,), out=False)
@@ -203,7 +218,13 @@ def _adaptive_max(dims):
         out = (*self._shape[:-dims], *output_size)
         return [(out, self.dtype), (out, dt.int64)]
 
-    grads = {"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, dims)}
+    if dims == 1:
+        grads = {"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, 1)}
+    else:
+        composite(f"aten.{name}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor")(
+            lambda grad_output, self, indices: put_back(grad_output, indices, self._shape, dims)
+        )
+        grads = {"self": lambda g0, self, out1: getattr(ATEN, f"{name}_backward")(g0, self, out1)}
     call = (lambda p, x, size: p.of(tuple(size))(x)) if dims == 2 else None
     options = dict(meta=meta, call=call, derivative=grads, non_differentiable=(1,), out=False)
     o = op(f"_C._nn.{name}(Tensor self, int[] output_size) -> (Tensor, Tensor)", f"AdaptiveMaxPool{dims}D" if dims < 3 else None, **options)
@@ -240,9 +261,15 @@ def _avg_meta(name, dims):
 def _avg_pool(dims):
     name = f"avg_pool{dims}d"
     rest = "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
-    grad = lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: back.call(
-        g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    if dims == 1:
+        grad = lambda g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: back.call(
+            g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+    else:
+        composite(f"aten.{name}_backward(Tensor grad_output, Tensor self, {rest}) -> Tensor")(lambda g, self, *windows: back.call(g, self._shape, *windows))
+        grad = lambda g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: getattr(ATEN, f"{name}_backward")(
+            g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
     options = dict(meta=_avg_meta(name, dims), call=(lambda p, *a: p(*a[:6])) if dims == 1 else None, derivative=grad, out=False)
     o = op(f"_C._nn.{name}(Tensor self, {rest}) -> Tensor", ("AvgPool1D", "AvgPool2D", "AvgPool3DExt")[dims - 1], **options)
     again = lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: o.call(

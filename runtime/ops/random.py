@@ -318,7 +318,7 @@ def _functional(name, default, **kw):
     def f(input, p, training, inplace):
         if p < 0.0 or p > 1.0:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        r = _dropout(input, p, training, **kw)
+        r = T.dropout(input, p, training) if name == "dropout" and STATE.interceptors else _dropout(input, p, training, **kw)
         return copy_(input, r) if inplace and r is not input else r
 
     composite(f"nn.functional.{name}(Tensor input, float p=0.5, bool training={default}, bool inplace=False) -> Tensor", out=False)(f)

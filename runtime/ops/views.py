@@ -10,7 +10,7 @@ from ..call.autocast import FLOAT32
 from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
-from ..registry import OPERATORS, Namespace
+from ..registry import ATEN, OPERATORS, Namespace
 from ..tensor import check_writable, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
@@ -398,7 +398,13 @@ def _select_geometry(self, dim, index):
     return shape, _norm(shape, (*st[:d], *st[d + 1 :])), self._offset + (index + size if index < 0 else index) * st[d]
 
 
-_select_int_grad = lambda g, self_shape, dim, index: T.select_scatter(g.new_zeros(self_shape), g, dim, index)
+@composite("aten.select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor")
+def select_backward(grad_output, input_sizes, dim, index):
+    """The gradient of what was selected from, zero elsewhere."""
+    return T.select_scatter(grad_output.new_zeros(input_sizes), grad_output, dim, index)
+
+
+_select_int_grad = lambda g, self_shape, dim, index: ATEN.select_backward(g, self_shape, dim, index)
 view("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", _select_geometry, derivative=_select_int_grad)
 
 
@@ -427,7 +433,13 @@ def _slice_geometry(self, dim, start, end, step):
     return shape, _norm(shape, st), offset
 
 
-_slice_grad = lambda g, self_shape, dim, start, end, step: T.slice_scatter(g.new_zeros(self_shape), g, dim, start, end, step)
+@composite("aten.slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor")
+def slice_backward(grad_output, input_sizes, dim, start, end, step):
+    """The gradient of what was sliced, zero elsewhere."""
+    return T.slice_scatter(grad_output.new_zeros(input_sizes), grad_output, dim, start, end, step)
+
+
+_slice_grad = lambda g, self_shape, dim, start, end, step: ATEN.slice_backward(g, self_shape, dim, start or 0, 2**63 - 1 if end is None else end, step)
 _SLICE = dict(derivative=_slice_grad, function=True, method=True)
 view("_slice(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", _slice_geometry, **_SLICE, aten="slice.Tensor")
 
@@ -599,7 +611,13 @@ def _diagonal_geometry(self, offset, dim1, dim2):
     return shape, _norm(shape, (*[st[i] for i in keep], st[a] + st[b])), off
 
 
-_diagonal_grad = lambda g, self_shape, offset, dim1, dim2: T.diagonal_scatter(g.new_zeros(self_shape), g, offset, dim1, dim2)
+@composite("aten.diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor")
+def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
+    """The gradient of what the diagonal was taken of, zero elsewhere."""
+    return T.diagonal_scatter(grad_output.new_zeros(input_sizes), grad_output, offset, dim1, dim2)
+
+
+_diagonal_grad = lambda g, self_shape, offset, dim1, dim2: ATEN.diagonal_backward(g, self_shape, offset, dim1, dim2)
 view("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", _diagonal_geometry, derivative=_diagonal_grad, alias=("linalg._diagonal",))
 composite("linalg.diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")(lambda A, offset, dim1, dim2: T.diagonal(A, offset, dim1, dim2))
 
@@ -621,10 +639,11 @@ def _unfold_geometry(self, dimension, size, step):
     return shape, _norm(shape, (*st[:d], st[d] * step, *st[d + 1 :], st[d])), self._offset
 
 
-_unfold_grad = lambda g, self_shape, dimension, size, step: unfold_backward(g, self_shape, dimension, size, step)
+_unfold_grad = lambda g, self_shape, dimension, size, step: ATEN.unfold_backward(g, self_shape, dimension, size, step)
 view("Tensor.unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", _unfold_geometry, derivative=_unfold_grad)
 
 
+@composite("aten.unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor")
 def unfold_backward(g, shape, dimension, size, step):
     """Add each window's gradient where the window was taken."""
     if not shape:

@@ -211,7 +211,8 @@ class Tracer(TracerBase):
         if isinstance(value, PHBase):
             proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
             for k, v in value.__dict__.items():
-                setattr(proxy.node, k, v)
+                if not hasattr(proxy.node, k):
+                    setattr(proxy.node, k, v)
             return proxy
         proxy = self.create_proxy("placeholder", f"{name}_{number}", default, {})
         if value is None:
@@ -251,6 +252,9 @@ class Tracer(TracerBase):
             self.root, fn, is_module = torch.nn.Module(), root, False
             self.root_module_name = ""
         self.graph = Graph(tracer_cls=type(self))
+        code = getattr(inspect.unwrap(fn), "__code__", None)
+        if code is not None:
+            self.graph._traced_from = f" from {code.co_filename}:{code.co_firstlineno} in {code.co_name}"
         self.module_stack, self.num_calls = collections.OrderedDict(), {}
         self.tensor_attrs = {id(t): n for n, t in self._tensors(self.root)}
         fn, args, kwargs = self.create_args_for_root(fn, is_module, concrete_args)

@@ -8,6 +8,7 @@ import math
 import re
 import types
 import typing
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -139,6 +140,7 @@ class Graph:
         self.owning_module, self._tracer_cls = owning_module, tracer_cls
         self._root = Node(self, "", "root", "", (), {})
         self._insert_at = None  # before this node; at the end if None
+        self._traced_from = ""  # where the traced function stands, as names of generated code say it
 
     nodes = property(lambda self: _Nodes(self), doc="The nodes in the order of execution; ``reversed`` walks backwards.")
 
@@ -170,7 +172,7 @@ class Graph:
 
     def __deepcopy__(self, memo=None):
         new = Graph(tracer_cls=self._tracer_cls)
-        new._codegen = self._codegen
+        new._codegen, new._traced_from = self._codegen, self._traced_from
         output = new.graph_copy(self, {}, return_output_node=True)
         if output is not None:
             value, old = output
@@ -233,11 +235,19 @@ class Graph:
         return self.create_node("placeholder", name, () if default_value is ... else (default_value,), type_expr=type_expr)
 
     def get_attr(self, qualified_name, type_expr=None):
-        """Insert a node that reads an attribute, by its dotted name."""
+        """Insert a node that reads an attribute, by its dotted name; warns where the owning module has none."""
+        if self.owning_module is not None and not _has_tensor(self.owning_module, qualified_name):
+            warnings.warn(
+                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to add the "
+                "necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer",
+                stacklevel=2,
+            )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
     def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
-        """Insert a node that calls a submodule, by its dotted name."""
+        """Insert a node that calls a submodule, by its dotted name; AttributeError where the owning module has none."""
+        if self.owning_module is not None:
+            self.owning_module.get_submodule(module_name)
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
@@ -425,7 +435,9 @@ class Graph:
             keywords = list(children[1].context or ()) if len(children) == 2 and children[1].type is dict else []
             positional = info.orig_args[: len(info.orig_args) - len(keywords)]
             given = f"([{', '.join(positional)}], {{{','.join(f'{k!r}:{k}' for k in keywords)}}})"
-            lines = [f"{', '.join(p.partition(' ')[0] for p in parameters)}, = fx_pytree.tree_flatten_spec({given}, {root_module}._in_spec)", *lines]
+            if parameters:
+                leaves = ", ".join(p.partition(" ")[0] for p in parameters)
+                lines = [f"{leaves}, = fx_pytree.tree_flatten_spec({given}, {root_module}._in_spec)", *lines]
             if info.out_spec is not None and lines[-1].startswith("return "):
                 lines[-1] = f"return pytree.tree_unflatten({lines[-1][7:]}, {root_module}._out_spec)"
             parameters = list(info.orig_args)
@@ -468,6 +480,17 @@ class _Nodes:
 
     def __reversed__(self):
         return (n for n in reversed(list(self.graph._order)) if not n._erased)
+
+
+def _has_tensor(module, target):
+    """Whether a dotted name leads to a submodule, a parameter or a buffer."""
+    path, _, name = target.rpartition(".")
+    try:
+        owner = module.get_submodule(path)
+    except AttributeError:
+        warnings.warn(f"Failed to fetch module {path}!", stacklevel=3)
+        return False
+    return any(name in named for named in (owner._modules, owner._parameters, owner._buffers))
 
 
 def _attribute(root, target):

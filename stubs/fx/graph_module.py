@@ -7,7 +7,7 @@ import traceback
 
 import torch
 
-from .graph import Graph
+from .graph import CodeGen, Graph
 from .node import Node, map_arg
 
 __all__ = ["GraphModule", "reduce_graph_module"]
@@ -111,7 +111,7 @@ class GraphModule(torch.nn.Module):
         code = self._graph.python_code("self")
         self._code, namespace = code.src, dict(code.globals)
         GraphModule._count += 1
-        filename = f"<eval_with_key>.{GraphModule._count}"
+        filename = f"<eval_with_key>.{GraphModule._count}{self._graph._traced_from}"
         exec(compile(code.src, filename, "exec"), namespace)
         linecache.cache[filename] = (len(code.src), None, code.src.splitlines(True), filename)
         type(self).forward = namespace["forward"]
@@ -193,7 +193,8 @@ class GraphModule(torch.nn.Module):
         index = {n: i for i, n in enumerate(self._graph.nodes)}
         nodes = [(n.op, n.target, *map_arg((n.args, n.kwargs), lambda m: _Index(index[m])), n.name, n.type) for n in self._graph.nodes]
         state = {k: v for k, v in self.__dict__.items() if k not in ("_graph", "_code")}
-        return reduce_graph_module, (state, nodes)
+        codegen = self._graph._codegen
+        return reduce_graph_module, (state, nodes, None if type(codegen) is CodeGen else codegen)
 
     def __str__(self):
         return "\n".join([super().__str__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"])
@@ -203,14 +204,16 @@ class _Index(int):
     """A node by its position, in pickles."""
 
 
-def reduce_graph_module(state, nodes):
-    """The GraphModule that was pickled."""
+def reduce_graph_module(state, nodes, codegen=None):
+    """The GraphModule that was pickled; codegen: how its code is written, where that is not the plain way."""
     from .node import map_aggregate
 
     graph, made = Graph(), []
     for op, target, args, kwargs, name, type_expr in nodes:
         args, kwargs = map_aggregate((args, kwargs), lambda a: made[a] if isinstance(a, _Index) else a)
         made.append(graph.create_node(op, target, args, kwargs, name, type_expr))
+    if codegen is not None:
+        graph.set_codegen(codegen)
     new = GraphModule.__new__(GraphModule)
     torch.nn.Module.__init__(new)
     new.__dict__.update(state)

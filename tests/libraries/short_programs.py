@@ -258,6 +258,202 @@ def torchquad():
     return Simpson().integrate(lambda x: torch.sin(x[:, 0]) + x[:, 1] ** 2, dim=2, N=1089, integration_domain=[[0, 1], [-1, 1]], backend="torch")
 
 
+@nightly
+def higher():
+    import higher as h
+
+    torch.manual_seed(0)
+    net = torch.nn.Linear(3, 1)
+    x, y = torch.randn(8, 3), torch.randn(8, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    with h.innerloop_ctx(net, opt, copy_initial_weights=False) as (fnet, diffopt):
+        for _ in range(3):
+            diffopt.step(((fnet(x) - y) ** 2).mean())
+        outer = ((fnet(x) - y) ** 2).mean()
+        outer.backward()
+    adam = torch.optim.Adam(net.parameters(), lr=0.01)
+    with h.innerloop_ctx(net, adam, track_higher_grads=False) as (fnet, diffopt):
+        diffopt.step(fnet(x).pow(2).mean())
+        after = fnet(x)
+    return [outer, net.weight.grad, after]
+
+
+@nightly
+def zuko():
+    import zuko as z
+
+    torch.manual_seed(0)
+    flow = z.flows.NSF(features=2, context=1, transforms=2, hidden_features=(8, 8))
+    x, c = torch.randn(6, 2), torch.randn(6, 1)
+    losses = trained(flow, lambda m: -m(c).log_prob(x).mean(), torch.optim.Adam(flow.parameters(), 1e-2))
+    maf = z.flows.MAF(3, 0, transforms=2, hidden_features=(8,))
+    s, lp = maf().rsample_and_log_prob((4,))
+    cnf = z.flows.CNF(2, hidden_features=(8,))
+    return [losses, s, lp, cnf().log_prob(x), z.distributions.BoxUniform(torch.zeros(2), torch.ones(2)).log_prob(x.sigmoid())]
+
+
+@nightly
+def opacus():
+    from opacus import PrivacyEngine
+    from opacus.grad_sample import GradSampleModule
+    from opacus.validators import ModuleValidator
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Embedding(10, 4), torch.nn.Flatten(), torch.nn.Linear(12, 6), torch.nn.GroupNorm(2, 6), torch.nn.ReLU(), torch.nn.Linear(6, 2)
+    )
+    gs = GradSampleModule(model)
+    x, y = torch.randint(0, 10, (8, 3)), torch.randint(0, 2, (8,))
+    torch.nn.functional.cross_entropy(gs(x), y).backward()
+    grads = [p.grad_sample for p in gs.parameters()]
+    net = ModuleValidator.fix(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.Flatten(), torch.nn.Linear(16, 2)))
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    data = DataLoader(TensorDataset(torch.randn(8, 1, 4, 4), y), batch_size=4)
+    net, opt, data = PrivacyEngine(accountant="rdp").make_private(
+        module=net, optimizer=opt, data_loader=data, noise_multiplier=0.0, max_grad_norm=1.0, poisson_sampling=False
+    )
+    for a, b in data:
+        opt.zero_grad()
+        torch.nn.functional.cross_entropy(net(a), b).backward()
+        opt.step()
+    return [grads, [p for p in net.parameters()], str(net)[:40]]
+
+
+@nightly
+def julius():
+    import julius as j
+
+    t = torch.sin(torch.arange(400.0) * 0.1) + torch.sin(torch.arange(400.0))
+    return [
+        j.resample_frac(t, 4, 3),
+        j.lowpass_filter(t, 0.1),
+        j.highpass_filter(t, 0.1),
+        j.split_bands(t, 16000, n_bands=4).pow(2).mean(-1),
+        j.fftconv.fft_conv1d(t[None, None], torch.ones(1, 1, 33)),
+    ]
+
+
+@nightly
+def roma():
+    import roma as r
+
+    torch.manual_seed(0)
+    q = r.random_unitquat((4,))
+    R = r.unitquat_to_rotmat(q).requires_grad_()
+    M = torch.randn(3, 3, requires_grad=True)
+    P = r.special_procrustes(M)
+    P.sum().backward()
+    v = r.rotmat_to_rotvec(R)
+    T = r.Rigid(r.unitquat_to_rotmat(q), torch.randn(4, 3))
+    return [
+        R,
+        P,
+        M.grad,
+        v,
+        r.rotvec_to_rotmat(v),
+        r.unitquat_slerp(q[0], q[1], torch.linspace(0, 1, 3)),
+        T.inverse().compose(T).linear,
+        r.utils.rotmat_geodesic_distance(R[0], R[1]),
+        r.rigid_points_registration(torch.arange(12.0).reshape(4, 3).sin(), torch.arange(12.0).reshape(4, 3).cos()),
+    ]
+
+
+@nightly
+def schedulefree():
+    from schedulefree import AdamWScheduleFree, RAdamScheduleFree, SGDScheduleFree
+
+    torch.manual_seed(0)
+    found = []
+    for make in (lambda p: SGDScheduleFree(p, lr=0.1), lambda p: AdamWScheduleFree(p, lr=0.01, warmup_steps=2), lambda p: RAdamScheduleFree(p, lr=0.01)):
+        net = torch.nn.Linear(3, 2)
+        opt = make(net.parameters())
+        opt.train()
+        found.append(trained(net, lambda m: m(torch.ones(4, 3)).pow(2).mean(), opt))
+        opt.eval()
+        found.append(net.weight.detach().clone())
+    return found
+
+
+@nightly
+def torchcde():
+    import torchcde as t
+
+    torch.manual_seed(0)
+    x = torch.randn(2, 6, 3)
+    x[0, 2, 1] = float("nan")
+
+    class F(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = torch.nn.Linear(4, 12)
+
+        def forward(self, t, z):
+            return self.l(z).tanh().view(*z.shape[:-1], 4, 3)
+
+    coeffs = t.hermite_cubic_coefficients_with_backward_differences(x)
+    X = t.CubicSpline(coeffs)
+    f = F()
+    z = t.cdeint(X=X, func=f, z0=torch.zeros(2, 4), t=X.interval, method="rk4", options={"step_size": 0.5}, adjoint=False)
+    z.sum().backward()
+    lin = t.LinearInterpolation(t.linear_interpolation_coeffs(x, rectilinear=None))
+    return [z, f.l.weight.grad, X.derivative(torch.tensor(1.5)), lin.evaluate(torch.tensor(2.5)), t.natural_cubic_coeffs(x)[0, :2], t.logsig_windows.__name__]
+
+
+@nightly
+def ptwt():
+    import ptwt as p
+    import pywt
+
+    x = torch.sin(torch.arange(64.0) * 0.3).requires_grad_()
+    c = p.wavedec(x, pywt.Wavelet("db2"), level=3)
+    c[0].sum().backward()
+    img = torch.arange(256.0).reshape(1, 16, 16).cos()
+    c2 = p.wavedec2(img, pywt.Wavelet("haar"), level=2)
+    mat = p.MatrixWavedec(pywt.Wavelet("db2"), level=2)(x.detach())
+    cwt, _ = p.cwt(x.detach(), torch.arange(1, 5).numpy(), "mexh")
+    return [list(c), x.grad, c2[0], p.waverec(c, pywt.Wavelet("db2")), p.waverec2(c2, pywt.Wavelet("haar")), list(mat), cwt]
+
+
+@nightly
+def loralib():
+    import loralib as l
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+        l.Embedding(10, 4, r=2), torch.nn.Flatten(), l.Linear(12, 6, r=2, lora_alpha=4), l.MergedLinear(6, 6, r=2, enable_lora=[True, False, True])
+    )
+    l.mark_only_lora_as_trainable(net)
+    ids = torch.randint(0, 10, (4, 3))
+    losses = trained(net, lambda m: (m(ids) - 1).pow(2).mean(), torch.optim.Adam([p for p in net.parameters() if p.requires_grad], 0.1))
+    net.eval()
+    conv = l.Conv2d(2, 2, kernel_size=3, r=2)
+    return [losses, net(ids), sorted(l.lora_state_dict(net)), conv(torch.randn(1, 2, 5, 5)).shape]
+
+
+@nightly
+def backpack_for_pytorch():
+    from backpack import backpack, extend
+    from backpack.extensions import BatchGrad, BatchL2Grad, DiagGGNExact, DiagHessian, Variance
+
+    torch.manual_seed(0)
+    model = extend(torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 3)))
+    lossfunc = extend(torch.nn.CrossEntropyLoss())
+    x, y = torch.randn(5, 1, 4, 4), torch.tensor([0, 1, 2, 0, 1])
+    loss = lossfunc(model(x), y)
+    with backpack(BatchGrad(), BatchL2Grad(), Variance(), DiagGGNExact(), DiagHessian()):
+        loss.backward()
+    p = list(model.parameters())
+    return [
+        [q.grad for q in p],
+        [q.grad_batch for q in p],
+        [q.batch_l2 for q in p],
+        [q.variance for q in p],
+        [q.diag_ggn_exact for q in p],
+        [q.diag_h for q in p],
+    ]
+
+
 PROGRAMS = {name: f for name, f in list(globals().items()) if callable(f) and getattr(f, "__module__", None) == __name__}
 for _name in ("nightly", "numbers", "trained"):
     del PROGRAMS[_name]

@@ -60,8 +60,8 @@ def test_a_subclass_with_memory_hands_on():
             return super().__torch_dispatch__(func, types, args, kwargs)
 
     x = torch.Tensor._make_subclass(Logged, torch.ones(2, 2))
-    assert torch.equal((x @ x + 1).as_subclass(torch.Tensor), torch.full((2, 2), 3.0))
-    assert Logged.names == ["aten::mm", "aten::add.Tensor"]
+    assert torch.equal(x @ x + 1, torch.full((2, 2), 3.0))  # what a class gives is no more than that: above autograd it takes no part
+    assert Logged.names[0] == "aten::mm" and "aten::add.Tensor" not in Logged.names and type(x + 1) is torch.Tensor
 
 
 def test_no_class_that_answers():

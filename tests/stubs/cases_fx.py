@@ -460,3 +460,94 @@ def case_nodes_know_where_they_come_from(torch):
         g._replicate_for_data_parallel()._is_replica,
         [g.delete_submodule("a.1"), g.delete_submodule("a.0"), g.delete_submodule("a"), [n for n, _ in g.named_modules()]],
     ]
+
+
+def case_types_by_sizes(torch):
+    from torch.fx.experimental.graph_gradual_typechecker import GraphTypeChecker, Refine, broadcast_types
+    from torch.fx.experimental.unification import Var, reify, unify
+    from torch.fx.experimental.unify_refinements import infer_symbolic_types_single_pass
+    from torch.fx.tensor_type import Dyn, TensorType
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.MaxPool2d(2))
+            self.pool, self.out = torch.nn.AdaptiveAvgPool2d((2, None)), torch.nn.Linear(16, 5)
+
+        def forward(self, x: TensorType((Dyn, 3, 8, Dyn)), y: TensorType((5,))):
+            return self.out(torch.flatten(self.pool(self.layers(x)), 1)) + y
+
+    traced = torch.fx.symbolic_trace(Net())
+    found = [GraphTypeChecker({}, traced).type_check(), [str(n.type) for n in traced.graph.nodes]]
+    infer_symbolic_types_single_pass(traced)
+    found.append([str(n.type) for n in traced.graph.nodes])
+
+    def refused(f):
+        traced = torch.fx.symbolic_trace(f)
+        try:
+            return GraphTypeChecker({}, traced).type_check()
+        except (TypeError, RuntimeError) as e:
+            return [type(e).__name__, str(e).split("target <")[0].split(" at 0x")[0]]
+
+    def reshaped(x: TensorType((1, 5))):
+        return torch.reshape(x, [1, 2, 3])
+
+    def added(x: TensorType((1, 2, 3, Dyn)), y: TensorType((1, 2, 3))):
+        return torch.add(x, y)
+
+    def swapped(x: TensorType((1, 2, 3, 5))):
+        return torch.transpose(x, 0, 10)
+
+    def unknown(x: TensorType((1, 2))):
+        return torch.sin(x)
+
+    refine = Refine(torch.fx.symbolic_trace(added))
+    refine.refine()
+    v, w = Var("v"), Var("w")
+    return [
+        *found,
+        [refused(f) for f in (reshaped, added, swapped, unknown)],
+        str(broadcast_types(TensorType((2, 1, 3)), TensorType((4, Dyn)))),
+        [str(c) for c in refine.constraints],
+        str(unify((v, 2, w), (1, w, w))),
+        unify((v, 1), (1,)),
+        str(reify((v, [w]), {v: w, w: 3})),
+    ]
+
+
+def case_what_is_named_is_there(torch):
+    import warnings
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    traced = torch.fx.symbolic_trace(Net())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        traced.graph.get_attr("scale")
+    try:
+        traced.graph.call_module("missing")
+        error = None
+    except AttributeError as e:
+        error = str(e)
+    return [
+        [str(w.message) for w in caught],
+        error,
+        " from " in traced.forward.__code__.co_filename,
+        traced.forward.__code__.co_filename.endswith("in forward"),
+    ]
+
+
+def case_nested_arguments_are_pickled(torch):
+    import pickle
+
+    traced = torch.fx.symbolic_trace(_listed, concrete_args={"x": {"a": (torch.fx.PH, torch.fx.PH), "b": []}})
+    again = pickle.loads(pickle.dumps(traced))
+    given = {"a": (torch.ones(2), torch.zeros(2)), "b": []}
+    empty = torch.fx.symbolic_trace(_listed, concrete_args={"x": {"a": []}})
+    return [again(given), empty({"a": []}), torch.fx.symbolic_trace(lambda x: torch.ops.aten._reshape_alias_copy(x, [2], [1])).code]
+
+
+def _listed(x):
+    return {k: [i + 1 for i in v] for k, v in x.items()}
