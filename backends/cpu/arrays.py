@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 
-
 LIBC = ctypes.CDLL(None)
 OURS = not any(name.startswith("MALLOC_") for name in os.environ)  # else the user says how memory is kept
 

@@ -3,7 +3,6 @@
 import warnings
 
 from ..autograd import MODE, check_captured, check_inplace, forward, rebase
-from ..autograd.graph import renamed
 from ..autograd.tangents import innermost
 from ..backend import backend, of_type
 from ..call.dispatch import handle, intercepted

@@ -146,7 +146,7 @@ def test_half_precision_of_many_numbers():
     """Every pattern, all ties between neighbours and their neighbours, overflows, subnormals: as NumPy rounds each by itself."""
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     assert np.array_equal(torch.from_numpy(every).float().numpy(), every.astype(np.float32), equal_nan=True)
-    finite = every[: 0x7C00].astype(np.float32)
+    finite = every[:0x7C00].astype(np.float32)
     ties = (finite[:-1] + finite[1:]) / 2
     numbers = np.concatenate([finite, ties, np.nextafter(ties, np.float32(0)), np.nextafter(ties, np.float32(9e9))])
     numbers = np.concatenate([numbers, np.float32([65519.996, 65520, 1e30, np.inf, np.nan, 2.9802322e-8, 2.98e-8, 1e-40]), (numbers * 1e-9).astype(np.float32)])

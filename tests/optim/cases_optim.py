@@ -63,7 +63,11 @@ def parameters_of_all_kinds(torch):
 def case_sgd_over_parameters_of_all_kinds(torch):
     """Some have missed a step."""
     r = []
-    several = {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.8, "dampening": 0.3, "maximize": True, "weight_decay": 0.1}
+    several = (
+        {"momentum": 0.9},
+        {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+        {"momentum": 0.8, "dampening": 0.3, "maximize": True, "weight_decay": 0.1},
+    )
     for options in (*several, {"momentum": 0.5, "lr": torch.tensor(0.1)}):
         params = [p for p in parameters_of_all_kinds(torch) if p.dtype is not torch.bfloat16]  # a formula of three steps rounds otherwise there
         o = torch.optim.SGD(params, **{"lr": 0.1} | options)
