@@ -24,7 +24,7 @@ from ..tensor import empty as _empty
 from ..tensor import from_array, meta_tensor, strided_view, tensor_method
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
-from .common import T, Tensor, check_number, dt, numel
+from .common import T, Tensor, check_number, contiguous_strides, dt, numel
 from .memory import _strided_empty, format_strides
 
 OPTS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, bool? pin_memory=False"
@@ -93,8 +93,14 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
     if len(size) != len(stride):
         raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
     d, dev = _options(dtype, layout, device)
-    n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(_size(size), stride))
-    return _flag(_defined(_empty((n,), d, dev).as_strided(size, stride) if dev is not META else meta_tensor(size, d, stride)), requires_grad)
+    size, stride = _size(size), tuple(stride)
+    if min(stride, default=0) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    if dev is META:
+        return _flag(_defined(meta_tensor(size, d, stride)), requires_grad)
+    n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(size, stride))
+    memory = _empty((n,), d, dev)
+    return _flag(_defined(strided_view(memory, size, None if stride == contiguous_strides(size) else stride, 0)), requires_grad)
 
 
 @composite(f"empty_permuted(int[] size, int[] physical_layout, *, {OPTS}) -> Tensor", out=False)
