@@ -7,6 +7,7 @@ from .describe import describe
 
 OPERATORS: dict = {}  # namespace -> name -> operators in the order of declaration, which is that of overloads; "Tensor": methods only
 DECOMPOSITIONS: dict = {}  # an operator's full name -> a function over other operators, for backends without a kernel of their own
+WHOLE_IN_TRACES: set = set()  # those of IMPLICIT that torch.jit.trace notes as they are
 IMPLICIT: dict = {}  # an operator's full name -> how PyTorch decomposes it above its dispatcher, where ours is one kernel
 _made: dict = {}  # (namespace, name) -> function
 _make = _names = None  # call/public.py, once it is imported: makes a function of a namespace, or None; the names that it can make
@@ -80,14 +81,16 @@ class Namespace:
 T, F, M, LINALG, SPECIAL, ATEN = map(Namespace, ("torch", "nn.functional", "Tensor", "linalg", "special", "aten"))
 
 
-def implicit(*names):
+def implicit(*names, traced=True):
     """@implicit("_linear"): a function over other operators that is called instead while calls below autograd are handed over.
 
-    Where it gives NotImplemented the call goes on as it is.
+    Where it gives NotImplemented the call goes on as it is. traced: whether torch.jit.trace notes the parts too; else it notes the call, as PyTorch's.
     """
 
     def deco(fn):
         IMPLICIT.update(dict.fromkeys(names, fn))
+        if not traced:
+            WHOLE_IN_TRACES.update(names)
         return fn
 
     return deco

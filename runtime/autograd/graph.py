@@ -138,6 +138,7 @@ class Saved:
         return self.tensor if self.unpack is None else self.packed
 
     def get(self):
+        """The tensor, in its place in the graph; RuntimeError after it was freed, or changed in place."""
         t = self.tensor
         if self.unpack is not None:
             t = self.unpack(self.packed)
@@ -170,11 +171,13 @@ class Saved:
         return t
 
     def put_tangents(self, t):
+        """Give a tensor that a hook has made the tangents of the saved one."""
         for level, tangent in getattr(self, "tangents", {}).items():
             if level in visible():
                 level.put(t, tangent)
 
     def release(self):
+        """Free what is kept."""
         self.tensor = self.packed = None
 
 

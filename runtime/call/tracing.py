@@ -3,7 +3,7 @@
 import functools
 from contextlib import contextmanager, nullcontext
 
-from ..registry import IMPLICIT, OPERATORS
+from ..registry import IMPLICIT, OPERATORS, WHOLE_IN_TRACES
 from .overload import resolve
 from .state import LOCAL, activate
 
@@ -106,11 +106,11 @@ def traced(op, args, call, suffix=""):
     note, mode = LOCAL.tracer
     given = [tuple(a) if isinstance(a, tuple) and a.__class__ is not tuple and not hasattr(a, "_fields") else a for a in args]
     values = [plain(a) for a in given]
-    found = None if op.full in IMPLICIT else resolve(op, given, suffix)
+    parts = IMPLICIT.get(op.full) if op.full not in WHOLE_IN_TRACES else None
+    found = resolve(op, given, suffix) if parts is None else None
     if found is not None and op.schema.several and found[0].returns and len(found[0].returns) == 1 and found[0].returns[0].declared == "Tensor":
         found = None  # PyTorch's gives less
-    if found is None and (op.fn is not None or op.full in IMPLICIT):
-        within = IMPLICIT.get(op.full) or op.fn
+    if found is None and (within := parts or op.fn) is not None:
         with nullcontext() if mode in LOCAL.modes else mode:
             result = within(*args)
         return args[0].copy_(result) if suffix else result

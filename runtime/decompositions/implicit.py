@@ -37,7 +37,7 @@ def over_rows(self, mat2):
     return T.mm(T.t(rows(self)), rows(mat2))
 
 
-@implicit("dropout")
+@implicit("dropout", traced=False)
 def dropout(input, p, train):
     """The noise in a tensor of its own."""
     if p in (0, 1) or not train or not input.numel():
@@ -46,12 +46,12 @@ def dropout(input, p, train):
     return T.mul(input, noise.div_(1 - p))
 
 
-@implicit("elu_backward")
+@implicit("elu_backward", traced=False)
 def elu_backward(grad_output, self, alpha):
     return NotImplemented if _recorded(grad_output, self) else ATEN.elu_backward(grad_output, alpha, 1, 1, False, self)
 
 
-@implicit("leaky_relu_backward")
+@implicit("leaky_relu_backward", traced=False)
 def leaky_relu_backward(grad_output, self, negative_slope):
     return NotImplemented if _recorded(grad_output, self) else ATEN.leaky_relu_backward(grad_output, self, negative_slope, False)
 
@@ -61,14 +61,14 @@ def _recorded(*tensors):
     return MODE.grad and any(t._requires_grad for t in tensors)
 
 
-@implicit("_C._nn.max_pool1d_with_indices")
+@implicit("_C._nn.max_pool1d_with_indices", traced=False)
 def max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode):
     """Rows as planes of one row."""
     out = F.max_pool2d(T.unsqueeze(self, -2), (1, *kernel_size), (1, *stride), (0, *padding), (1, *dilation), ceil_mode, return_indices=True)
     return tuple(T.squeeze(t, -2) for t in out)
 
 
-@implicit("_C._nn.avg_pool1d")
+@implicit("_C._nn.avg_pool1d", traced=False)
 def avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     out = F.avg_pool2d(T.unsqueeze(self, -2), (1, *kernel_size), (1, *stride), (0, *padding), ceil_mode, count_include_pad)
     return T.squeeze(out, -2)
@@ -107,7 +107,7 @@ def basic_index(self, index):
     return T._alias(out) if out is self else out
 
 
-@implicit("_where")
+@implicit("_where", traced=False)
 def where(condition, self, other):
     """Numbers are tensors of the dtype that both have in common."""
     numbers = [v.__class__ in NUMBERS for v in (self, other)]

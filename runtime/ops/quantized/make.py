@@ -1,8 +1,10 @@
 """Functions that make quantized tensors from numbers or integers, and the parts of one."""
 
 from ...declare import composite
+from ...device import contiguous_format
 from ...warn import warn_once
 from ..common import T, dt
+from ..memory import suggested_format
 from ..sparse.tensors import could_not_run
 from .tensors import QuantizedTensor, on_quantized, over, stored
 from .values import LIMITS, STORED, PerChannel, PerTensor, choose
@@ -140,7 +142,7 @@ _QUANTIZED = {dt.uint8: dt.ALL["quint8"], dt.int8: dt.ALL["qint8"], dt.int32: dt
 
 @composite("_make_per_tensor_quantized_tensor(Tensor input, float scale, int zero_point) -> Tensor", out=False)
 def make_per_tensor(input, scale, zero_point):
-    return _made(input.contiguous().clone(), _quantized_of(input), PerTensor(float(scale), zero_point))
+    return _made(input.clone(memory_format=suggested_format(input) or contiguous_format), _quantized_of(input), PerTensor(float(scale), zero_point))
 
 
 @composite("_make_per_channel_quantized_tensor(Tensor input, Tensor scale, Tensor zero_point, int axis) -> Tensor", out=False)

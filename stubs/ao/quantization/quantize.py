@@ -227,7 +227,7 @@ def quantize_dynamic(model, qconfig_spec=None, dtype=torch.qint8, mapping=None, 
         config = _dynamic_default(dtype, ValueError(f"Don't know how to quantize with default settings for {dtype}. Provide full qconfig please"))
         qconfig_spec = dict.fromkeys((nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell), config)
     elif isinstance(qconfig_spec, (set, frozenset)):
-        qconfig_spec = dict.fromkeys(qconfig_spec, _dynamic_default(dtype, RuntimeError("Unknown dtype specified for quantize_dynamic: ", dtype)))
+        qconfig_spec = dict.fromkeys(qconfig_spec, _dynamic_default(dtype, RuntimeError("Unknown dtype specified for quantize_dynamic: ", str(dtype))))
     if not inplace:
         model = copy.deepcopy(model)
     model.eval()
