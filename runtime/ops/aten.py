@@ -1,6 +1,7 @@
 """PyTorch's operators below autograd that have no public function, and that are another one's kernel here: torch.ops.aten.NAME alone reaches them."""
 
 from ..declare import composite
+from ..device import usable
 from ..registry import F, Namespace
 from .common import M, T
 
@@ -80,7 +81,7 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 @composite(f"aten._to_copy(Tensor self, *, {_OPTIONS}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor")
 def _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format):
     """A copy in another dtype, on another device, in another layout of memory."""
-    return T._to_copy(self, dtype, device, memory_format)
+    return T._to_copy(self, dtype, None if device is None else usable(device), memory_format)
 
 
 @composite("aten.threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor")

@@ -3,7 +3,7 @@
 from ..autograd import MODE
 from ..call.autocast import FLOAT32_ON_ACCELERATORS
 from ..call.out import SAME_SCALAR_TYPE
-from ..call.state import dispatching
+from ..call.state import LOCAL, dispatching
 from ..declare import composite, op
 from ..device import contiguous_format
 from ..registry import ATEN
@@ -124,6 +124,13 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     return _masked((gx, _shaped(gw, normalized_shape), _shaped(gb, normalized_shape)), output_mask)
 
 
+def _backward(parts, g, *args):
+    """A backward operator by its name; for classes that take calls below autograd, and have rules for its parts, by these unless a mode is active."""
+    if g.__class__ in dispatching and not LOCAL.interceptors:
+        return parts(g, *args)
+    return getattr(ATEN, parts.__name__)(g, *args)
+
+
 def _masked(gradients, output_mask):
     return tuple(g if wanted else None for g, wanted in zip(gradients, output_mask))
 
@@ -131,7 +138,7 @@ def _masked(gradients, output_mask):
 def _layer_backward(g, input, normalized_shape, weight, bias, eps, out1, out2, needs):
     n, k = len(input._shape), len(normalized_shape)
     mean, rstd = _stats(input, range(n - k, n), eps, out1, out2)
-    return ATEN.native_layer_norm_backward(g, input, normalized_shape, mean, rstd, weight, bias, list(needs))
+    return _backward(native_layer_norm_backward, g, input, normalized_shape, mean, rstd, weight, bias, list(needs))
 
 
 _NATIVE_LAYER_NORM = dict(meta=_layer_meta, derivative={("input", "weight", "bias"): _layer_backward}, out=False, non_differentiable=(1, 2))
@@ -206,7 +213,7 @@ def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, g
 
 def _group_backward(gs, input, weight, N, C, HxW, group, out1, out2, needs):
     if gs[0] is not None and not any(g is not None for g in gs[1:]):
-        return ATEN.native_group_norm_backward(gs[0], input, out1, out2, weight, N, C, HxW, group, list(needs))
+        return _backward(native_group_norm_backward, gs[0], input, out1, out2, weight, N, C, HxW, group, list(needs))
     return _group_gradients(gs, input, out1, out2, weight, N, C, HxW, group, needs)
 
 
@@ -285,7 +292,7 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
 def _batch_backward(g, input, weight, running_mean, running_var, training, eps, out1, out2, needs):
     n = len(input._shape)
     mean, rstd = _stats(input, (0, *range(2, n)), eps, out1, out2) if training else (out1, out2)
-    return ATEN.native_batch_norm_backward(g, input, weight, running_mean, running_var, mean, rstd, training, eps, list(needs))
+    return _backward(native_batch_norm_backward, g, input, weight, running_mean, running_var, mean, rstd, training, eps, list(needs))
 
 
 _NATIVE_BATCH_NORM = dict(meta=_batch_meta, derivative={("input", "weight", "bias"): _batch_backward}, out=False, empty_ok=True, non_differentiable=(1, 2))

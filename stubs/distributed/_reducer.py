@@ -558,9 +558,9 @@ class Reducer:
 
 
 def _watcher(reducer, index):
-    def hook(*_):
+    def hook(_, gradients):
         alive = reducer()
-        if alive is not None:
+        if alive is not None and gradients[0] is not None:  # without one, the parameter counts as unused
             alive._autograd_hook(index)
 
     return hook
