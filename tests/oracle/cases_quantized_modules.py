@@ -29,8 +29,8 @@ def model(torch, conv=False):
     return Model(), torch.randn(2, 2, 6, 6) if conv else torch.randn(5, 8)
 
 
-def converted(torch, m, x, chains=()):
-    """What a prepared and converted model is and gives."""
+def converted(torch, m, x, chains=(), exact=True):
+    """What a prepared and converted model is and gives; exact: to the step of its integers, else near the model's of floating point."""
     q = torch.ao.quantization
     if chains:
         m = q.fuse_modules(m, chains)
@@ -39,7 +39,11 @@ def converted(torch, m, x, chains=()):
         prepared(x * (i + 1))
     c = q.convert(prepared)
     found = [c.quant.scale, c.quant.zero_point, c.a.scale, c.a.zero_point, c.b.scale, c.sum.scale, str(c.a.weight().qscheme()), c.a.weight().int_repr()]
-    found += [c(x), [k for k in c.state_dict()], [type(module).__name__ for module in c.modules()]]
+    found += [
+        c(x) if exact else bool((c(x) - m(x)).abs().max() < 3 * c.b.scale),
+        [k for k in c.state_dict()],
+        [type(module).__name__ for module in c.modules()],
+    ]
     file = io.BytesIO()
     torch.save(c.state_dict(), file)
     file.seek(0)
@@ -58,7 +62,7 @@ def case_static(torch):
             m.eval().qconfig = config
             if chains == [["a", "relu"]]:
                 m.bn = torch.nn.Identity()
-            found += converted(torch, m, x, chains)
+            found += converted(torch, m, x, chains, not conv or config is not configs[-1])  # qnnpack's kernels round some halves otherwise
     m, x = model(torch)
     m = torch.nn.Sequential(q.QuantWrapper(torch.nn.Sequential(m.a, m.relu, m.b))).eval()
     m.qconfig = q.default_qconfig
