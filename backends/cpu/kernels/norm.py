@@ -85,19 +85,19 @@ def _over_channels(*factors):
     return np.einsum(",".join(["ncpr"] * len(factors)) + "->ncp", *factors).sum((0, 2)).reshape(1, -1, 1, 1)
 
 
-def _rooms(blocks, x, count):
-    """Contiguous arrays for what is held in between, for each block."""
-    flat = [np.empty(x[:, blocks[0]].size, x.dtype) for _ in range(count)]
+def _with_scratch(blocks, x):
+    """Each block of channels, and a contiguous array of its size for what is held in between."""
+    flat = np.empty(x[:, blocks[0]].size, x.dtype)
     for b in blocks:
         shape = x[:, b].shape
-        yield b, *(f[: math.prod(shape)].reshape(shape) for f in flat)
+        yield b, flat[: math.prod(shape)].reshape(shape)
 
 
 def _standardise_channels(arrays, blocks, mean, rstd, weight, bias, eps):
     x, out = arrays
     count = x.dtype.type(x.size // x.shape[1])
     mean, rstd, weight, bias = (None if a is None else a.reshape(1, -1, 1, 1) for a in (mean, rstd, weight, bias))
-    for b, d in _rooms(blocks, x, 1):
+    for b, d in _with_scratch(blocks, x):
         mean[:, b] = _over_channels(x[:, b]) / count
         np.subtract(x[:, b], mean[:, b], out=d)
         rstd[:, b] = scale = 1 / np.sqrt(_over_channels(d, d) / count + x.dtype.type(eps))
@@ -114,7 +114,7 @@ def _backward_of_channels(arrays, blocks, mean, rstd, weight, gw, gb, stats):
     g, x, out = arrays
     count = x.dtype.type(x.size // x.shape[1])
     mean, rstd, weight, gw, gb = (None if a is None else a.reshape(1, -1, 1, 1) for a in (mean, rstd, weight, gw, gb))
-    for b, d in _rooms(blocks, x, 1):
+    for b, d in _with_scratch(blocks, x):
         r = rstd[:, b]
         np.subtract(x[:, b], mean[:, b], out=d)
         gw[:, b] = along = _over_channels(g[:, b], d) * r

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from .observer import (
+    _SYMMETRIC,
     FixedQParamsObserver,
     HistogramObserver,
     MovingAverageMinMaxObserver,
@@ -17,7 +18,6 @@ from .observer import (
 )
 
 _PER_CHANNEL = (torch.per_channel_affine, torch.per_channel_symmetric, torch.per_channel_affine_float_qparams)
-_SYMMETRIC = (torch.per_tensor_symmetric, torch.per_channel_symmetric)
 
 
 class FakeQuantizeBase(ABC, nn.Module):
