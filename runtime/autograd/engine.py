@@ -27,7 +27,7 @@ def queue_callback(fn):
 class _Run:
     """One run over a graph: what is wanted, and the gradients on their way."""
 
-    __slots__ = ("id", "nodes", "captures", "captured", "needed", "keep_graph", "buffers")
+    __slots__ = ("id", "nodes", "captures", "captured", "needed", "asked", "keep_graph", "buffers")
 
     def __init__(self, nodes, roots, inputs, accumulate, keep_graph):
         self.id, self.nodes, self.captures, self.keep_graph, self.buffers = next(_numbers), nodes, {}, keep_graph, {}
@@ -35,14 +35,16 @@ class _Run:
         if not accumulate:
             for i, (node, nr) in enumerate(inputs or ()):
                 self.captures.setdefault(node, []).append((nr, i))
-        self.needed = None if inputs is None else _reaching(nodes, roots, {e[0] for e in inputs})
+        targets = {e[0] for e in inputs or ()}
+        self.needed = None if inputs is None else _reaching(nodes, roots, targets)
+        self.asked = targets if accumulate else ()  # run themselves, as PyTorch's are
 
     def wanted(self, n):
         """Whether a node must run: only some gradients may be asked for."""
         needed = self.needed
         if needed is None:
             return True
-        return n in needed and (n.__class__ is AccumulateGrad and n not in self.captures or any(e is not None and e[0] in needed for e in n._edges))
+        return n in needed and (n in self.asked or any(e is not None and e[0] in needed for e in n._edges))
 
 
 def _count_dependencies(roots):
@@ -127,7 +129,8 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
         if n not in queued and deps.get(n, 0) == 0:
             queued.add(n)
             ready.push(n)
-    prev, prev_callbacks, prev_restricted, prev_run, prev_node = MODE.grad, TASK.callbacks, TASK.restricted, TASK.run, TASK.current
+    prev = MODE.grad, MODE.saved_hooks  # hooks of saved tensors may enter their context again
+    prev_task = TASK.callbacks, TASK.restricted, TASK.run, TASK.current
     MODE.grad, TASK.restricted, TASK.run = create_graph, inputs is not None, run
     TASK.callbacks = []  # a pass within a pass has its own
     TASK.depth += 1
@@ -138,8 +141,8 @@ def run_backward(roots, grads, keep_graph, create_graph, inputs=None, accumulate
             callbacks[i]()
             i += 1
     finally:
-        MODE.grad = prev
-        TASK.callbacks, TASK.restricted, TASK.run, TASK.current = prev_callbacks, prev_restricted, prev_run, prev_node
+        MODE.grad, MODE.saved_hooks = prev
+        TASK.callbacks, TASK.restricted, TASK.run, TASK.current = prev_task
         TASK.depth -= 1
     return run.captured
 

@@ -54,7 +54,8 @@ class BackwardCFunction(Node, FunctionCtx):
     def __init__(self):
         Node.__init__(self)
         self.to_save = self.dirty_tensors = self.non_differentiable = ()
-        self.materialize_grads = True
+        self.materialize_grads = self._materialize_non_diff_grads = True
+        self._without = ()  # the numbers of the outputs that are not differentiable
         self._saved = self.saved_for_forward = None
         self._freed = False
 
@@ -88,7 +89,9 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def run(self, grads):
         if self.materialize_grads:
-            grads = [zeros(*m) if g is None and m is not None else g for g, m in zip(grads + [None] * (len(self._out_meta) - len(grads)), self._out_meta)]
+            grads = grads + [None] * (len(self._out_meta) - len(grads))
+            left = self._without if not self._materialize_non_diff_grads else ()
+            grads = [zeros(*m) if g is None and m is not None and k not in left else g for k, (g, m) in enumerate(zip(grads, self._out_meta))]
         cls = self._forward_cls
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
@@ -277,6 +280,7 @@ def _finish(node, args, out, recording, edges, metas, levels):
         for k, o in enumerate(result):
             if isinstance(o, Tensor):
                 _hang(node, k, o, id(o) in dirty, id(o) in fixed)
+        node._without = {k for k, o in enumerate(result) if id(o) in fixed}
         differentiable = [o for o in result if isinstance(o, Tensor) and o._grad_fn is not None]
         if len(differentiable) > 1:
             _mark_views(differentiable, "multi")
@@ -371,13 +375,15 @@ class DelayedError(Node):
         self.message = message
 
     def run(self, inputs):
+        tensors = [t if isinstance(t, Tensor) else None for t in inputs]
+        node = _Error(self.message)
+        node._edges = tuple(None if t is None else edge(t) for t in tensors)
+        node._in_meta = node._out_meta = tuple(None if t is None else meta_of(t) for t in tensors)
         results = []
-        for t in inputs:
-            if isinstance(t, Tensor):
-                node, source, t = _Error(self.message), edge(t), alias(t)
-                node._out_meta = node._in_meta = (meta_of(t),)
-                node._edges = (source,)
-                t._requires_grad, t._grad_fn = True, node
+        for i, t in enumerate(inputs):
+            if tensors[i] is not None:
+                t = alias(t)
+                t._requires_grad, t._grad_fn, t._output_nr = True, node, i
             results.append(t)
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -413,7 +419,8 @@ def once_differentiable(fn):
             MODE.grad = prev
         if not recording:
             return outs
-        stop = DelayedError("trying to differentiate twice a function that was marked with @once_differentiable", 1)
-        return stop(*outs) if isinstance(outs, tuple) else stop(outs)
+        outs = outs if isinstance(outs, tuple) else (outs,)
+        stop = DelayedError("trying to differentiate twice a function that was marked with @once_differentiable", len(outs))
+        return stop(*(t.detach().requires_grad_() if isinstance(t, Tensor) else t for t in outs))
 
     return wrapper

@@ -52,6 +52,8 @@ def _variance(x, dim, correction, keepdim):
 
 
 decomposition("_std")(lambda *args: _variance(*args).sqrt())
+decomposition("_var_mean")(lambda x, *args: (T._var(x, *args), T.mean(x, args[0], args[2])))
+decomposition("_std_mean")(lambda x, *args: (T._std(x, *args), T.mean(x, args[0], args[2])))
 
 
 @decomposition("_distinct")

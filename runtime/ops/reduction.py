@@ -1,13 +1,13 @@
 """Reductions, scans, order statistics, histograms."""
 
 import math
-import warnings
 from functools import cache
 
 from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
 from ..call.out import INPUT_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, Out
 from ..declare import composite, op
+from ..warn import warn
 from .common import T, Tensor, conj, dt, has_values, numel, wrap_dim, wrap_dims
 
 
@@ -318,18 +318,14 @@ def aminmax(self, dim, keepdim):
 
 
 # ------------------------------------------------------------------------------------------------ variance
+_NO_FREEDOM = "std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel)."
+
+
 def _var_prepare(self, dim, correction, keepdim):
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     dims = _dims(self, dim)
-    correction = 1 if correction is None else correction
-    if _count(self._shape, dims) <= correction and 0 not in reduced(self._shape, dims, False):
-        warnings.warn(
-            "std()/var(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by output numel).",
-            UserWarning,
-            stacklevel=4,
-        )
-    return self, dims, correction, keepdim
+    return self, dims, 1 if correction is None else correction, keepdim
 
 
 def _var_grad(g, self, dim, correction, keepdim):
@@ -343,20 +339,40 @@ def _var_meta(self, dim, correction, keepdim):
     return reduced(self._shape, dim, keepdim), self.dtype.to_real()
 
 
+def _var_mean_meta(self, dim, correction, keepdim):
+    shape = reduced(self._shape, dim, keepdim)
+    return [(shape, self.dtype.to_real()), (shape, self.dtype)]
+
+
+def _std_var_grad(g, self, out, dim, correction, keepdim):
+    return _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim)
+
+
+_var_mean_grad = lambda g0, g1, self, dim, correction, keepdim: (
+    _var_grad(g0, self, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
+)
+_std_mean_grad = lambda g0, g1, self, out0, dim, correction, keepdim: (
+    _std_var_grad(g0, self, out0, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
+)
 _VAR = dict(prepare=_var_prepare, meta=_var_meta, derivative=_var_grad)
 _var = op("_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", method=False, aten="var.correction", **_VAR)
-_std_grad = lambda g, self, out, dim, correction, keepdim: _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim)
-_STD = dict(prepare=_var_prepare, meta=_var_meta, derivative=_std_grad)
+_STD = dict(prepare=_var_prepare, meta=_var_meta, derivative=_std_var_grad)
 _std = op("_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", method=False, aten="std.correction", **_STD)
+_VAR_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_var_mean_grad, aten="var_mean.correction")
+_var_mean = op("_var_mean(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> (Tensor, Tensor)", "VarMean", method=False, **_VAR_MEAN)
+_STD_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_std_mean_grad, aten="std_mean.correction")
+_std_mean = op("_std_mean(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> (Tensor, Tensor)", "StdMean", method=False, **_STD_MEAN)
 
 
 def _variances():
-    for name, prim, both in (("var", _var, False), ("std", _std, False), ("var_mean", _var, True), ("std_mean", _std, True)):
+    for name, prim, both in (("var", _var, False), ("std", _std, False), ("var_mean", _var_mean, True), ("std_mean", _std_mean, True)):
         ret = "(Tensor, Tensor)" if both else "Tensor"
 
-        def compute(self, dim, correction, keepdim, _p=prim, _both=both):
-            v = _p.call(self, dim, correction, keepdim)
-            return (v, self.mean(dim, keepdim)) if _both else v
+        def compute(self, dim, correction, keepdim, _p=prim):
+            self, dim, correction, keepdim = _var_prepare(self, dim, correction, keepdim)
+            if _count(self._shape, dim) <= correction and 0 not in reduced(self._shape, dim, False):
+                warn(_NO_FREEDOM)
+            return _p.call(self, dim, correction, keepdim)
 
         for args, fn in (
             ("bool unbiased=True", lambda self, unbiased, _f=compute: _f(self, None, int(unbiased), False)),
@@ -862,7 +878,7 @@ def cov(self, correction, fweights, aweights):
     if isinstance(norm, Tensor):
         norm = norm if norm > 0 else T.zeros_like(norm)
     elif norm <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", UserWarning, stacklevel=3)
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
         norm = 0
     x = x - mean.unsqueeze(1)
     c = T.mm(x, conj((x if w is None else x * w).t()))

@@ -413,3 +413,103 @@ def case_parts_made_without_gradients_are_views(torch):
     with torch.no_grad():
         a, b = x.chunk(2)
     return [a._is_view(), b._base is x, error(a.mul_, w)]
+
+
+def case_variance_and_mean_are_one_node(torch):
+    x = torch.arange(6.0).view(2, 3).requires_grad_()
+    found = []
+    for function in (torch.var_mean, torch.std_mean):
+        spread, mean = function(x, 1)
+        found += [spread.grad_fn is mean.grad_fn, spread.grad_fn.name(), len(spread.grad_fn._input_metadata)]
+        found += [torch.autograd.grad((spread * torch.tensor([1.0, 2.0]) + mean * 3).sum(), x)[0], torch.autograd.grad(function(x)[1], x)[0]]
+    return found
+
+
+def case_inputs_of_backward_that_are_no_leaves_run_with_their_hooks(torch):
+    log, a = [], torch.tensor(1.0, requires_grad=True)
+    b = a.exp()
+    b.register_hook(lambda g: log.append("tensor"))
+    b.grad_fn.register_prehook(lambda gs: log.append("before"))
+    b.grad_fn.register_hook(lambda given, gs: log.append("after"))
+    b.sum().backward(inputs=(b,))
+    return [log, b.grad, a.grad, error(b.sum().backward)]
+
+
+def case_first_gradients_with_a_graph_are_copies(torch):
+    held, x = [], torch.ones(2, 3, requires_grad=True)
+    y = x * x
+    y.register_hook(lambda g: held.append(g))
+    weight = torch.full((2, 3), 2.0, requires_grad=True)
+    x.register_hook(lambda g: held.append(g))
+    (y * weight).sum().backward(create_graph=True)
+    x.grad.data.zero_()
+    return [x.grad.grad_fn.name(), held[1], weight.grad.grad_fn.name()]
+
+
+def case_once_differentiable_gradients_share_a_node(torch):
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, scale, b):
+            ctx.save_for_backward(a, b)
+            return a * b * scale
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g * b, None, g * a
+
+    a, b = (torch.ones(2, requires_grad=True) for _ in range(2))
+    first, second = torch.autograd.grad(Product.apply(a, 1, b).sum(), (a, b), create_graph=True)
+    kinds = [n and type(n).__name__ for n, _ in first.grad_fn.next_functions]
+    return [first.grad_fn is second.grad_fn, first.grad_fn.name(), kinds, error(first.sum().backward)]
+
+
+def case_hooks_of_saved_tensors_entered_during_backward_are_left(torch):
+    def unpack(t):
+        torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: 1 / 0).__enter__()
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = torch.ones(2, requires_grad=True).sin()
+    y.sum().backward()
+    x = torch.ones(2, requires_grad=True)
+    x.sin().sum().backward()
+    return [x.grad]
+
+
+def case_zeros_for_what_is_not_differentiable(torch):
+    got = []
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, materialize):
+            out = x.clone()
+            ctx.mark_non_differentiable(out)
+            ctx._materialize_non_diff_grads = materialize
+            return x.clone(), out, x.clone()
+
+        @staticmethod
+        def backward(ctx, *gs):
+            got.append([g is None for g in gs])
+            return gs[0], None
+
+    for materialize in (True, False):
+        Two.apply(torch.ones(2, requires_grad=True), materialize)[0].sum().backward()
+    return got
+
+
+def case_gradients_inside_a_checkpoint_that_runs_to_its_end(torch):
+    from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+
+    def slope(x):
+        (g,) = torch.autograd.grad(checkpoint(lambda t: t.sin().exp(), x, use_reentrant=False).sum(), x, create_graph=True)
+        return g.sin()
+
+    found = []
+    for early in (True, False):
+        with set_checkpoint_early_stop(early):
+            x = torch.tensor(0.5, requires_grad=True)
+            checkpoint(slope, x, use_reentrant=False).sum().backward()
+            found.append(x.grad)
+    return found

@@ -257,6 +257,7 @@ class _Frame:
         with _set_fwd_grad_enabled(False):  # tangents go through the function itself
             self.saver = _SaveInputs.apply(dummy, *(args[i] for i in self.positions)).grad_fn
         self.metadata, self.holders, self.recomputed, self.logs = [], [], {}, [_Log(), _Log()]
+        self.completed = self.inside = False  # inside: gradients were asked for within the function, before it had saved everything
 
     def pack(self, x):
         holder = _Holder(self, len(self.metadata))
@@ -284,6 +285,7 @@ class _Frame:
         def pack(x):
             nonlocal count
             count += 1
+            self.inside |= count > len(self.holders) and not self.completed
             if count <= len(self.holders) and self.holders[count - 1]() is not None:
                 found[count - 1] = _carry(x, x.detach()) if x.requires_grad else x
             if count == len(self.metadata) and self.early_stop:
@@ -308,6 +310,8 @@ class _Frame:
         return found
 
     def check(self, count, found):
+        if self.inside:
+            return
         if count != len(self.metadata):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
@@ -349,6 +353,7 @@ def _checkpoint_without_reentrant_generator(
     log = frame.logs[0] if debug else contextlib.nullcontext()
     with torch.autograd.graph.saved_tensors_hooks(frame.pack, _Holder.unpack), frame.forward_context, log:
         yield
+    frame.completed = True
 
 
 _recording = contextlib.contextmanager(_checkpoint_without_reentrant_generator)
