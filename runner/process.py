@@ -113,9 +113,11 @@ class FileRun:
             *self.targets,
         ]
         order = {"arguments": arguments, "events": str(self.events), "done": list(self.results), "only": self.only, "core": core}
+        order_file = Path(options.folder, f"order-{self.number}-{index}.json")  # a list of tests can be longer than an argument may be
+        order_file.write_text(json.dumps(order))
         self.end, self.running = {}, None
         process = self.process = subprocess.Popen(
-            [sys.executable, str(RECORDER), json.dumps(order)],
+            [sys.executable, str(RECORDER), str(order_file)],
             cwd=self.root,
             env=environment,
             stdin=subprocess.DEVNULL,

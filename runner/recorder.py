@@ -100,8 +100,10 @@ def environment():
     return {"torch": getattr(torch, "__version__", None), "device": str(device) if device else None}
 
 
-def main(order) -> int:
-    """Run pytest as the order says."""
+def main(path) -> int:
+    """Run pytest as the order, a file of JSON, says."""
+    with open(path, encoding="utf-8") as file:
+        order = json.load(file)
     if order["core"] is not None:
         os.sched_setaffinity(0, {order["core"]})
     sys.path[0] = os.getcwd()  # as `python -m pytest` has it
@@ -117,4 +119,4 @@ def main(order) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(json.loads(sys.argv[1])))
+    sys.exit(main(sys.argv[1]))

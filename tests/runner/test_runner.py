@@ -139,7 +139,8 @@ def test_pytest_arguments_node_ids_and_lists(checkout, tmp_path):
     file = checkout / "tests/models/bad/test_bad.py"
     assert "1 passed, 0 failed, 0 skipped" in run(f"{file}::BadTest::test_1_good", "--make-reports", "tests")
     assert "1 passed, 0 failed, 0 skipped" in run("tests/models/bad/test_bad.py", "-k", "test_1_good", cwd=checkout)
-    (tmp_path / "only").write_text("# a comment\nbad/test_bad.py::test_parametrised[2]\n")
+    others = "".join(f"another/test_file.py::test_{i}\n" for i in range(8000))  # longer than a command line may be
+    (tmp_path / "only").write_text("# a comment\nbad/test_bad.py::test_parametrised[2]\n" + others)
     assert "1 passed, 0 failed, 0 skipped" in run(file, "--only", tmp_path / "only")
     assert "0 passed, 0 failed, 0 skipped" in run(file, "-k", "nothing", code=5)
     assert "test_1_good" in run(file, "--collect-only")
