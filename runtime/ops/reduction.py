@@ -348,9 +348,7 @@ def _std_var_grad(g, self, out, dim, correction, keepdim):
     return _var_grad((g / (out * 2)).masked_fill(out == 0, 0), self, dim, correction, keepdim)
 
 
-_var_mean_grad = lambda g0, g1, self, dim, correction, keepdim: (
-    _var_grad(g0, self, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
-)
+_var_mean_grad = lambda g0, g1, self, dim, correction, keepdim: _var_grad(g0, self, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
 _std_mean_grad = lambda g0, g1, self, out0, dim, correction, keepdim: (
     _std_var_grad(g0, self, out0, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
 )
