@@ -48,7 +48,17 @@ def number_array(value, dtype):
     return astype(np.array(value), dtype)
 
 
-PIECE = 32768
+PIECE = 32768  # elements of which a few arrays stay in the cache
+
+
+def in_pieces(fn, *arrays, size=PIECE):
+    """fn of flat pieces of the arrays; what is no array, or has no dimensions, each piece gets. fn writes its results."""
+    flat = [a.reshape(-1) if isinstance(a, np.ndarray) and a.ndim else a for a in arrays]
+    split = [isinstance(a, np.ndarray) and a.ndim > 0 for a in flat]
+    for i in range(0, max(a.size for a, s in zip(flat, split) if s), size):
+        fn(*[a[i : i + size] if s else a for a, s in zip(flat, split)])
+
+
 _half_values = None  # float32 of each pattern of 16 bits
 
 

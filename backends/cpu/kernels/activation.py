@@ -6,7 +6,7 @@ import numpy as np
 
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
 from ....runtime.ops.common import numel
-from ...host import ms_dtype_of
+from ...host import PIECE, in_pieces, ms_dtype_of
 from ...quiet import quiet
 from ..arrays import select, special, total_last, zeroed
 from ..backend import BACKEND
@@ -38,19 +38,14 @@ def _kernel(name, primitive, why, dtypes="fd", above=0):
     return deco
 
 
-PIECE = 32768
-
-
 def _blocks(fn):
     """fn over flat pieces that stay in the cache; fn(*pieces, *numbers, out) writes its result."""
 
     def run(*args):
-        shape = args[0].shape
-        flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args]
-        out = np.empty(flat[0].size, flat[0].dtype)
-        for i in range(0, out.size, PIECE):
-            fn(*[a[i : i + PIECE] if isinstance(a, np.ndarray) else a for a in flat], out[i : i + PIECE])
-        return out.reshape(shape)
+        out = np.empty(args[0].shape, next(a.dtype for a in args if isinstance(a, np.ndarray)))
+        if out.size:
+            in_pieces(fn, *(a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args), out.reshape(-1))
+        return out
 
     return run
 

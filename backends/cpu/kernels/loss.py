@@ -3,21 +3,23 @@
 import numpy as np
 
 from ....runtime.ops.loss import POINTWISE
+from ...host import PIECE, in_pieces
 from ..table import ALL, FLOATS, decomposed, numpy, without
 
+
 # ------------------------------------------------------------------------------------------------ elementwise
-BLOCK = 32768
-
-
 def _in_pieces(fn, operands, numbers):
     """fn of operands and numbers, by pieces that stay in the cache; at once where the operands are small, or not of one shape."""
     x = operands[0]
-    if x.size <= BLOCK or not all(a is None or a.shape == x.shape and a.flags.c_contiguous for a in operands):
+    if x.size <= PIECE or not all(a is None or a.shape == x.shape and a.flags.c_contiguous for a in operands):
         return fn(*operands, *numbers)
-    out, flat = np.empty(x.size, x.dtype), [None if a is None else a.reshape(-1) for a in operands]
-    for i in range(0, x.size, BLOCK):
-        out[i : i + BLOCK] = fn(*[None if a is None else a[i : i + BLOCK] for a in flat], *numbers)
-    return out.reshape(x.shape)
+    out = np.empty(x.shape, x.dtype)
+
+    def write(out, *pieces):
+        out[...] = fn(*pieces, *numbers)
+
+    in_pieces(write, out, *operands)
+    return out
 
 
 def _losses(name, tensors, why, loss, derivative):

@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from ....runtime import pyboost
+from ...host import PIECE
 from ..arrays import ones, total_last
 from ..table import legacy, numpy, pyboost_, without
 
-BLOCK = 32768  # elements of a block: what is held in between stays in the cache
 SMALL = 16384  # elements for which the blocks' preparations take longer than their sums by BLAS gain
 
 
@@ -27,7 +27,7 @@ def merged(shape, stats, params):
 
 def _blocks(sizes, stats):
     """Slices of the first dimension: one where the statistics run over it."""
-    rows = max(sizes[0], 1) if 0 in stats else max(BLOCK // max(int(np.prod(sizes[1:])), 1), 1)
+    rows = max(sizes[0], 1) if 0 in stats else max(PIECE // max(int(np.prod(sizes[1:])), 1), 1)
     return [slice(i, i + rows) for i in range(0, sizes[0], rows)]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ....runtime import pyboost
 from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
-from ...host import ms_dtype_of
+from ...host import in_pieces, ms_dtype_of
 from ..arrays import select
 from ..backend import BACKEND
 from ..table import INTS, SPREAD, composite, decomposed, instead, legacy, numpy, pyboost_, update, without
@@ -357,12 +357,9 @@ def _in_blocks(fn):
     """fn(out, *others) piece by piece, so that what it holds in between stays in the cache."""
 
     def run(out, *others):
-        n = out.size
-        if n <= _BLOCK or not all(a.flags.c_contiguous for a in (out, *others) if a.ndim):
+        if out.size <= _BLOCK or not all(a.flags.c_contiguous for a in (out, *others) if a.ndim):
             return fn(out, *others)
-        flat = [a.reshape(-1) if a.ndim else a for a in (out, *others)]
-        for i in range(0, n, _BLOCK):
-            fn(*[a[i : i + _BLOCK] if a.ndim else a for a in flat])
+        in_pieces(fn, out, *others, size=_BLOCK)
 
     return run
 
