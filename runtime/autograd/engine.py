@@ -413,18 +413,19 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if inputs is None:
         run_backward(roots, grads, keep, create_graph)
         return
-    edges = [_input_edge(t) for t in inputs]
+    edges = [e for t in inputs for e in _input_edges(t)]
     for t in inputs:
         if isinstance(t, Tensor) and t._get_grad_fn() is not None:
             t.retain_grad()
     run_backward(roots, grads, keep, create_graph, edges, accumulate=True)
 
 
-def _input_edge(t):
-    e = edge(t._root(None)[0] if t._of_layout else t) if isinstance(t, Tensor) else t[:2]
-    if e is None:
+def _input_edges(t):
+    """Where the gradient of an input arrives: at one place, but for tensors of some layouts."""
+    edges = [t[:2]] if not isinstance(t, Tensor) else [edge(place) for place in (t._places() if t._of_layout else (t,))]
+    if None in edges:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return e
+    return edges
 
 
 def grad(
@@ -452,9 +453,13 @@ def grad(
         rows = [grad(outs, ins, [None if g is None else g[i] for g in gos], True, create_graph, True, allow_unused) for i in range(len(gos[0]))]
         return tuple(None if rows[0][k] is None else T.stack([r[k] for r in rows]) for k in range(len(ins)))
     roots, grads = _roots(outs, gos, create_graph)
-    got = run_backward(roots, grads, keep, create_graph, [_input_edge(t) for t in ins])
+    places = [_input_edges(t) for t in ins]
+    got = iter(run_backward(roots, grads, keep, create_graph, list(itertools.chain(*places))))
     result = []
-    for i, (g, t) in enumerate(zip(got, ins)):
+    for i, (edges, t) in enumerate(zip(places, ins)):
+        g, *more = [next(got) for _ in edges]
+        if isinstance(t, Tensor) and t._of_layout:
+            g = t._gradient_of([g, *more])
         if g is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
@@ -463,5 +468,5 @@ def grad(
             if not isinstance(t, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
             g = t.new_zeros(t._shape, requires_grad=create_graph)
-        result.append(g if g is None or not isinstance(t, Tensor) or not t._of_layout else t._gradient(g))
+        result.append(g)
     return tuple(result)

@@ -48,6 +48,14 @@ class ValuedTensor(Tensor, raw=True):
         """The gradient of the values as one of the tensor."""
         return self._with(g)
 
+    def _places(self):
+        """The tensors at which gradients of this one arrive."""
+        return [self._v]
+
+    def _gradient_of(self, gradients):
+        """The gradient of the tensor, from those of its places."""
+        return None if gradients[0] is None else self._gradient(gradients[0])
+
     def _root(self, gradient):
         """(values, their gradient): where the backward pass of the tensor starts."""
         return self._v, None if gradient is None else gradient._v

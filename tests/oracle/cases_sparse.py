@@ -584,3 +584,27 @@ def case_a_gradient_nobody_holds_is_not_copied(torch):
     found = [at[0] == at[1], Both.at in at]
     out.backward()
     return [*found, a.grad.to_dense()]
+
+
+def case_gradients_of_all_elements_of_a_leaf_by_grad(torch):
+    x = torch.tensor([[1.0, 0.0], [2.0, 3.0]]).to_sparse().requires_grad_()
+    found = list(torch.autograd.grad(torch.sum(x) + torch.sum(x * 3), x))
+    torch.sum(x).backward(inputs=[x])
+    found.append(x.grad)
+    for masked in (True, False):
+        for fast in (True, False):
+            found.append(
+                torch.autograd.gradcheck(
+                    torch.sum, torch.ones(2, 2, dtype=torch.double).to_sparse().requires_grad_(), masked=masked, fast_mode=fast, check_batched_grad=False
+                )
+            )
+    return found
+
+
+def case_long_chains_of_sparse_tensors(torch):
+    x = torch.tensor([[1.0, 0.0], [2.0, 3.0]]).to_sparse().requires_grad_()
+    y = x
+    for _ in range(1500):
+        y = y * 1.0
+    (g,) = torch.autograd.grad(y.to_dense(masked_grad=False).sum(), x)
+    return [g.to_dense()]

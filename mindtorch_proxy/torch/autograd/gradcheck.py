@@ -310,7 +310,7 @@ def _check_linear(func, outputs, inputs, masked):
     for g, x in zip(grad(outputs, wrt, _zeros(outputs), allow_unused=True, retain_graph=True) if outputs else (), wrt):
         if g is None:
             continue
-        if x.layout is not torch.strided:
+        if g.layout is not torch.strided:
             _check_layout(g, x)
         g, x = _dense(g), _dense(x)
         if not (torch.allclose(g, torch.zeros_like(g)) if masked else bool((g == 0).all())):

@@ -101,7 +101,7 @@ def dense_to_sparse(self, sparse_dim, layout, blocksize, dense_dim):
 
 def _of_strided(self, name, out):
     """A sparse tensor made of a strided one, in the graph."""
-    return named(name, given_by(out, lambda: self)) if MODE.grad and self._requires_grad else out
+    return named(name, given_by(out, self)) if MODE.grad and self._requires_grad else out
 
 
 @composite(

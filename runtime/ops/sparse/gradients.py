@@ -9,16 +9,50 @@ import weakref
 
 from ...autograd.function import Function
 from ...autograd.modes import MODE
-from ..common import Tensor
+from ..common import T, Tensor
 
 
 def _sparse(t):
     return getattr(type(t), "_of_layout", False)
 
 
-def given_by(t, make):
-    """make() gives, when it is asked for, the strided twin of a sparse tensor."""
-    t._twin = make
+class _Twin:
+    """The strided twin of a sparse tensor, not made yet: func of what the sources are."""
+
+    __slots__ = ("func", "sources", "kwargs")
+
+    def __init__(self, func, sources=(), kwargs=None):
+        self.func, self.sources, self.kwargs = func, sources, kwargs or {}
+
+
+def _source(t):
+    """A strided tensor, or the twin of a sparse one as it is now: in-place operators may give it another later."""
+    if not _sparse(t):
+        return t
+    found = t.__dict__.get("_twin")
+    if found is None:
+        found = _Twin(functools.partial(_of_leaf, t) if t.requires_grad and t.is_leaf else t.detach().to_dense)
+    return found
+
+
+def _made(root):
+    """The tensor of a twin; a chain of them may be longer than Python's stack."""
+    made, stack = {}, [root]
+    while stack:
+        twin = stack[-1]
+        missing = [s for s in twin.sources if isinstance(s, _Twin) and s not in made]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if twin not in made:
+            made[twin] = twin.func(*(made[s] if isinstance(s, _Twin) else s for s in twin.sources), **twin.kwargs)
+    return made[root]
+
+
+def given_by(t, source):
+    """t's twin: a strided tensor, or one not made yet."""
+    t._twin = source if isinstance(source, _Twin) else _Twin(lambda: source)
     return t
 
 
@@ -28,26 +62,35 @@ def has_twin(t):
 
 def twin(t):
     """The strided tensor of the same elements that gradients go through."""
-    if not _sparse(t):
-        return t
-    make = t.__dict__.get("_twin")
-    if make is not None:
-        return make()
-    return _of_leaf(t) if t.requires_grad and t.is_leaf else t.to_dense()
+    found = _source(t)
+    return _made(found) if isinstance(found, _Twin) else found
+
+
+class _Elements(Function):
+    """All elements of a leaf; their gradient is that of its shadow."""
+
+    @staticmethod
+    def forward(ctx, shadow, values):
+        return values.view_as(values)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
 
 
 def _of_leaf(t):
-    with_gradient = t.detach().to_dense().requires_grad_()
-    leaf = weakref.ref(t)
+    if "_shadow" not in t.__dict__:
+        t._shadow = T.zeros((), dtype=t.dtype, device=t.device).expand(t._shape).requires_grad_()
+        leaf = weakref.ref(t)
 
-    def accumulate(shadow):
-        owner = leaf()
-        if owner is not None:
-            g, shadow.grad = shadow.grad, None
-            owner._dense_grad = g if owner._dense_grad is None else owner._dense_grad + g
+        def accumulate(shadow):
+            owner = leaf()
+            if owner is not None:
+                g, shadow.grad = shadow.grad, None
+                owner._dense_grad = g if owner._dense_grad is None else owner._dense_grad + g
 
-    with_gradient.register_post_accumulate_grad_hook(accumulate)
-    return with_gradient
+        t._shadow.register_post_accumulate_grad_hook(accumulate)
+    return _Elements.apply(t._shadow, t.detach().to_dense())
 
 
 def to_all(f):
@@ -72,9 +115,9 @@ def reaching_all(func, kind, args, kwargs, result):
             return twin(sparse[0]) if kwargs.get("masked_grad") is False else result
         return func(*map(twin, args), **kwargs)
     if kind == "same":
-        return given_by(result, lambda: twin(sparse[0]))
+        return given_by(result, _source(sparse[0]))
     if result._v.requires_grad:
-        given_by(result, lambda: func(*map(twin, args), **kwargs))
+        given_by(result, _Twin(func, tuple(map(_source, args)), kwargs))
         if len(sparse) > 1 and result.is_sparse and result._c:  # each has a gradient wherever the sum has values
             result._v = twin(result)[tuple(result._i)]
     return result

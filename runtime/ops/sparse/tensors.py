@@ -80,7 +80,8 @@ class SparseTensor(ValuedTensor, raw=True):
         """Become `other`: the in-place operators."""
         if MODE.grad and self.requires_grad and self.is_leaf:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        self.__dict__.pop("_twin", None)
+        for name in ("_twin", "_shadow"):
+            self.__dict__.pop(name, None)
         self.__dict__.update(other.__dict__)
         self._shape, self.dtype, self.device = other._shape, other.dtype, other.device
         self._bump()
@@ -132,10 +133,7 @@ class SparseTensor(ValuedTensor, raw=True):
     @property
     def grad(self):
         g = self._v.grad
-        g = None if g is None else self._gradient(g)
-        if self._dense_grad is not None:
-            return self._dense_grad if g is None else self._dense_grad + g.to_dense()
-        return g
+        return self._gradient_of([g, self._dense_grad])
 
     @grad.setter
     def grad(self, g):
@@ -144,6 +142,17 @@ class SparseTensor(ValuedTensor, raw=True):
             self._dense_grad = g
         elif g is not None:
             self._v.grad = g._v if self.layout is not COO else self.detach()._with(self._v)._at_indices(g)
+
+    def _places(self):
+        """Where gradients of the tensor arrive: at its values and, of a leaf, at all elements."""
+        return [self._v, *[self.__dict__[n] for n in ("_shadow",) if n in self.__dict__]]
+
+    def _gradient_of(self, gradients):
+        values, everywhere = (*gradients, None)[:2]
+        of_values = None if values is None else self._gradient(values)
+        if everywhere is None:
+            return of_values
+        return everywhere if of_values is None else everywhere + of_values.to_dense()
 
     def _root(self, gradient):
         """(values, their gradient): where the backward pass of a sparse tensor starts."""
@@ -162,7 +171,7 @@ class SparseTensor(ValuedTensor, raw=True):
             if not self.is_leaf:
                 raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
             new = memo[id(self)] = self._with(copy.deepcopy(self._v, memo))
-            new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if isinstance(v, Tensor) and k != "_v"})
+            new.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if isinstance(v, Tensor) and k not in ("_v", "_shadow")})
         return memo[id(self)]
 
 
