@@ -306,7 +306,7 @@ class AccumulateGrad(Node):
                 elif not (
                     sys.getrefcount(g) <= 2 + more and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
-                    g = g.detach() if sys.getrefcount(g) <= 2 + more and _as_it_is(g) else _laid_out(g.detach(), v)
+                    g = g.detach() if sys.getrefcount(g) <= 2 + more and _as_it_is(g, v) else _laid_out(g.detach(), v)
                 v._grad = g
             elif MODE.grad:
                 v._grad = add(old, g)
@@ -325,11 +325,11 @@ class AccumulateGrad(Node):
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def _as_it_is(g):
-    """Whether a gradient that nobody holds becomes that of its leaf without a copy."""
+def _as_it_is(g, v):
+    """Whether a gradient that nobody holds becomes that of its leaf without a copy; a view of other memory does too."""
     if g.is_sparse:
         return g._v._stride is g._i._stride is None
-    return g.__class__ is Tensor and not MODE.grad_layout
+    return g.__class__ is Tensor and (not MODE.grad_layout or g._stride is v._stride is None or is_dense(v._shape, v.stride()) and g.stride() == v.stride())
 
 
 def _detached(g, v, held):

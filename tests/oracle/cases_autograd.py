@@ -513,3 +513,16 @@ def case_gradients_inside_a_checkpoint_that_runs_to_its_end(torch):
             checkpoint(slope, x, use_reentrant=False).sum().backward()
             found.append(x.grad)
     return found
+
+
+def case_first_gradients_that_nobody_holds_are_taken(torch):
+    x, g = torch.ones(4, requires_grad=True), torch.ones(2, 2)
+    x.view(2, 2).backward(g)
+    x.grad.add_(1)
+    found = [g, x.grad]
+    a, b = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
+    torch.cat([a, b]).backward(torch.ones(5))
+    found += [b.grad.storage_offset(), b.grad.untyped_storage().nbytes()]
+    y = torch.ones(2, 3).t().requires_grad_()
+    (y * 2).backward(torch.ones(3, 2))
+    return [*found, y.grad, y.grad.is_contiguous()]
