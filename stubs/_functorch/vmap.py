@@ -123,6 +123,9 @@ def _dispatch(func, args, kwargs):
     level = max((t._level for t in _leaves((args, kwargs)) if isinstance(t, BatchedTensor)), default=None)
     if level is None:
         return func(*args, **kwargs)
+    first = next((k for k in ("input", "tensors") if not args and k in kwargs), None)
+    if first is not None:
+        args, kwargs = (kwargs[first],), {k: v for k, v in kwargs.items() if k != first}
     name, in_place = _name(func)
     if name in _META:
         with torch._C.DisableTorchFunction():
@@ -252,7 +255,7 @@ def _POINTWISE_RULE(func, args, kwargs, level):
     n, name = max(x.dim() for x in tensors), _name(func)[0]
     if name == "requires_grad":
         return NotImplemented
-    operands = tensors[1:] if name == "where" else tensors
+    operands = [x for x in tensors if name != "where" or x.dtype is not torch.bool]
     dtype = None
     if len(operands) > 1 and len({x.dtype for x in operands}) > 1 and min(x.dim() for x in operands) == 0 and name != "masked_fill":
         with torch._C.DisableTorchFunction():
@@ -307,8 +310,10 @@ def _reduction(func, args, kwargs, level):
             return NotImplemented
         kwargs = {k: v for k, v in kwargs.items() if k != "dim"}
         flat = x._value.flatten(1) if x.dim() else x._value.unsqueeze(1)
-        result = func(flat, 1, **kwargs)
-        return _wrap(result[0] if isinstance(result, tuple) else result, level)
+        result = func(flat, dim=1, **kwargs)
+        if isinstance(result, tuple) and _name(func)[0] in ("max", "min", "median"):  # the positions are of those along a dimension alone
+            result = result[0]
+        return _wrap_tree(result, level)
     if x.dim() == 0:
         return NotImplemented
     if "axis" in kwargs:
@@ -341,6 +346,12 @@ def _expand(func, args, kwargs, level):
 def _permute(func, args, kwargs, level):
     x = args[0]
     return _wrap(x._value.permute(0, *(_shift(d, x.dim()) for d in _sizes(args[1:] or tuple(kwargs.values())))), level)
+
+
+def _flip(func, args, kwargs, level):
+    x = args[0]
+    dims = _sizes(args[1:] or tuple(kwargs.values()))
+    return _wrap(x._value.flip([_shift(d, x.dim()) for d in dims]), level) if x.dim() else NotImplemented
 
 
 def _repeat(func, args, kwargs, level):
@@ -505,7 +516,7 @@ _RULES = {
     name: rule
     for names, rule in (
         (
-            "sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero median mode cumsum cumprod "
+            "sum mean prod amax amin all any argmax argmin max min var std logsumexp nansum nanmean count_nonzero median cumsum cumprod "
             "logcumsumexp cummax cummin std_mean var_mean aminmax",
             _reduction,
         ),
@@ -515,7 +526,10 @@ _RULES = {
         ("softmax log_softmax softmin", _softmax),
         ("transpose swapaxes swapdims", _dims((1, "dim0", None), (2, "dim1", None))),
         ("unsqueeze", _dims((1, *_D), extra=1)),
-        ("select narrow unflatten unbind flip index_select diff", _dims((1, "dim", 0))),
+        ("select narrow unflatten unbind index_select", _dims((1, "dim", 0))),
+        ("diff", _dims((2, "dim", -1))),
+        ("mode", _dims((1, "dim", -1))),
+        ("flip", _flip),
         ("chunk split tensor_split", _dims((2, "dim", 0))),
         ("roll", _dims((2, "dims", None))),
         ("diagonal", _dims((2, "dim1", 0), (3, "dim2", 1))),
