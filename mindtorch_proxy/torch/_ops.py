@@ -4,6 +4,7 @@ import ctypes
 import functools
 import importlib
 import inspect
+import math
 import os
 import sys
 import types
@@ -63,10 +64,14 @@ class OpOverload:
         self.__qualname__ = self._name
 
     def __call__(self, /, *args, **kwargs):
-        if self._completing and len(args) < len(self._schema.positional):
-            given = {a.name for a in self._schema.positional[: len(args)]} | kwargs.keys()
-            kwargs |= {name: value for name, value in self._completing.items() if name not in given}
-        return _run(self, self._name, args, kwargs)
+        return _run(self, self._name, args, self._completed(args, kwargs))
+
+    def _completed(self, args, kwargs):
+        """The keyword arguments with PyTorch's defaults."""
+        if not self._completing or len(args) >= len(self._schema.positional):
+            return kwargs
+        given = {a.name for a in self._schema.positional[: len(args)]} | kwargs.keys()
+        return kwargs | {name: value for name, value in self._completing.items() if name not in given}
 
     @functools.cached_property
     def _completing(self):
@@ -137,7 +142,14 @@ class OpOverloadPacket:
         self._qualified_op_name, self.__module__ = f"{namespace}::{name}", f"torch._ops.{namespace}"
 
     def __call__(self, /, *args, **kwargs):
+        if any(overload._completing for overload in self._own):
+            accepting = (o for o in self._own if not o._schema.outs and o._schema.accepts(args, kwargs))
+            kwargs = next(accepting, self._own[0])._completed(args, kwargs)
         return _run(self, self._qualified_op_name, args, kwargs)
+
+    @functools.cached_property
+    def _own(self):
+        return [getattr(self, name) for name in self._schemas] if self._namespace == "aten" else []
 
     def overloads(self):
         """The names of the overloads."""
@@ -302,12 +314,51 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     return ops.aten.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-def _cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
-    """aten::cross_entropy_loss, whose reduction is a number."""
-    words = ("none", "mean", "sum")
-    return function("nn.functional", "cross_entropy")(
-        self, target, weight, ignore_index=ignore_index, reduction=words[reduction], label_smoothing=label_smoothing
-    )
+def _loss(name, *parameters):
+    """A loss of torch.nn.functional whose reduction is a number to the dispatcher; parameters: of the schema, after the input and before reduction."""
+
+    def run(self, *args, reduction=1, **kwargs):
+        given = dict(zip((*parameters, "reduction", "ignore_index", "label_smoothing"), args)) | kwargs
+        given["reduction"] = ("none", "mean", "sum")[given.get("reduction", reduction)]
+        return function("nn.functional", name)(self, **given)
+
+    return run
+
+
+def _stft(self, n_fft, hop_length=None, win_length=None, window=None, *args, **kwargs):
+    """aten::stft: what is not said to be centred starts at the first element."""
+    names = ["center", "pad_mode", "normalized", "onesided", "return_complex", "align_to_window"]
+    centred = len(args) > 1 and isinstance(args[1], str) or {"center", "pad_mode"} & kwargs.keys()
+    given = dict(zip(names if centred else names[2:], args)) | kwargs
+    return function("torch", "stft")(self, n_fft, hop_length, win_length, window, **{"center": bool(centred)} | given)
+
+
+def _fractional_pool(n):
+    def run(self, kernel_size, output_size, random_samples):
+        import torch.nn.functional as F
+
+        return getattr(F, f"fractional_max_pool{n}d_with_indices")(self, kernel_size, output_size, _random_samples=random_samples)
+
+    return run
+
+
+def _unpool(n):
+    def run(self, indices, output_size, stride=None, padding=None):
+        out = self.new_zeros((*self.shape[:-n], math.prod(output_size)))
+        return out.scatter(-1, indices.flatten(-n), self.flatten(-n)).unflatten(-1, list(output_size))
+
+    return run
+
+
+def _cdist(x1, x2, p=2.0, compute_mode=None):
+    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    return function("torch", "cdist")(x1, x2, p, modes[compute_mode or 0])
+
+
+def _nuclear_norm(self, *args, **kwargs):
+    if args and isinstance(args[0], bool):  # all but the overload with dimensions
+        args, kwargs = (), {"keepdim": args[0]}
+    return function("torch", "nuclear_norm")(self, *args, **kwargs)
 
 
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last=False, padding_idx=-1):
@@ -349,7 +400,17 @@ def _backward_of(name):
 
 
 _UNDER_OTHER_NAMES = {
-    "cross_entropy_loss": _cross_entropy_loss,
+    "cross_entropy_loss": _loss("cross_entropy", "target", "weight"),
+    "nll_loss_nd": _loss("nll_loss", "target", "weight"),
+    "l1_loss": _loss("l1_loss", "target"),
+    "multi_margin_loss": _loss("multi_margin_loss", "target", "p", "margin", "weight"),
+    "multilabel_margin_loss": _loss("multilabel_margin_loss", "target"),
+    "stft": _stft,
+    "cdist": _cdist,
+    "nuclear_norm": _nuclear_norm,
+    "tensordot": lambda self, other, dims_self, dims_other: function("torch", "tensordot")(self, other, (dims_self, dims_other)),
+    **{f"fractional_max_pool{n}d": _fractional_pool(n) for n in (2, 3)},
+    **{f"max_unpool{n}d": _unpool(n) for n in (2, 3)},
     "_adaptive_avg_pool2d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool2d")(self, output_size),
     "_adaptive_avg_pool3d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool3d")(self, output_size),
     "_embedding_bag": _embedding_bag,

@@ -42,6 +42,8 @@ def _tensor_query(name):
     def query(input):
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        if has_torch_function((input,)):
+            return handle_torch_function(query, (input,), input)
         return getattr(input, name)()
 
     query.__name__ = query.__qualname__ = name
@@ -50,7 +52,7 @@ def _tensor_query(name):
 
 
 is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonzero, numel, get_device = map(
-    _tensor_query, ("is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "is_inference", "is_nonzero", "numel", "get_device")
+    _tensor_query, "is_floating_point is_complex is_signed is_conj is_neg is_inference is_nonzero numel get_device".split()
 )
 
 

@@ -275,6 +275,7 @@ _RECTANGULAR = "To suppress this warning and use a rectangular window, explicitl
     out=False,
     python=True,
     autocast=FLOAT32,
+    aten="stft.center",
 )
 def stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window):
     """The Fourier transforms of overlapping windows of a signal."""

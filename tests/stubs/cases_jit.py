@@ -218,3 +218,18 @@ def case_jit_sizes_within_functions(torch):
     cut = torch.jit.trace(lambda x: table[:, : x.shape[1]].expand(x.size(0), x.size(1)) * (x.size(1) / 2) + x.shape[0] // 2, torch.ones(2, 3))
     normed = torch.jit.trace(torch.nn.Sequential(torch.nn.InstanceNorm2d(2), torch.nn.SiLU(inplace=True)), torch.ones(1, 2, 3, 3) * torch.arange(3.0))
     return [attention(x, x, x), grown(torch.arange(72.0).view(1, 2, 6, 6)), cut(torch.ones(4, 5)), normed(torch.arange(32.0).view(1, 2, 4, 4))]
+
+
+def case_operators_that_traces_replay_by_number(torch):
+    F, x = torch.nn.functional, torch.arange(30.0).view(5, 6).sin()
+    functions = (
+        lambda t: torch.detach(t) + t.detach(),
+        lambda t: F.cosine_embedding_loss(t, t + 1, torch.ones(5)),
+        lambda t: F.triplet_margin_loss(t, t + 1, t.flip(0)),
+        lambda t: F.l1_loss(t, t * 2, reduction="sum"),
+        lambda t: F.multi_margin_loss(t, torch.arange(5), reduction="none"),
+        lambda t: F.nll_loss(t, torch.arange(5)),
+        lambda t: torch.stft(t, 4, window=torch.ones(4), return_complex=True).abs(),
+        lambda t: torch.tensordot(t, t, ([1], [1])),
+    )
+    return [torch.jit.trace(f, (x,), check_trace=False)(x * 0.5) for f in functions]

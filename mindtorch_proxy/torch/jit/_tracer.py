@@ -202,6 +202,10 @@ class Tracer:
             return tensor.detach()
         if id(tensor) not in self.values:
             return NotImplemented  # the sizes of parameters and constants are constants
+        if name == "detach":
+            detached = tensor.detach()
+            self.results("aten::detach", [self.tensor(tensor)], aten.schemas("detach")[0], detached, [detached])
+            return detached
         if name in ("numel", "nelement"):
             return self._int("numel", [self.tensor(tensor)], tensor.numel())
         if name == "shape" or name == "size" and not (args or kwargs) or name == "size" and kwargs.get("dim", *args) is None:
