@@ -505,7 +505,10 @@ for _name in (*TO_ANOTHER, *CONVERSIONS):
 
 @on_nested("is_same_size")
 def is_same_size(self, other):
-    return isinstance(other, NestedTensor) and isinstance(self, NestedTensor) and self._sizes == other._sizes
+    if not isinstance(self, NestedTensor) or not isinstance(other, NestedTensor):
+        mine, theirs = ("is nested" if isinstance(t, NestedTensor) else "is not nested" for t in (self, other))
+        raise RuntimeError(f"Expected both self and other to be nested tensors. Self {mine}. While Other {theirs}.")
+    return self._sizes == other._sizes
 
 
 # ------------------------------------------------------------------------------------------------ each tensor for itself

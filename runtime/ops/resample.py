@@ -6,6 +6,7 @@ from itertools import product
 
 from ..autograd import MODE, enable_grad, grad
 from ..call.autocast import FLOAT32
+from ..call.out import SAME_DTYPE
 from ..declare import composite, op
 from ..device import contiguous_format
 from .common import F, T, dt, numel
@@ -71,7 +72,7 @@ def _upsample_call(mode, dims, back):
 
 def _declare(name, mode, dims, prim):
     grad = lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales)
-    options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=False)
+    options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=SAME_DTYPE)
     o = op(f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor", prim, **options)
     again = lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales)
     options = dict(meta=lambda g, size, *_: (size, g.dtype), call=_upsample_call(mode, dims, True), derivative=again, out=False)
