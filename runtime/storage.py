@@ -39,7 +39,7 @@ def _identity(fd):
 
 
 class StorageBase:
-    """Bytes of one device, under UntypedStorage and classes of programs. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
+    """Bytes of one device, under UntypedStorage and programs' own. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
 
     __slots__ = ("_bytes", "_nbytes", "device", "_ms", "__weakref__", "__dict__")
     __module__ = "torch._C"

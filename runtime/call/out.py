@@ -69,9 +69,7 @@ def with_out(op, result, out, args=()):
     if out.dtype is not result.dtype:
         check_dtype(name, rules, result.dtype, out.dtype)
     if args:
-        check_overlap(op, out, args)
-        if op.options.apart:
-            refuse_expanded(out)
+        _check_memory(op, out, args)
     if out._shape != result._shape:
         if rules.fills and numel(out._shape) == numel(result._shape):
             write(out, result.reshape(out._shape))
@@ -79,6 +77,12 @@ def with_out(op, result, out, args=()):
         _resize(rules, result, out, args)
     write(out, result)
     return out.requires_grad_() if result._requires_grad and not op.tensor_args else out  # a factory's
+
+
+def _check_memory(op, out, args):
+    check_overlap(op, out, args)
+    if op.options.apart:
+        refuse_expanded(out)
 
 
 def _resize(rules, result, out, args):

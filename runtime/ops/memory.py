@@ -425,6 +425,8 @@ def detach(self):
         if t.__class__ in dispatching and t is not self:
             self._vc = t._vc = self._vc or [0]
         return t
+    if self.__class__ is not Tensor and self._of_layout:  # called as torch.ops.aten.detach
+        return self.detach()
     t = alias(self)
     return t.as_subclass(type(self)) if self.__class__ is not Tensor and subclass_kept(type(self)) else t
 

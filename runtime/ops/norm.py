@@ -5,7 +5,7 @@ from ..call.autocast import FLOAT32_ON_ACCELERATORS
 from ..call.out import SAME_SCALAR_TYPE
 from ..call.state import LOCAL, dispatching
 from ..declare import composite, op
-from ..device import contiguous_format
+from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
 from ..tensor import unversioned
 from .common import F, T, dt, numel, only
@@ -322,7 +322,8 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
             s.data.copy_(new)  # no new version: PyTorch tells none
     if 0 in input._shape and input._stride is not None:
         return out[0].as_strided(input._shape, input.stride()), *out[1:]
-    return keep_format(out[0], input), *out[1:]
+    fmt = input._stride and next((f for f in (channels_last, channels_last_3d) if input.is_contiguous(memory_format=f)), None)
+    return keep_format(out[0], input) if fmt is None else out[0].contiguous(memory_format=fmt), *out[1:]
 
 
 @composite(

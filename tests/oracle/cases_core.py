@@ -465,3 +465,33 @@ def case_scaled_gradients(torch):
         lambda: torch._amp_foreach_non_finite_check_and_unscale_([torch.ones(2).long()], found, inverse),
         lambda: torch._amp_update_scale_(scale, tracker.float(), found, 2.0, 0.25, 2),
     )
+
+
+def case_refusals_and_formats_of_modules(torch):
+    F = torch.nn.functional
+    ones, mask, theta = torch.ones(2), torch.ones(2, 3, dtype=torch.bool), torch.zeros(1, 2, 3)
+    x = torch.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        F.affine_grid(theta, torch.Size([1, 1, 2, 1]), align_corners=True)
+    found = [[str(w.message)[-60:] for w in told], torch.nn.BatchNorm2d(2).eval()(x), torch.nn.BatchNorm2d(2)(x).stride()]
+    for module in (torch.nn.LSTM(3, 4), torch.nn.GRU(3, 4)):
+        module(torch.zeros(5, 0, 3))[0].sum().backward()
+        found.append([p.grad for p in module.parameters()])
+    nested = torch.nested.nested_tensor([torch.arange(10.0).reshape(2, 5), torch.arange(12.0).reshape(3, 4)], requires_grad=True)
+    seen = nested.transpose(-2, -1)
+    seen.backward(seen.clone())
+    rows = torch.tensor([[0, 1, 2], [2, 0, 3]]).to_sparse_csr()
+    moved = [rows.to("cpu", copy=True), rows.to(torch.float32)]
+    found += [nested.grad.unbind(), [m.crow_indices().data_ptr() == rows.crow_indices().data_ptr() for m in moved], rows.to("cpu") is rows]
+    return found + _words(
+        lambda: torch.isclose(ones, ones, torch.tensor(1.5), torch.tensor(1.0, requires_grad=True)),
+        lambda: torch.isclose(ones, ones, torch.tensor(1.5), torch.tensor(1.0)),
+        lambda: torch.nn.Fold((4, 5), 2, dilation=8)(torch.ones(1, 12, 12)),
+        lambda: F.fractional_max_pool2d(torch.ones(2, 3, 8, 8), 2, output_ratio=[0.5, 0.5, 0.6]),
+        lambda: F.interpolate(torch.ones(1, 1, 4, 4), (torch.tensor(8.0),) * 2),
+        lambda: torch._nested_tensor_from_mask(torch.ones(2, 3, 4), mask.unsqueeze(2)),
+        lambda: torch._nested_tensor_from_mask(torch.ones(2, 3), mask),
+        lambda: torch._nested_tensor_from_mask(torch.ones(2, 4, 4), mask),
+        lambda: torch.ops.aten.detach(ones.to_sparse()).to_dense(),
+    )

@@ -19,6 +19,7 @@ class CooTensor(SparseTensor, raw=True):
 
     __module__, __qualname__ = "torch", "Tensor"
     TABLE = TABLE
+    INDICES = ("_i",)
     is_sparse, layout = True, COO
 
     @staticmethod
