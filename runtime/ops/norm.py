@@ -1,9 +1,9 @@
 """Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a formula."""
 
-from ..autograd import MODE
+from ..autograd import MODE, forward
 from ..call.autocast import FLOAT32_ON_ACCELERATORS
 from ..call.out import SAME_SCALAR_TYPE
-from ..call.state import LOCAL, dispatching
+from ..call.state import LOCAL, STATE, dispatching
 from ..declare import composite, op
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
@@ -310,6 +310,8 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
             return input.clone(), input.detach(), input.detach()
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
     stats = [running_mean, running_var]
+    if STATE.duals and forward.has_tangent(input) and forward.has_tangent(*stats):
+        raise RuntimeError("batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined")
     if training and running_mean is not None and (running_mean.dtype in dt.OPMATH or running_mean._stride or running_var._stride):
         stats = [s.detach().to(dt.OPMATH.get(s.dtype, s.dtype)).contiguous() for s in stats]
         copied = True

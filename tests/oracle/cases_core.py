@@ -494,4 +494,16 @@ def case_refusals_and_formats_of_modules(torch):
         lambda: torch._nested_tensor_from_mask(torch.ones(2, 3), mask),
         lambda: torch._nested_tensor_from_mask(torch.ones(2, 4, 4), mask),
         lambda: torch.ops.aten.detach(ones.to_sparse()).to_dense(),
+        lambda: torch.nn.ReflectionPad2d(1)(torch.ones(3, 0, 4, 4)),
+        lambda: torch.nn.ReplicationPad1d(1)(torch.ones(0, 3, 4)).shape,
+        lambda: torch.nn.ReplicationPad1d(1)(torch.ones(3, 0, 4)),
+        lambda: torch.constant_pad_nd(torch.ones(1, 2, 5, 3).contiguous(memory_format=torch.channels_last), [1, 2], 0.5),
+        lambda: _batch_norm_of_duals(torch),
     )
+
+
+def _batch_norm_of_duals(torch):
+    ad = torch.autograd.forward_ad
+    with ad.dual_level():
+        x, mean = (ad.make_dual(t, torch.ones_like(t)) for t in (torch.ones(3, 2, 5), torch.zeros(2)))
+        return torch.nn.functional.batch_norm(x, mean, torch.ones(2))
