@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("tensorboard")
-from torch.utils.tensorboard import summary  # noqa: E402
+from torch.utils.tensorboard import SummaryWriter, summary  # noqa: E402
 from torch.utils.tensorboard._utils import _prepare_video  # noqa: E402
 
 
@@ -29,3 +29,9 @@ def test_hyperparameters_that_are_bools_are_numbers():
     assert b"\x11\x00\x00\x00\x00\x00\x00\xf0?" in start.value[0].metadata.plugin_data.content
     with pytest.raises(NotImplementedError, match="numpy array or torch tensor"):
         summary.scalar("loss", [1, 2])
+
+
+def test_counted_curves_may_be_lists(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_pr_curve_raw("curve", [2, 1], [1, 0], [0, 1], [0, 1], [0.5, 1.0], [1.0, 0.5], num_thresholds=2)
+    assert list(tmp_path.iterdir())
