@@ -56,7 +56,8 @@ class Options:
     role: str = "compute"  # "fill" and "draw" compute nothing from tensors: reports count them apart
     # its in-place form takes expanded tensors, as PyTorch's does with a warning that calls this assignment deprecated as well; else they are refused
     expanded: str | None = None
-    reads_first: bool = False  # an argument in the memory that is written to does no harm
+    apart: bool | tuple = False  # arguments, by position, that may not even be what is written to as a whole; True: none of them
+    reads_first: tuple = ()  # arguments, by position, that may share the memory that is written to
     autocast: Autocast | None = None
     # forward mode
     forward: Callable | None = None  # forward(op, args, tangents, outs) -> the results' tangents; None: from the formulas, see autograd/forward.py

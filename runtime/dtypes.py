@@ -5,6 +5,8 @@ import math
 import ml_dtypes
 import numpy as np
 
+from .warn import warn_once
+
 BOOL, INT, FLOAT, COMPLEX = range(4)
 
 
@@ -22,9 +24,16 @@ class dtype:
         self = object.__new__(cls)
         facts = dict(name=name, itemsize=itemsize, category=category, is_signed=signed, full_name="torch." + name)
         facts |= dict(np=None if np_type is None else np.dtype(np_type), is_floating_point=category == FLOAT, is_complex=category == COMPLEX)
+        if np_type is None and name.lstrip("u")[0] in "qb":  # quantized ones and bits: __getattr__ says why not
+            del facts["is_signed"]
         for slot, value in facts.items():
             object.__setattr__(self, slot, value)
         return self
+
+    def __getattr__(self, name):
+        if name != "is_signed":
+            raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
+        raise RuntimeError("Bits types are undefined" if self.name[0] == "b" else "isSignedType not supported for quantized types")
 
     def __setattr__(self, name, value=None):
         if name in dtype.__slots__:
@@ -129,8 +138,14 @@ def complex_array(a):
     return out
 
 
+def warn_complex_half():
+    """What PyTorch tells of memory of dtype complex32."""
+    warn_once("ComplexHalf support is experimental and many operators don't support it yet.")
+
+
 def complex_pairs(a):
     """complex32 values of an array of numbers."""
+    warn_complex_half()
     out = np.empty(a.shape, complex32.np)
     out["re"], out["im"] = a.real, a.imag
     return out
@@ -352,7 +367,7 @@ class iinfo(_info):
         if type.category != INT or type.np is None and not type.name.startswith("q"):
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         if type.np is None:  # quantized: PyTorch knows the integers' limits, but no name for them
-            i = np.iinfo(f"{'int' if type.is_signed else 'uint'}{8 * type.itemsize}")
+            i = np.iinfo(f"{'uint' if type.name.startswith('quint') else 'int'}{8 * type.itemsize}")
             self._set(_quantized=type.name, bits=i.bits, min=int(i.min), max=int(i.max))
             return
         i = np.iinfo(type.np)

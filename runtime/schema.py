@@ -142,7 +142,7 @@ _CHECKS = {
     "Scalar": _is_number,
     "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v),
     "int": _is_int,
-    "float": lambda v: _is_number(v) and not isinstance(v, complex),
+    "float": lambda v: _is_number(v) and not isinstance(v, complex) and not getattr(v, "requires_grad", False),
     "bool": lambda v: isinstance(v, bool),
     "str": lambda v: isinstance(v, str),
     "ScalarType": lambda v: isinstance(v, (dt.dtype, type)),

@@ -38,11 +38,11 @@ def _identity(fd):
     return at.st_dev, at.st_ino
 
 
-class UntypedStorage:
-    """Bytes of one device. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
+class StorageBase:
+    """Bytes of one device, under UntypedStorage and programs' own. `_bytes` is a writable 1-d uint8 array on CPU, None on meta; `_ms` a flat tensor on npu."""
 
     __slots__ = ("_bytes", "_nbytes", "device", "_ms", "__weakref__", "__dict__")
-    __module__ = "torch.storage"
+    __module__ = "torch._C"
     _resizable = True  # False where the memory is somebody else's: an array's, a buffer's, a file's
     _shared = None  # the SharedMemory that holds the bytes
     _pinned = False  # an accelerator may read the memory at any time
@@ -52,6 +52,8 @@ class UntypedStorage:
     def __new__(cls, *args, device=None, dtype=None, **kw):
         if kw:
             raise TypeError(f"UntypedStorage got unexpected arguments {sorted(kw)}")
+        if cls is StorageBase:
+            raise RuntimeError("Cannot directly construct StorageBase; subclass it and then construct that")
         self = object.__new__(cls)
         d = HOST if device is None else usable(device)
         if len(args) > 1:
@@ -74,7 +76,7 @@ class UntypedStorage:
             data = None if d is META else np.zeros(args[0] if args else 0, dtype=np.uint8)
         if d is not HOST and d is not META:
             return backend(d).new_storage(data, d)
-        self._init(data, args[0] if data is None else data.size, d)
+        self._init(data, data.size if data is not None else args[0] if args else 0, d)
         return self
 
     def _init(self, data, nbytes, d):
@@ -334,3 +336,20 @@ class UntypedStorage:
         if d is META or self.device is META:
             return UntypedStorage._meta(self._nbytes)
         return backend(d).new_storage(self._array(), d)
+
+    def _write_file(self, f, is_real_file, save_size, element_size):
+        """The bytes to a file, behind the number of elements where that is asked for."""
+        f.write((self._nbytes // element_size).to_bytes(8, "little") * save_size + self.cpu()._array().tobytes())
+
+    def _share_filename_cpu_(self):
+        """Memory under a name that other processes open: here shared memory has none."""
+        if self.device is META:
+            raise RuntimeError("_share_filename_: only available on CPU")
+        raise NotImplementedError("_share_filename_cpu_: shared memory has no name here, of any dtype, on cpu; processes hand over its descriptor")
+
+
+class UntypedStorage(StorageBase):
+    """The bytes behind a tensor."""
+
+    __slots__ = ()
+    __module__ = "torch.storage"

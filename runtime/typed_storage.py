@@ -196,6 +196,13 @@ class TypedStorage:
         fd, size = self._untyped_storage._share_fd_cpu_(*args, **kwargs)
         return fd, size // self.dtype.itemsize
 
+    def _share_filename_cpu_(self, *args, **kwargs):
+        manager, name, size = self._untyped_storage._share_filename_cpu_(*args, **kwargs)
+        return manager, name, size // self.dtype.itemsize
+
+    def _write_file(self, *args, **kwargs):
+        self._untyped_storage._write_file(*args, **kwargs)
+
     def _get_legacy_storage_class(self):
         return LEGACY_STORAGES.get(STORAGE_OF.get(self.dtype)) if self._untyped_storage.device is HOST else None
 
@@ -237,12 +244,13 @@ class TypedStorage:
     def __getitem__(self, i):
         return self._getitem(i)
 
-    @_deprecated
-    def __setitem__(self, i, value):
+    def _setitem(self, i, value):
         if not isinstance(i, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(i)}")
         if self._untyped_storage.device is not META:
             self._tensor()[i] = value
+
+    __setitem__ = _deprecated(_setitem)
 
     @_deprecated
     def fill_(self, value):

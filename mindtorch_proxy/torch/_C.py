@@ -24,7 +24,7 @@ from mindtorch_proxy.runtime.call.state import DisableTorchDispatch as _DisableT
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
 from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
 from mindtorch_proxy.runtime.registry import function
-from mindtorch_proxy.runtime.storage import UntypedStorage as StorageBase  # noqa: F401
+from mindtorch_proxy.runtime.storage import StorageBase  # noqa: F401
 from mindtorch_proxy.runtime.tensor import Tensor as TensorBase, TensorMeta as _TensorMeta  # noqa: F401
 
 from torch._dispatch_keys import (

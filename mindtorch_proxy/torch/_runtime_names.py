@@ -56,14 +56,6 @@ is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonz
 )
 
 
-def is_same_size(input, other):
-    """Whether two tensors have the same shape."""
-    return input.shape == other.shape
-
-
-Tensor.is_same_size = is_same_size
-
-
 def result_type(tensor1, tensor2):
     """The dtype of an arithmetic operation on the two."""
     return result_dtype((tensor1, tensor2))
@@ -162,14 +154,19 @@ def get_num_threads():
     return _Settings.threads or len(os.sched_getaffinity(0))
 
 
+def _thread_count(name, n):
+    """The error of a number of threads that cannot be."""
+    if n.__class__ is not int:
+        raise RuntimeError(f"{name} expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError(f"{name} expects a positive integer")
+    if n >= 1 << 31:
+        raise ValueError("Overflow when unpacking long" + " long" * (n >= 1 << 63))
+
+
 def set_num_threads(n):
     """Takes effect if said before the first kernel; matrix products follow the process's affinity alone."""
-    if not isinstance(n, int):
-        raise RuntimeError(f"set_num_threads expects an int, but got {type(n).__name__}")
-    if n <= 0:
-        raise RuntimeError("set_num_threads expects a positive integer")
-    if n >= 1 << 31:
-        raise ValueError("Overflow when unpacking long long")
+    _thread_count("set_num_threads", n)
     from mindtorch_proxy.runtime import pyboost
 
     pyboost.set_threads(n)
@@ -183,10 +180,7 @@ def get_num_interop_threads():
 
 def set_num_interop_threads(n):
     """The number of threads between operators."""
-    if n <= 0:
-        raise RuntimeError("set_num_interop_threads expects a positive integer")
-    if n >= 1 << 63:
-        raise ValueError("Overflow when unpacking long long")
+    _thread_count("set_num_interop_threads", n)
     if n != 1:
         raise NotImplementedError(f"set_num_interop_threads({n}): operators run one at a time, on any device and dtype")
 

@@ -1,7 +1,7 @@
 """torch.storage."""
 
 from mindtorch_proxy.runtime.serialization import _load_from_bytes  # noqa: F401
-from mindtorch_proxy.runtime.storage import UntypedStorage
+from mindtorch_proxy.runtime.storage import StorageBase as _StorageBase, UntypedStorage  # noqa: F401
 from mindtorch_proxy.runtime.typed_storage import LEGACY_STORAGES, STORAGE_NAMES, STORAGE_OF, TypedStorage
 from mindtorch_proxy.runtime.typed_storage import (  # noqa: F401
     LegacyStorage as _LegacyStorage,
@@ -12,7 +12,6 @@ from mindtorch_proxy.runtime.typed_storage import (  # noqa: F401
 )
 
 __all__ = ["TypedStorage", "UntypedStorage"]
-_StorageBase = UntypedStorage  # PyTorch's base of it has no other descendant
 globals().update({"_" + n: c for n, c in LEGACY_STORAGES.items()})
 
 

@@ -267,9 +267,9 @@ def python_number(v):
 def as_float(v):
     if v.__class__ in TRACED:
         return v
-    if isinstance(v, Tensor):
+    if isinstance(v, Tensor) and not v._requires_grad:
         return float(v.item())
-    if isinstance(v, (str, bytes)):
+    if isinstance(v, (str, bytes, Tensor)):
         raise TypeError(f"must be float, not {type(v).__name__}")
     return float(v) if not isinstance(v, complex) else v
 

@@ -20,11 +20,12 @@ def inplace(op, self, args):
     if versions.new is not None or self._vc is INFERENCE:
         check_writable(self)
         check_captured(self, lambda: dispatch_name(op, args, "_").replace(".", "::", 1).removesuffix(".default"))
-    if self._storage is not None and self.__class__ not in dispatching:
-        check_overlap(op, self, args[1:])
+    options = op.options
+    if (self._storage is not None or options.apart) and self.__class__ not in dispatching:
+        check_overlap(op, self, args[1:], 1)
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, *args[1:])
-    instead = op.options.operator
+    instead = options.operator
     if instead is not None and all(a is None for a in args[2:]):
         op, args = instead, args[:2]
     if STATE.duals and op.fn is None and (level := innermost(args)) is not None:

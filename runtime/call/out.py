@@ -22,7 +22,6 @@ class Out:
 
     dtype: the error where out's dtype is not the result's own; None: the result is cast where the category allows.
     contiguous: a resized out= is, instead of keeping the result's order; or a function of the arguments that tells.
-    apart: out= may not even be an argument as a whole.
     also: dtypes that out= may be of as well as the result's.
     any_dtype: the result is cast to whatever out is of.
     fills: an out= of as many elements keeps its shape.
@@ -30,7 +29,6 @@ class Out:
 
     dtype: str | None = None
     contiguous: bool | Callable = False
-    apart: bool = False
     refusal: type = RuntimeError
     also: tuple = ()
     any_dtype: bool = False
@@ -43,8 +41,8 @@ SCALAR_TYPE = "{name}: expected out tensor of scalar type {Want} but found {Got}
 SELF_AND_RESULT = "{name}(): self and result must have the same scalar type"
 MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's dtype."
 SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
-CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(apart=True, refusal=TypeError), Out(any_dtype=True)
-FILLED = Out(fills=True)
+CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(refusal=TypeError), Out(any_dtype=True)
+FILLED, UNNAMED_SCALAR_TYPE = Out(fills=True), Out("expected scalar_type {Want} but found {Got}")
 _ANY = Out()
 
 
@@ -71,7 +69,7 @@ def with_out(op, result, out, args=()):
     if out.dtype is not result.dtype:
         check_dtype(name, rules, result.dtype, out.dtype)
     if args:
-        check_overlap(op, out, args)
+        _check_memory(op, out, args)
     if out._shape != result._shape:
         if rules.fills and numel(out._shape) == numel(result._shape):
             write(out, result.reshape(out._shape))
@@ -79,6 +77,12 @@ def with_out(op, result, out, args=()):
         _resize(rules, result, out, args)
     write(out, result)
     return out.requires_grad_() if result._requires_grad and not op.tensor_args else out  # a factory's
+
+
+def _check_memory(op, out, args):
+    check_overlap(op, out, args)
+    if op.options.apart:
+        refuse_expanded(out)
 
 
 def _resize(rules, result, out, args):
@@ -151,15 +155,17 @@ def check_dtype(name, rules, want, got):
         raise rules.refusal(f"{result} can't be cast to the desired output type {dt.scalar_name(got)}")
 
 
-def check_overlap(op, out, args):
-    """PyTorch's error where out= shares memory with an argument in a way that the function cannot take."""
-    apart = op.options.out.__class__ is Out and op.options.out.apart
-    if out._storage is None or not (apart or op.promote is not None) or 0 in out._shape or op.options.reads_first:
+def check_overlap(op, out, args, first=0):
+    """PyTorch's error where out= shares memory with an argument in a way that the function cannot take. first: the position of args[0]."""
+    apart = op.options.apart
+    if not (apart or op.promote is not None) or 0 in out._shape:
         return
-    for a in args:
+    for i, a in enumerate(args, first):
+        if i in op.options.reads_first:
+            continue
         for t in a if isinstance(a, (list, tuple)) else (a,):
-            if getattr(t, "_storage", None) is out._storage:
-                refuse_partial_overlap(out, t, apart)
+            if t is out or isinstance(t, Tensor) and out._storage is not None and t._storage is out._storage:
+                refuse_partial_overlap(out, t, apart is True or apart and i in apart)
 
 
 def refuse_partial_overlap(out, t, apart=False):

@@ -149,6 +149,8 @@ def alias(self):
 @composite("aten._local_scalar_dense(Tensor self) -> Scalar", out=False)
 def _local_scalar_dense(self):
     """The one value as a number."""
+    if 0 in self._shape:
+        raise RuntimeError("_local_scalar_dense: Empty tensor not supported")
     return self.item()
 
 

@@ -40,6 +40,8 @@ def _options(dtype, layout, device, default=None):
         if layout.__class__ is not strided.__class__:
             raise TypeError(f"argument 'layout' must be torch.layout, not {layout.__class__.__name__}")
         raise NotImplementedError(f"layout {layout} is not supported: tensors here are strided")
+    if dtype is dt.complex32:
+        dt.warn_complex_half()
     return dtype or default or dt.get_default_dtype(), place(device)
 
 
@@ -164,6 +166,8 @@ def _constant(name, value):
 
 def _like(self, dtype, layout, device, fmt, make):
     d, dev = dtype or self.dtype, self.device if device is None else usable(device)
+    if d is dt.complex32:
+        dt.warn_complex_half()
     stride = preserved_strides(self) if fmt in (None, preserve_format) else format_strides(self._shape, fmt)
     if stride is None:
         return make(tuple(self._shape), d, dev)
@@ -369,13 +373,13 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 def _of_storage(data, dtype, device):
-    """A copy of a storage's bytes as elements: a typed one's have to be of its dtype, an untyped one's are int64 where no dtype is said."""
+    """A storage's memory as elements: a typed one's have to be of its dtype, an untyped one's are int64 where no dtype is said."""
     typed = data.__class__ is TypedStorage
     dtype = dtype or (dt.get_default_dtype() if typed else dt.int64)
     if typed and data.dtype is not dtype:
         raise RuntimeError(f"Expected a Storage of type {dt.scalar_name(dtype)} or an UntypedStorage, but got {dt.scalar_name(data.dtype)}")
     memory = data._untyped_storage if typed else data
-    return T.empty((0,), dtype=dtype, device=memory.device).set_(memory).to(device, copy=True)
+    return T.empty((0,), dtype=dtype, device=memory.device).set_(memory).to(device)
 
 
 _lift_fresh = op("_lift_fresh(Tensor self) -> Tensor", function=False, method=False, memory=True, out=False, aten="lift_fresh.default")

@@ -11,7 +11,7 @@ from ..autograd.graph import renamed
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
 from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
-from ..call.out import EXPECTED, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, SELF_AND_RESULT, Out, with_out
+from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out, with_out
 from ..call.overrides import handle_torch_function, overloaded
 from ..call.state import LOCAL, STATE, direct
 from ..call.tracing import TracedInt
@@ -430,7 +430,7 @@ def _put_grad_self(g, indices, accumulate):
 
 _index_put_grads = {"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)}
 _INDEX_PUT = dict(prepare=_put_prepare, meta=_put_meta, derivative=_index_put_grads, inplace=True, inplace_function=True, opmath=False, out=False)
-_INDEX_PUT_ = dict(autocast=WIDEST_ON_ACCELERATORS, expanded="tensor[indices] = tensor", **_INDEX_PUT)
+_INDEX_PUT_ = dict(autocast=WIDEST_ON_ACCELERATORS, apart=True, expanded="tensor[indices] = tensor", **_INDEX_PUT)
 op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "InplaceIndexPut", **_INDEX_PUT_)
 
 
@@ -471,7 +471,7 @@ def _select_meta(self, dim, index):
 
 
 _INDEX_SELECT = dict(prepare=_select_prepare, meta=_select_meta, derivative=lambda g, self_shape, dim, index: g.new_zeros(self_shape).index_add(dim, index, g))
-op("index_select(Tensor self, int dim, Tensor index) -> Tensor", "IndexSelect", opmath=False, out=Out(SELF_AND_RESULT, apart=True), **_INDEX_SELECT)
+op("index_select(Tensor self, int dim, Tensor index) -> Tensor", "IndexSelect", opmath=False, out=Out(SELF_AND_RESULT), apart=True, **_INDEX_SELECT)
 
 
 def _gather_prepare(self, dim, index, sparse_grad):
@@ -500,10 +500,10 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
 
 _gather_meta = lambda self, dim, index, sparse_grad: (index._shape, self.dtype)
 _GATHER = dict(prepare=_gather_prepare, meta=_gather_meta, call=lambda p, self, dim, index, sparse_grad: p(self, dim, index), derivative=_gather_grad)
-op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "GatherD", opmath=False, out=Out(EXPECTED, apart=True), **_GATHER)
+op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "GatherD", opmath=False, out=SAME_DTYPE, apart=(0,), **_GATHER)
 
 
-@composite("take(Tensor self, Tensor index) -> Tensor", out=Out(SCALAR_TYPE, apart=True))
+@composite("take(Tensor self, Tensor index) -> Tensor", out=SAME_SCALAR_TYPE, apart=True)
 def take(self, index):
     if index.dtype is not dt.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
@@ -547,7 +547,7 @@ def take_along_dim(self, indices, dim):
 
 
 def _scatter_like(name, prim, derivative, src="Tensor src", **options):
-    options = {"inplace": True, "opmath": False, "out": Out(EXPECTED, apart=True), **options}
+    options = {"inplace": True, "opmath": False, "out": SAME_DTYPE, "apart": (2, 3), **options}
     schema = f"{name}(Tensor self, int dim, Tensor index, {src}) -> Tensor"
     return op(schema, prim, prepare=_scatter_prepare, meta=like_self, derivative=derivative, **options)
 
@@ -587,7 +587,7 @@ _scatter_like("scatter.value", "ScatterValue", {"self": _hole}, src="Scalar valu
 _scatter_like("scatter_add", "ScatterAddExt", {"self": lambda g: g, "src": _src_grad}, out=SAME_DTYPE, autocast=WIDEST_ON_ACCELERATORS)
 
 
-@composite("scatter.reduce(Tensor self, int dim, Tensor index, Tensor|Scalar src, *, str reduce) -> Tensor", inplace=True, out=Out(EXPECTED, apart=True))
+@composite("scatter.reduce(Tensor self, int dim, Tensor index, Tensor|Scalar src, *, str reduce) -> Tensor", inplace=True, out=SAME_DTYPE, apart=(2, 3))
 def scatter_with_reduce(self, dim, index, src, reduce):
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
@@ -665,10 +665,10 @@ def _along(g, dim, index, shape):
 _unindexed = lambda g, dim, index: g.index_fill(dim, index, 0)
 _index_add_call = lambda p, self, dim, index, source, alpha: p(self, index, source, dim, alpha)
 _index_add_grads = {"self": lambda g: g, "source": lambda g, dim, index, alpha, source_shape: _along(g, dim, index, source_shape) * alpha}
-_INDEX_ADD = dict(prepare=_along_prepare, meta=like_self, call=_index_add_call, derivative=_index_add_grads)
+_INDEX_ADD = dict(prepare=_along_prepare, meta=like_self, call=_index_add_call, derivative=_index_add_grads, apart=(2, 3))
 op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "IndexAddExt", inplace=True, out=SAME_DTYPE, **_INDEX_ADD)
 _index_copy_grads = {"self": _unindexed, "source": lambda g, dim, index, source_shape: _along(g, dim, index, source_shape)}
-_INDEX_COPY = dict(prepare=_along_prepare, meta=like_self, derivative=_index_copy_grads, inplace=True, opmath=False, out=Out(EXPECTED, apart=True))
+_INDEX_COPY = dict(prepare=_along_prepare, meta=like_self, derivative=_index_copy_grads, inplace=True, opmath=False, out=SAME_DTYPE, apart=(2, 3))
 op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "InplaceIndexCopy", autocast=WIDEST, **_INDEX_COPY)
 
 
@@ -690,7 +690,7 @@ def _fill_prepare(self, dim, index, value):
 _index_fill_meta = lambda self, *a: (self._shape, self.dtype, preserved_strides(self))
 _index_fill_grads = {"self": _unindexed, "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()}
 _INDEX_FILL = dict(prepare=_fill_prepare, meta=_index_fill_meta, derivative=_index_fill_grads, inplace=True, opmath=False, out=False)
-_INDEX_FILL |= {"aten": "index_fill.int_Tensor", "expanded": "tensor[mask] = scalar"}
+_INDEX_FILL |= {"aten": "index_fill.int_Tensor", "apart": (2,), "expanded": "tensor[mask] = scalar"}
 op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", **_INDEX_FILL)
 
 

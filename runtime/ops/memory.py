@@ -425,6 +425,8 @@ def detach(self):
         if t.__class__ in dispatching and t is not self:
             self._vc = t._vc = self._vc or [0]
         return t
+    if self.__class__ is not Tensor and self._of_layout:  # called as torch.ops.aten.detach
+        return self.detach()
     t = alias(self)
     return t.as_subclass(type(self)) if self.__class__ is not Tensor and subclass_kept(type(self)) else t
 
@@ -493,9 +495,16 @@ def _set(self, source=None, storage_offset=0, size=None, stride=None):
     elif isinstance(size, int):
         size = (size,)
     size = tuple(int(s) for s in size)
-    stride = contiguous_strides(size) if stride is None else tuple(int(s) for s in ((stride,) if isinstance(stride, int) else stride))
+    given = stride if stride is None else tuple(int(s) for s in ((stride,) if isinstance(stride, int) else stride))
+    unchanged = size == self._shape and given in (None, self.stride())
+    stride = given or (self.stride() if unchanged else contiguous_strides(size))
     need = 0 if 0 in size else (storage_offset + sum((s - 1) * t for s, t in zip(size, stride)) + 1) * self.dtype.itemsize
     if need > st.nbytes():
+        if unchanged:  # PyTorch makes room for a new size alone
+            raise RuntimeError(
+                f"setStorage: sizes {list(size)}, strides {list(given or ())}, storage offset {storage_offset}, and itemsize {self.dtype.itemsize} "
+                f"requiring a storage size of {need} are out of bounds for storage of size {st.nbytes()}"
+            )
         st.resize_(need)
     self._ms = self._np = None
     self._storage, self._offset, self._shape = st, storage_offset, size

@@ -8,7 +8,7 @@ from ..backend import backend
 from ..call.overrides import overridable
 from ..declare import composite
 from ..registry import implicit, provide
-from .common import T, Tensor, dt, has_values
+from .common import T, Tensor, dt, has_values, numel
 from .creation import FUNCTIONS
 
 
@@ -57,6 +57,48 @@ def grouped_mm(*args):
 composite("_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor", method=False, out=False)(
     _grouped_mm
 )
+
+
+# ------------------------------------------------------------------------------------------------ scaled gradients
+def _one_float(**tensors):
+    for name, t in tensors.items():
+        if numel(t._shape) != 1:
+            raise RuntimeError(f"{name} must be a 1-element tensor.")
+        if t.dtype is not dt.float32:
+            raise RuntimeError(f"{name} must be a float tensor.")
+
+
+@composite("_amp_foreach_non_finite_check_and_unscale_(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> ()", out=False, method=False)
+def unscale_(self, found_inf, inv_scale):
+    """Multiply gradients by a number; found_inf becomes 1 where one of them was inf or NaN."""
+    _one_float(inv_scale=inv_scale, found_inf=found_inf)
+    for grad in self:
+        if grad.dtype.category != dt.FLOAT:
+            raise NotImplementedError(f"\"_amp_foreach_non_finite_check_and_unscale_cpu\" not implemented for '{dt.scalar_name(grad.dtype)}'")
+        found_inf.copy_(found_inf.maximum(T.isfinite(grad).all().logical_not()))
+        grad.mul_(inv_scale)
+
+
+@composite(
+    "_amp_update_scale_(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float scale_backoff_factor, int growth_interval)"
+    " -> Tensor",
+    out=False,
+    method=False,
+)
+def update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
+    """Shrink a scale that made inf or NaN of gradients; grow it after so many steps that did not, unless that makes it inf."""
+    if growth_tracker.dtype is not dt.int32 or numel(growth_tracker._shape) != 1:
+        raise RuntimeError("growth_tracker must be " + ("an int tensor." if numel(growth_tracker._shape) == 1 else "a 1-element tensor."))
+    _one_float(current_scale=self, found_inf=found_inf)
+    if found_inf.item():
+        growth_tracker.zero_()
+        return self.mul_(scale_backoff_factor)
+    if growth_tracker.item() + 1 < growth_interval:
+        growth_tracker.add_(1)
+        return self
+    growth_tracker.zero_()
+    grown = self * scale_growth_factor
+    return self.copy_(grown) if T.isfinite(grown).item() else self
 
 
 # ------------------------------------------------------------------------------------------------ optimizers

@@ -126,10 +126,19 @@ class NestedTensor(ValuedTensor, raw=True):
 
     @grad.setter
     def grad(self, g):
-        self._v.grad = None if g is None else g.contiguous()._v
+        self._v.grad = None if g is None else self._laid_out(g)
 
     def _root(self, gradient):
-        return self._v, None if gradient is None else gradient.contiguous()._v
+        return self._v, None if gradient is None else self._laid_out(gradient)
+
+    def _laid_out(self, g):
+        """The buffer of a gradient, each number where this tensor has its own."""
+        if self._is_packed():
+            return g.contiguous()._v
+        buffer = T.zeros_like(self._v)
+        for mine, theirs in zip(self._with(buffer).parts(), g.parts()):
+            mine.copy_(theirs)
+        return buffer
 
     def backward(self, gradient=None, *args, **kwargs):
         if gradient is None:
@@ -277,6 +286,12 @@ def _strided(layout):
 def from_mask(t, mask, mask_check):
     if mask.dtype is not dt.bool_:
         raise RuntimeError("Expected mask to be of ScalarType Bool, but got " + dt.scalar_name(mask.dtype) + " instead.")
+    if len(mask._shape) != 2:
+        raise RuntimeError("Padding mask should be 2D")
+    if len(t._shape) != 3:
+        raise RuntimeError("Input should be a 3D tensor, N * L * D")
+    if t._shape[:2] != mask._shape:
+        raise RuntimeError("Mask size should match input size")
     lengths = mask.sum(1)
     if mask_check and not bool((T.arange(mask._shape[1], device=mask.device) < lengths.unsqueeze(1)).eq(mask).all()):
         raise RuntimeError("Mask must be left-aligned without gaps")
@@ -505,7 +520,10 @@ for _name in (*TO_ANOTHER, *CONVERSIONS):
 
 @on_nested("is_same_size")
 def is_same_size(self, other):
-    return isinstance(other, NestedTensor) and isinstance(self, NestedTensor) and self._sizes == other._sizes
+    if not isinstance(self, NestedTensor) or not isinstance(other, NestedTensor):
+        mine, theirs = ("is nested" if isinstance(t, NestedTensor) else "is not nested" for t in (self, other))
+        raise RuntimeError(f"Expected both self and other to be nested tensors. Self {mine}. While Other {theirs}.")
+    return self._sizes == other._sizes
 
 
 # ------------------------------------------------------------------------------------------------ each tensor for itself

@@ -9,7 +9,7 @@ from ..call.state import STATE
 from ..declare import composite, op
 from ..device import META, contiguous_format
 from .common import LINALG, F, T, check_number, dt, has_values, only
-from .memory import keep_format
+from .memory import format_strides, keep_format, suggested_format
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -135,7 +135,7 @@ def _pad_meta(self, pad, value):
                 f"which is invalid. Check dimension {d} of your input."
             )
     check_number(value, self.dtype)
-    return tuple(shape), self.dtype
+    return tuple(shape), self.dtype, self._stride and format_strides(shape, suggested_format(self))
 
 
 _CONSTANT_PAD_ND = dict(meta=_pad_meta, derivative=lambda g, pad: T.constant_pad_nd(g, [-p for p in pad], 0))
@@ -181,7 +181,7 @@ def pad(input, pad, mode, value):
             f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of dimension {n}"
         )
     if mode == "constant":
-        return keep_format(T.constant_pad_nd(input, pad, float(value or 0)), input)
+        return T.constant_pad_nd(input, pad, float(value or 0))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
@@ -195,7 +195,7 @@ def pad(input, pad, mode, value):
         )
     if mode != "circular":
         only(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d", input, dt.INT, dt.FLOAT, dt.COMPLEX)
-    if 0 in input._shape[n - k - (n == k + 1) :]:
+    if 0 in input._shape[n - k - (n == k + 1 or mode != "circular") :]:
         raise RuntimeError(
             f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
             f"for input, but got: {list(input._shape)}"

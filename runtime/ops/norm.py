@@ -1,11 +1,11 @@
 """Normalisations: one operator each, with a derivative that is fused where no further graph is asked for, else a formula."""
 
-from ..autograd import MODE
+from ..autograd import MODE, forward
 from ..call.autocast import FLOAT32_ON_ACCELERATORS
 from ..call.out import SAME_SCALAR_TYPE
-from ..call.state import LOCAL, dispatching
+from ..call.state import LOCAL, STATE, dispatching
 from ..declare import composite, op
-from ..device import contiguous_format
+from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
 from ..tensor import unversioned
 from .common import F, T, dt, numel, only
@@ -310,6 +310,8 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
             return input.clone(), input.detach(), input.detach()
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(input._shape)}")
     stats = [running_mean, running_var]
+    if STATE.duals and forward.has_tangent(input) and forward.has_tangent(*stats):
+        raise RuntimeError("batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined")
     if training and running_mean is not None and (running_mean.dtype in dt.OPMATH or running_mean._stride or running_var._stride):
         stats = [s.detach().to(dt.OPMATH.get(s.dtype, s.dtype)).contiguous() for s in stats]
         copied = True
@@ -322,7 +324,8 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
             s.data.copy_(new)  # no new version: PyTorch tells none
     if 0 in input._shape and input._stride is not None:
         return out[0].as_strided(input._shape, input.stride()), *out[1:]
-    return keep_format(out[0], input), *out[1:]
+    fmt = input._stride and next((f for f in (channels_last, channels_last_3d) if input.is_contiguous(memory_format=f)), None)
+    return keep_format(out[0], input) if fmt is None else out[0].contiguous(memory_format=fmt), *out[1:]
 
 
 @composite(

@@ -550,7 +550,7 @@ def _mask_prepare(self, mask, value):
 
 _masked_fill_promote = lambda common, self, mask, value: (self.dtype, self.dtype)
 _masked_fill_grads = {"self": lambda g, mask: T.masked_fill(g, mask, 0), "value": lambda g, mask: T.where(mask, g, 0)}
-_MASKED_FILL = dict(prepare=_mask_prepare, promote=_masked_fill_promote, derivative=_masked_fill_grads, keep=(1,), contiguous=True, out=False, reads_first=True)
+_MASKED_FILL = dict(prepare=_mask_prepare, promote=_masked_fill_promote, derivative=_masked_fill_grads, keep=(1,), contiguous=True, out=False, reads_first=(2,))
 _MASKED_FILL |= {"node": _by_number("MaskedFill", "value", 0, 1), "expanded": "tensor[mask] = scalar"}
 op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", **_MASKED_FILL)
 

@@ -387,17 +387,26 @@ def _check_samples(samples, x, dims):
         raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples._shape[2]}.")
 
 
+def _by_ratio(name, spatial, ratio, dims):
+    """The sizes of a result that has so much of the input's."""
+    if ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    ratio = tuple(ratio) if isinstance(ratio, (tuple, list)) else (ratio,) * dims
+    if dims == 2 and len(ratio) > 2:  # in three dimensions PyTorch takes the first three
+        raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+    if len(ratio) < dims:
+        raise IndexError("tuple index out of range")
+    return [int(s * r) for s, r in zip(spatial, ratio)]
+
+
 def _fractional(dims):
     name = f"fractional_max_pool{dims}d"
 
     def pool(input, kernel, output_size, output_ratio, samples):
         n = len(input._shape)
-        if output_size is None and output_ratio is None:
-            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         spatial = input._shape[-dims:]
         if output_size is None:
-            ratio = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
-            output_size = [int(s * r) for s, r in zip(spatial, ratio)]
+            output_size = _by_ratio(name, spatial, output_ratio, dims)
         size = _per_dim(name, "output_size", output_size if isinstance(output_size, (tuple, list)) else (output_size,), dims)
         kernel = _per_dim(name, "kernel_size", kernel, dims)
         if n not in (dims + 1, dims + 2):

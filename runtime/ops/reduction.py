@@ -5,7 +5,7 @@ from functools import cache
 
 from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
-from ..call.out import INPUT_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, Out
+from ..call.out import INPUT_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, UNNAMED_SCALAR_TYPE, Out
 from ..declare import composite, op
 from ..warn import warn
 from .common import T, Tensor, conj, dt, has_values, numel, wrap_dim, wrap_dims
@@ -446,7 +446,7 @@ def _pick_scan(name, prim, call=None):
     def grad(g0, self_shape, dim, out1):
         return T.zeros(self_shape, dtype=g0.dtype, device=g0.device).scatter_add(dim, out1, g0) if self_shape else g0
 
-    options = dict(prepare=_along, meta=meta, call=call, derivative=grad, opmath=False, out=SAME_SCALAR_TYPE, non_differentiable=(1,))
+    options = dict(prepare=_along, meta=meta, call=call, derivative=grad, opmath=False, out=UNNAMED_SCALAR_TYPE, non_differentiable=(1,))
     op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, **options)
 
 
@@ -489,7 +489,7 @@ def _lcse_meta(self, dim):
 
 
 _LCSE = dict(prepare=_along, meta=_lcse_meta, derivative=_lcse_grad, forward=_lcse_forward)
-op("logcumsumexp(Tensor self, int dim) -> Tensor", out=SAME_SCALAR_TYPE, **_LCSE)
+op("logcumsumexp(Tensor self, int dim) -> Tensor", out=UNNAMED_SCALAR_TYPE, **_LCSE)
 
 
 # ------------------------------------------------------------------------------------------------ order statistics

@@ -6,9 +6,10 @@ from itertools import product
 
 from ..autograd import MODE, enable_grad, grad
 from ..call.autocast import FLOAT32
+from ..call.out import SAME_DTYPE
 from ..declare import composite, op
 from ..device import contiguous_format
-from .common import F, T, dt, numel
+from .common import F, T, Tensor, dt, numel
 from .memory import keep_format
 
 NAMES = ("W", "HW", "DHW")
@@ -71,7 +72,7 @@ def _upsample_call(mode, dims, back):
 
 def _declare(name, mode, dims, prim):
     grad = lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales)
-    options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=False)
+    options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=SAME_DTYPE)
     o = op(f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor", prim, **options)
     again = lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales)
     options = dict(meta=lambda g, size, *_: (size, g.dtype), call=_upsample_call(mode, dims, True), derivative=again, out=False)
@@ -114,7 +115,7 @@ def _wanted_size(input, size, scale_factor, recompute, mode):
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
         size = _per_dimension("size", size, input)
-        if not all(hasattr(s, "__index__") for s in size):
+        if not all(hasattr(s, "__index__") and not (isinstance(s, Tensor) and s.dtype.category >= dt.FLOAT) for s in size):
             raise TypeError(
                 f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types {[type(s) for s in size]}"
             )
@@ -360,6 +361,12 @@ def affine_grid(theta, size, align_corners):
         raise ValueError(f"Expected a batch of {k}D affine matrices of shape Nx{k}x{k + 1} for size {tuple(size)}. Got {theta.size()}.")
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an intended use case of "
+            "affine_grid. See the documentation of affine_grid for details.",
+            stacklevel=3,
+        )
     return affine_grid_generator(theta, size, align_corners)
 
 
@@ -396,9 +403,12 @@ def _col2im_meta(self, size, kernel, dilation, padding, stride):
             f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={ck} and kernel_size={tuple(kernel)}."
         )
     want = _block_count(size, kernel, dilation, padding, stride)
-    if numel(want) != blocks or min(want) < 1:
+    given = f"output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, stride={tuple(stride)}"
+    if min(want) < 1:
+        raise RuntimeError(f"Given {given}, calculated shape of the array of sliding blocks as {tuple(want)}, which is too small (non-positive)")
+    if numel(want) != blocks:
         raise RuntimeError(
-            f"Given output_size={tuple(size)}, kernel_size={tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, stride={tuple(stride)}, "
+            f"Given {given}, "
             f"expected size of input's dimension 2 to match the calculated number of sliding blocks {want[0]} * {want[1]} = {numel(want)}, but got "
             f"input.size(2)={blocks}."
         )

@@ -75,10 +75,10 @@ def _cat_grad(g, tensors_shape, dim):
 
 
 _CAT = dict(prepare=_cat_prepare, meta=_cat_meta, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": _cat_grad})
-cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=False, method=False, out=JOINED, **_CAT, aten="cat.default")
+cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=False, method=False, out=JOINED, apart=True, **_CAT, aten="cat.default")
 
 
-@composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False, out=JOINED, autocast=WIDEST)
+@composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False, out=JOINED, apart=True, autocast=WIDEST)
 def cat(tensors, dim):
     if isinstance(tensors, (tuple, list)) and all(isinstance(t, Tensor) and t._stride is not None for t in tensors) and tensors:
         n = len(tensors[0]._shape)
@@ -653,7 +653,7 @@ def _masked_select_prepare(self, mask):
 
 _masked_select_grads = {"self": lambda g, self_shape, mask: g.new_zeros(self_shape).masked_scatter(mask, g)}
 _MASKED_SELECT = dict(prepare=_masked_select_prepare, meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype), derivative=_masked_select_grads)
-op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", opmath=False, out=Out(SELF_AND_RESULT), **_MASKED_SELECT)
+op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", opmath=False, out=Out(SELF_AND_RESULT), apart=True, **_MASKED_SELECT)
 
 
 def _masked_scatter_prepare(self, mask, source):
@@ -684,7 +684,7 @@ _MASKED_SCATTER = dict(prepare=_masked_scatter_prepare, meta=like_self, derivati
 op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", inplace=True, opmath=False, out=False, **_MASKED_SCATTER)
 
 
-@composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, out=False)
+@composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, out=False, apart=True)
 def put(self, index, source, accumulate):
     if index.dtype is not dt.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
@@ -783,7 +783,9 @@ def _scatter_reduce_grads(g, self, dim, index, src, reduce, include_self, out):
     return _reduce_grads(g, self, src, out, reduce, include_self, *places, again, hole)
 
 
-_SCATTER_REDUCE = dict(prepare=_scatter_reduce_prepare, meta=like_self, derivative={("self", "src"): _scatter_reduce_grads}, inplace=True, out=SAME_DTYPE)
+_SCATTER_REDUCE = dict(
+    prepare=_scatter_reduce_prepare, meta=like_self, derivative={("self", "src"): _scatter_reduce_grads}, inplace=True, out=SAME_DTYPE, apart=(2, 3)
+)
 op(
     "scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
     **_SCATTER_REDUCE,
@@ -819,7 +821,13 @@ def _index_reduce_grads(g, self, dim, index, source, reduce, include_self, out):
 
 
 _INDEX_REDUCE = dict(
-    prepare=_index_reduce_prepare, meta=like_self, derivative={("self", "source"): _index_reduce_grads}, inplace=True, out=SAME_DTYPE, no_forward="index_reduce"
+    prepare=_index_reduce_prepare,
+    meta=like_self,
+    derivative={("self", "source"): _index_reduce_grads},
+    inplace=True,
+    out=SAME_DTYPE,
+    apart=(2, 3),
+    no_forward="index_reduce",
 )
 op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", **_INDEX_REDUCE)
 

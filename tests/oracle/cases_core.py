@@ -1,6 +1,7 @@
 """Tensors, views, indexing, in-place, autograd: what every program rests on."""
 
 import math
+import warnings
 
 from attempts import attempts
 
@@ -370,3 +371,139 @@ def case_errors_of_rounding_as_integers_would(torch):
         lambda: torch._int_mm(a, a.T.int()),
         lambda: torch._int_mm(a[0], a.T),
     )
+
+
+def case_writing_where_arguments_lie(torch):
+    """Indices and values may not lie in the memory that is written to; values of fills and masks may."""
+    index, mask, one = torch.tensor([2, 1, 0]), torch.tensor([True, False, True]), torch.ones(1).expand(3)
+    writers = [lambda y, i, v, n=n: getattr(y, n)(0, i, v) for n in ("index_add_", "index_copy_", "scatter_", "scatter_add_")]
+    writers += [lambda y, i, v: y.put_(i, v), lambda y, i, v: y.index_put_((i,), v), lambda y, i, v: y.__setitem__(i, v)]
+    writers += [lambda y, i, v: y.scatter_reduce_(0, i, v, "sum"), lambda y, i, v: y.index_reduce_(0, i, v, "mean")]
+    found = []
+    for write in writers:
+        for make in (lambda y: (y, index, y[:3]), lambda y: (y, index, torch.ones(3)), lambda y: (one, index, torch.ones(3))):
+            found += attempts(lambda: write(*make(torch.arange(6.0))))
+        i = index.clone()
+        found += attempts(lambda: write(i, i, i.clone()), lambda: write(i, i.clone(), i))
+    y, m, i = torch.arange(3.0), mask.clone(), index.clone()
+    found += attempts(
+        lambda: y.clone().index_fill_(0, index, y[0]),
+        lambda: i.index_fill_(0, i, 0),
+        lambda: y.clone().masked_fill_(mask, y[0]),
+        lambda: m[1:].masked_fill_(m[:-1], False),
+        lambda: torch.masked_select(y, mask, out=one),
+        lambda: torch.masked_select(y, mask, out=y),
+    )
+    for name in ("scatter", "scatter_add", "index_add", "index_copy"):
+        o = torch.arange(6.0)
+        found += attempts(lambda: getattr(torch, name)(o, 0, index, y, out=o), lambda: getattr(torch, name)(o, 0, index, o[:3], out=o))
+    return found + attempts(lambda: torch.gather(i, 0, index, out=i), lambda: torch.gather(torch.arange(9, 12), 0, i, out=i))
+
+
+def _words(*makers):
+    """What each gives: a value, or the error's type and words."""
+    found = []
+    for make in makers:
+        try:
+            found.append(make())
+        except Exception as e:
+            found.append((type(e).__name__, str(e)[:80]))
+    return found
+
+
+def case_errors_of_small_things(torch):
+    nested = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)])
+    x, chalf = torch.randn(1), []
+    quantized = torch.quantize_per_tensor(torch.ones(3), 0.1, 10, torch.quint8)
+    torch.use_deterministic_algorithms(True)
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for make in (torch.randn, torch.empty, torch.zeros, torch.ones):
+                make(2, dtype=torch.complex32)
+                chalf.append(told[-1].message.args[0][:36])
+        resized = _words(lambda: quantized.resize_(9))
+    finally:
+        torch.use_deterministic_algorithms(False)
+        torch.set_warn_always(False)
+    return [chalf, *resized] + _words(
+        lambda: torch.quint8.is_signed,
+        lambda: torch.bits8.is_signed,
+        lambda: torch.iinfo(torch.quint8).max,
+        lambda: nested.is_same_size(nested.clone()),
+        lambda: nested.is_same_size(torch.ones(2)),
+        lambda: torch.ones(2).is_same_size(nested),
+        lambda: torch.is_same_size(torch.ones(2), torch.ones(2)),
+        lambda: torch.set_num_threads(True),
+        lambda: torch.set_num_interop_threads(1.5),
+        lambda: x.set_(x.untyped_storage(), 100, x.size()),
+        lambda: x.set_(x.untyped_storage(), 100, (2,)).untyped_storage().nbytes(),
+        lambda: setattr(torch.utils.deterministic, "fill_uninitialized_memory", 1),
+        lambda: torch.ops.aten._local_scalar_dense(torch.ones(0)),
+        lambda: torch.cummax(torch.ones(3), 0, out=(torch.ones(0), torch.ones(0, dtype=torch.int32))),
+        lambda: torch.logcumsumexp(torch.ones(3).double(), 0, out=torch.ones(0)),
+        lambda: torch.empty_like(torch.ones(3).to_sparse(), memory_format=torch.preserve_format),
+    )
+
+
+def case_scaled_gradients(torch):
+    grads, found, inverse = [torch.full((2, 2), 4.0).t(), torch.full((2,), 8.0).double()], torch.zeros(1), torch.full((1,), 0.25)
+    torch._amp_foreach_non_finite_check_and_unscale_(grads, found, inverse)
+    steps = [[g.clone() for g in grads], found.clone()]
+    torch._amp_foreach_non_finite_check_and_unscale_([grads[0].fill_(math.inf)], found, inverse)
+    scale, tracker = torch.full((1,), 4.0), torch.zeros(1, dtype=torch.int32)
+    for bad in (0.0, 0.0, 1.0):
+        torch._amp_update_scale_(scale, tracker, torch.tensor([bad]), 2.0, 0.25, 2)
+        steps += [scale.clone(), tracker.clone()]
+    p = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [16.0, 32.0, 64.0], (2, 3))
+    p.grad = p.clone()
+    p.grad._values().mul_(0.25)
+    return [*steps, found, p.grad.to_dense()] + _words(
+        lambda: torch._amp_foreach_non_finite_check_and_unscale_(grads, found.double(), inverse),
+        lambda: torch._amp_foreach_non_finite_check_and_unscale_(grads, torch.zeros(2), inverse),
+        lambda: torch._amp_foreach_non_finite_check_and_unscale_([torch.ones(2).long()], found, inverse),
+        lambda: torch._amp_update_scale_(scale, tracker.float(), found, 2.0, 0.25, 2),
+    )
+
+
+def case_refusals_and_formats_of_modules(torch):
+    F = torch.nn.functional
+    ones, mask, theta = torch.ones(2), torch.ones(2, 3, dtype=torch.bool), torch.zeros(1, 2, 3)
+    x = torch.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        F.affine_grid(theta, torch.Size([1, 1, 2, 1]), align_corners=True)
+    found = [[str(w.message)[-60:] for w in told], torch.nn.BatchNorm2d(2).eval()(x), torch.nn.BatchNorm2d(2)(x).stride()]
+    for module in (torch.nn.LSTM(3, 4), torch.nn.GRU(3, 4)):
+        module(torch.zeros(5, 0, 3))[0].sum().backward()
+        found.append([p.grad for p in module.parameters()])
+    nested = torch.nested.nested_tensor([torch.arange(10.0).reshape(2, 5), torch.arange(12.0).reshape(3, 4)], requires_grad=True)
+    seen = nested.transpose(-2, -1)
+    seen.backward(seen.clone())
+    rows = torch.tensor([[0, 1, 2], [2, 0, 3]]).to_sparse_csr()
+    moved = [rows.to("cpu", copy=True), rows.to(torch.float32)]
+    found += [nested.grad.unbind(), [m.crow_indices().data_ptr() == rows.crow_indices().data_ptr() for m in moved], rows.to("cpu") is rows]
+    return found + _words(
+        lambda: torch.isclose(ones, ones, torch.tensor(1.5), torch.tensor(1.0, requires_grad=True)),
+        lambda: torch.isclose(ones, ones, torch.tensor(1.5), torch.tensor(1.0)),
+        lambda: torch.nn.Fold((4, 5), 2, dilation=8)(torch.ones(1, 12, 12)),
+        lambda: F.fractional_max_pool2d(torch.ones(2, 3, 8, 8), 2, output_ratio=[0.5, 0.5, 0.6]),
+        lambda: F.interpolate(torch.ones(1, 1, 4, 4), (torch.tensor(8.0),) * 2),
+        lambda: torch._nested_tensor_from_mask(torch.ones(2, 3, 4), mask.unsqueeze(2)),
+        lambda: torch._nested_tensor_from_mask(torch.ones(2, 3), mask),
+        lambda: torch._nested_tensor_from_mask(torch.ones(2, 4, 4), mask),
+        lambda: torch.ops.aten.detach(ones.to_sparse()).to_dense(),
+        lambda: torch.nn.ReflectionPad2d(1)(torch.ones(3, 0, 4, 4)),
+        lambda: torch.nn.ReplicationPad1d(1)(torch.ones(0, 3, 4)).shape,
+        lambda: torch.nn.ReplicationPad1d(1)(torch.ones(3, 0, 4)),
+        lambda: torch.constant_pad_nd(torch.ones(1, 2, 5, 3).contiguous(memory_format=torch.channels_last), [1, 2], 0.5),
+        lambda: _batch_norm_of_duals(torch),
+    )
+
+
+def _batch_norm_of_duals(torch):
+    ad = torch.autograd.forward_ad
+    with ad.dual_level():
+        x, mean = (ad.make_dual(t, torch.ones_like(t)) for t in (torch.ones(3, 2, 5), torch.zeros(2)))
+        return torch.nn.functional.batch_norm(x, mean, torch.ones(2))

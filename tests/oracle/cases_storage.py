@@ -288,3 +288,26 @@ def case_records_of_archives(torch):
     empty = torch.UntypedStorage(0)
     torch.save([torch.tensor([], dtype=d).set_(empty) for d in (torch.cdouble, torch.cfloat)], io.BytesIO())
     return found
+
+
+def case_tensors_over_storages(torch):
+    class Own(torch._C.StorageBase):
+        pass
+
+    s, typed = torch.UntypedStorage(16), torch.FloatStorage([1, 2, 3])
+    file = io.BytesIO()
+    s.fill_(1)._write_file(file, False, True, 4)
+    a = torch.tensor(s)
+    found = [a, a.untyped_storage() is s, torch.tensor(typed), torch.tensor(typed).data_ptr() == typed.data_ptr(), file.getvalue()]
+    found += [torch.tensor(s, dtype=torch.int32), a.new_tensor(s).untyped_storage() is s, issubclass(torch.UntypedStorage, torch.storage._StorageBase)]
+    for f in (
+        lambda: torch.tensor(typed, dtype=torch.float64),
+        lambda: torch._C.StorageBase(),
+        lambda: isinstance(Own(), torch._C.StorageBase),
+        lambda: torch.UntypedStorage(device="meta").nbytes(),
+        lambda: torch.UntypedStorage(3, device="meta")._share_filename_cpu_(),
+        lambda: torch.UntypedStorage(3, device="meta")._write_file(file, False, True, 1),
+        lambda: typed._setitem(slice(0, 3), 5) or typed.tolist(),
+    ):
+        found.append(_told(f))
+    return found

@@ -187,7 +187,7 @@ def _lstm_back(g_out, g_states, steps, out, gates, cells, states, w_hh, w_hr):
         np.multiply(slope[:, 3], dh, out=d_t[:, 3])
         dc *= f_t
         dh = np.dot(d_t.reshape(n, 4 * size), w_hh)
-    d = d.reshape(len(d), -1)
+    d = d.reshape(len(d), 4 * size)
     return d, d, between.last((dh, dc)), None if w_hr is None else np.dot(raw.T, o * tanh)
 
 
@@ -210,7 +210,7 @@ def _gru_back(g_out, g_states, steps, out, gates, hidden, states, w_hh, w_hr):
         dh += total_t * z_t
     by_input = d.copy()
     by_input[:, 2] = total * new
-    return by_input.reshape(len(d), -1), d.reshape(len(d), -1), between.last((dh,)), None
+    return by_input.reshape(len(d), 3 * size), d.reshape(len(d), 3 * size), between.last((dh,)), None
 
 
 def _rnn_back(slope):

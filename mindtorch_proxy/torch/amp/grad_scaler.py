@@ -164,16 +164,8 @@ class GradScaler:
             found = [f for s in self._per_optimizer_states.values() for f in s["found_inf_per_device"].values()]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
-            if any(f.item() for f in found):
-                scale.mul_(self._backoff_factor)
-                self._growth_tracker.zero_()
-            elif self._growth_tracker.item() + 1 == self._growth_interval:
-                grown = scale * self._growth_factor
-                if torch.isfinite(grown):
-                    scale.copy_(grown)
-                self._growth_tracker.zero_()
-            else:
-                self._growth_tracker.add_(1)
+            found = sum(f.to(scale.device) for f in found)
+            torch._amp_update_scale_(scale, self._growth_tracker, found, self._growth_factor, self._backoff_factor, self._growth_interval)
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _get_scale_async(self):

@@ -15,7 +15,7 @@ class _Module(types.ModuleType):
     @fill_uninitialized_memory.setter
     def fill_uninitialized_memory(self, mode):
         if not isinstance(mode, bool):
-            raise TypeError(f"_set_deterministic_fill_uninitialized_memory(): argument 'mode' (position 1) must be bool, not {type(mode).__name__}")
+            raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
         DETERMINISM.fill = mode
 
 

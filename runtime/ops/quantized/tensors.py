@@ -6,6 +6,7 @@ what stands in no table is no operator of quantized tensors, and says so in PyTo
 
 import copy
 
+from ...determinism import alert_not_deterministic
 from ...tensor import wrap
 from ..common import T, dt
 from ..sparse.tensors import could_not_run, declared, written
@@ -75,6 +76,7 @@ class QuantizedTensor(ValuedTensor, raw=True):
     def resize_(self, *size, memory_format=None):
         if not isinstance(self._q, PerTensor):
             raise RuntimeError("Can only resize quantized tensors with per-tensor schemes!")
+        alert_not_deterministic("quantized_resize_cpu_")
         return self._take(self._with(self._v.resize_(*size)))
 
     def set_(self, *args, **kwargs):

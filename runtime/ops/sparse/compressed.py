@@ -26,6 +26,7 @@ class CompressedTensor(SparseTensor, raw=True):
 
     __module__, __qualname__ = "torch", "Tensor"
     TABLE = TABLE
+    INDICES = ("_lines", "_plain")
     KEY = "SparseCsr"
     INNER: dict = {}  # as tensors.INNER, where it is another for these layouts
     _implementation = "SparseCsrTensorImpl"

@@ -19,6 +19,7 @@ class CooTensor(SparseTensor, raw=True):
 
     __module__, __qualname__ = "torch", "Tensor"
     TABLE = TABLE
+    INDICES = ("_i",)
     is_sparse, layout = True, COO
 
     @staticmethod
@@ -77,12 +78,21 @@ class CooTensor(SparseTensor, raw=True):
     def _gradient(self, g):
         if self._c:
             return self._with(g)
+        if self._in_order():  # over the same memory: what is written to the gradient stays
+            return make(self._i, g, self._shape, True)
         # what stands at one index more than once has one gradient
         flat, where = T.unique(flat_index(self._i, self._shape[: self._i._shape[0]]), return_inverse=True)
         values = T.zeros((flat._shape[0], *g._shape[1:]), dtype=g.dtype, device=g.device).index_put((where,), g)
         return make(T.stack(T.unravel_index(flat, self._shape[: self._i._shape[0]])), values, self._shape, True)
 
+    def _in_order(self):
+        """Whether no index occurs twice and none before a smaller one."""
+        flat = flat_index(self._i, self._shape[: self._i._shape[0]])
+        return self._c or bool((flat[1:] > flat[:-1]).all())
+
     def _at_indices(self, other):
+        if other.layout is COO and T.equal(self._i, other._i) and self._in_order():  # what is written to its values is written here too
+            return other._v
         return values_at(other.to_dense(), self._i)
 
     @property
@@ -400,6 +410,8 @@ def floor_divide_(self, other):
 # ------------------------------------------------------------------------------------------------ memory
 @on_coo("zeros_like", "empty_like")
 def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
+    if memory_format is not None:
+        raise RuntimeError("memory format option is only supported by strided tensors")
     if layout not in (None, COO):
         return T.zeros(self._shape, dtype=dtype or self.dtype, layout=layout, device=device or self.device, requires_grad=requires_grad)
     out = nothing(self._shape, self._i._shape[0], dtype or self.dtype, device or self.device)

@@ -45,6 +45,7 @@ class SparseTensor(ValuedTensor, raw=True):
 
     __module__ = "torch"
     TABLE: dict = {}
+    INDICES: tuple = ()  # the attributes that hold indices
     KEY = "Sparse"  # PyTorch's dispatch key, without the device
 
     @classmethod
@@ -199,9 +200,14 @@ def _flat(args):
 
 
 def _converted(func, self, args, kwargs):
-    """`self` with its values converted; what is said by another sparse tensor its values say."""
+    """`self` with its values converted, its indices copied; what is said by another sparse tensor its values say."""
     values = func(self._v, *(a._v if isinstance(a, SparseTensor) else a for a in args), **kwargs)
-    return self if values is self._v else self._with(values)
+    if values is self._v:
+        return self
+    new = self._with(values)
+    for name in self.INDICES:
+        setattr(new, name, getattr(new, name).clone())
+    return new
 
 
 def written(out, result):

@@ -5,9 +5,7 @@ import torch
 
 
 def make_np(x):
-    """An array of a tensor, an array, a number or a list."""
-    if isinstance(x, list):
-        return np.array(x)
+    """An array of a tensor, an array or a number."""
     if isinstance(x, np.ndarray):
         return x
     if np.isscalar(x):

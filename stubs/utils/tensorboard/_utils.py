@@ -35,6 +35,18 @@ def make_grid(I, ncols=8):
     return canvas
 
 
+def _prepare_video(V):
+    """Videos (N, T, C, H, W) beside and below each other in one, as (T, H, W, C); their number is filled up to a power of two."""
+    n, t, c, h, w = V.shape
+    if V.dtype == np.uint8:
+        V = np.float32(V) / 255.0
+    places = 1 << (n - 1).bit_length()
+    V = np.concatenate([V, np.zeros((places - n, t, c, h, w), V.dtype)])
+    rows = 1 << (places.bit_length() - 1) // 2
+    columns = places // rows
+    return V.reshape(rows, columns, t, c, h, w).transpose(2, 0, 4, 1, 5, 3).reshape(t, rows * h, columns * w, c)
+
+
 def convert_to_HWC(tensor, input_format):
     """A picture whose dimensions input_format names, as height, width and three channels."""
     if len(set(input_format)) != len(input_format):

@@ -14,9 +14,9 @@ from tensorboard.plugins.pr_curve.plugin_data_pb2 import PrCurvePluginData
 from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 
 from ._convert_np import make_np
-from ._utils import convert_to_HWC
+from ._utils import _prepare_video, convert_to_HWC
 
-__all__ = ["custom_scalars", "hparams", "histogram", "histogram_raw", "image", "image_boxes", "make_histogram", "make_image", "mesh"]
+__all__ = ["custom_scalars", "hparams", "histogram", "histogram_raw", "image", "image_boxes", "make_histogram", "make_image", "make_video", "mesh"]
 __all__ += ["pr_curve", "pr_curve_raw", "scalar", "audio", "tensor_proto", "text", "video"]
 _NUMBERS = {np.dtype(np.float16): ("DT_HALF", 19), np.dtype(np.float32): ("DT_FLOAT", 1), np.dtype(np.float64): ("DT_DOUBLE", 2)}
 _NUMBERS |= {np.dtype(np.int32): ("DT_INT32", 3), np.dtype(np.int64): ("DT_INT64", 9), np.dtype(np.uint8): ("DT_UINT8", 4), np.dtype(np.int8): ("DT_INT8", 6)}
@@ -93,12 +93,12 @@ def make_histogram(values, bins, max_bins=None):
     )
 
 
-def _scale(array):
+def _calc_scale_factor(array):
     return 1 if array.dtype == np.uint8 else 255
 
 
 def _pixels(array):
-    return (array.astype(np.float32) * _scale(array)).clip(0, 255).astype(np.uint8)
+    return (array.astype(np.float32) * _calc_scale_factor(array)).clip(0, 255).astype(np.uint8)
 
 
 def image(tag, tensor, rescale=1, dataformats="NCHW"):
@@ -132,8 +132,19 @@ def make_image(tensor, rescale=1, rois=None, labels=None):
 
 
 def video(tag, tensor, fps=4):
-    """Pictures one after the other: need a writer of GIFs, moviepy."""
-    raise NotImplementedError("torch.utils.tensorboard: videos are not written")
+    """Videos (N, T, C, H, W) in one, as GIF."""
+    return Summary(value=[Summary.Value(tag=tag, image=make_video(_pixels(_prepare_video(make_np(tensor))), fps))])
+
+
+def make_video(tensor, fps):
+    """An array (frames, height, width, channels) as GIF."""
+    from PIL import Image
+
+    _, height, width, channel = tensor.shape
+    frames = [Image.fromarray(frame[..., 0] if channel == 1 else frame) for frame in tensor]
+    output = io.BytesIO()
+    frames[0].save(output, format="GIF", save_all=True, append_images=frames[1:], duration=1000 / fps, loop=0)
+    return Summary.Image(height=height, width=width, colorspace=channel, encoded_image_string=output.getvalue())
 
 
 def audio(tag, tensor, sample_rate=44100):
@@ -216,8 +227,6 @@ def custom_scalars(layout):
 def _kind_of(values):
     from tensorboard.plugins.hparams.api_pb2 import DataType
 
-    if all(isinstance(v, bool) for v in values):
-        return DataType.Value("DATA_TYPE_BOOL")
     return DataType.Value("DATA_TYPE_STRING" if all(isinstance(v, str) for v in values) else "DATA_TYPE_FLOAT64")
 
 
@@ -244,7 +253,8 @@ def hparams(hparam_dict=None, metric_dict=None, hparam_domain_discrete=None):
         value = make_np(value)[0].item() if isinstance(value, torch.Tensor) else value
         if not isinstance(value, (bool, str, int, float)):
             raise ValueError("value should be one of int, float, str, bool, or torch.Tensor")
-        field = "bool_value" if isinstance(value, bool) else "string_value" if isinstance(value, str) else "number_value"
+        value = float(value) if isinstance(value, bool) else value  # which PyTorch takes for a number
+        field = "string_value" if isinstance(value, str) else "number_value"
         setattr(start.hparams[name], field, value)
         domain = struct_pb2.ListValue(values=[struct_pb2.Value(**{field: v}) for v in domains[name]]) if name in domains else None
         infos.append(HParamInfo(name=name, type=_kind_of([value]), domain_discrete=domain))

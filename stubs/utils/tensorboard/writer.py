@@ -233,7 +233,7 @@ class SummaryWriter:
     ):
         """The same, counted already."""
         counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
-        self._add(pr_curve_raw(tag, *map(make_np, (*counts, precision, recall)), num_thresholds, weights), global_step, walltime)
+        self._add(pr_curve_raw(tag, *counts, precision, recall, num_thresholds, weights), global_step, walltime)
 
     def add_custom_scalars_multilinechart(self, tags, category="default", title="untitled"):
         """Several scalars in one chart."""
