@@ -447,3 +447,45 @@ def case_defaults_of_functions_are_not_those_of_operators(torch):
         for reduction in ("none", "mean", "sum"):
             torch.nn.functional.binary_cross_entropy_with_logits(x, x, reduction=reduction)
     return seen
+
+
+def _answering(torch):
+    class Answers(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inside):
+            return torch.Tensor._make_wrapper_subclass(cls, inside.size(), dtype=inside.dtype)
+
+        def __init__(self, inside):
+            self.inside = inside
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            found = func(*(a.inside if isinstance(a, cls) else a for a in args), **(kwargs or {}))
+            return cls(found) if isinstance(found, torch.Tensor) and found.device.type == "cpu" else found
+
+    return Answers
+
+
+def case_tensors_that_answer_operators_become_no_other_class(torch):
+    class Plain(torch.Tensor):
+        pass
+
+    cls, found = _answering(torch), []
+    x = cls(torch.ones(2))
+    for make in (Plain, x.as_subclass, torch.Tensor._make_subclass):
+        try:
+            make(*((x,) if make is Plain else (Plain,) if make == x.as_subclass else (Plain, x)))
+        except RuntimeError as e:
+            found.append(str(e))
+    return [found, type(x.as_subclass(cls)).__name__, x.as_subclass(cls).inside]
+
+
+def case_tensors_that_answer_operators_are_parametrized(torch):
+    class Twice(torch.nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+    m = torch.nn.Module()
+    m.weight = torch.nn.Parameter(_answering(torch)(torch.ones(2)))
+    torch.nn.utils.parametrize.register_parametrization(m, "weight", Twice())
+    return [type(m.weight).__name__, m.weight.inside, torch.nn.utils.parametrize.is_parametrized(m, "weight")]

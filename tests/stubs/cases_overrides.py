@@ -74,3 +74,26 @@ def case_overrides_class_made_within_a_mode(torch):
     x.tolist()
     x.dim()
     return seen
+
+
+def case_indices_are_asked(torch):
+    seen = []
+
+    class Index:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, [t.__name__ for t in types], len(args)))
+            return 7
+
+    class Own(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, [t.__name__ for t in types], len(args)))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x, i, own = torch.arange(9.0).view(3, 3), Index(), torch.tensor([0, 1]).as_subclass(Own)
+    found = [x[i], x[0, i], x[[i]], *(type(r).__name__ for r in (x[own], x[:, own], x[[own, own]]))]
+    x[i] = 1
+    x[0] = i
+    x[own] = 0
+    return [found, seen, x]
