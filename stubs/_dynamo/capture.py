@@ -21,6 +21,7 @@ from ..overrides import TorchFunctionMode
 from ..utils._pytree import tree_flatten, tree_unflatten
 from . import config
 from .exc import BackendCompilerFailed, Unsupported
+from .external_utils import compiling
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout, type(...))
 # modules that a function may call without the graph being the less for it
@@ -289,12 +290,12 @@ class Captured:
         self.facts, recorder = before.facts, Recorder(before.tensors, fullgraph)
         versions = [t._version for t in before.tensors.values() if not t.is_inference()]
         state = torch.get_rng_state()
-        with recorder:
+        with compiling(), recorder:
             self.result = fn(*args, **kwargs)
         self.failure = recorder.failure
         if self.failure is not None:
             return
-        leaves, self.spec = tree_flatten(self.result)
+        leaves, self.spec = tree_flatten(self.result, is_leaf=lambda x: isinstance(x, torch.Size))
         self.pure = versions == [t._version for t in before.tensors.values() if not t.is_inference()]
         self.state = state if not torch.equal(state, torch.get_rng_state()) else None
         try:
@@ -376,6 +377,8 @@ class Compiled:
         return captured.run(now)
 
     def _compile(self, captured, now):
+        if not any(n.op.startswith("call") for n in captured.module.graph.nodes):
+            return captured.module
         try:
             compiled = self.backend(captured.module, captured.inputs(now))
         except Exception as error:

@@ -1,5 +1,7 @@
 """The level below autograd: modes, classes with a __torch_dispatch__, tensors without values, captured graphs, operators written in Python."""
 
+import copy
+
 __warningregistry__ = {}
 
 
@@ -489,3 +491,24 @@ def case_tensors_that_answer_operators_are_parametrized(torch):
     m.weight = torch.nn.Parameter(_answering(torch)(torch.ones(2)))
     torch.nn.utils.parametrize.register_parametrization(m, "weight", Twice())
     return [type(m.weight).__name__, m.weight.inside, torch.nn.utils.parametrize.is_parametrized(m, "weight")]
+
+
+def case_classes_may_answer_with_nothing(torch):
+    class Silent(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return None if func.overloadpacket.__name__ in ("add", "__rshift__") else super().__torch_dispatch__(func, types, args, kwargs or {})
+
+    x = torch.ones(2, requires_grad=True).as_subclass(Silent)
+    return [x + 1, torch.ones(2).as_subclass(Silent) + 1, torch.ops.aten.__rshift__.Scalar(torch.tensor([4]), 1)]
+
+
+def case_fake_copies(torch):
+    from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
+
+    mode, bags = FakeTensorMode(), (torch.ones(6, 1), torch.ones(6, dtype=torch.int64), torch.arange(2), False, 2)
+    with FakeCopyMode(mode):
+        copied = copy.deepcopy(torch.nn.BatchNorm2d(2))
+    with mode:
+        sizes = [tuple(t.shape) for t in torch.ops.aten._embedding_bag(*(mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in bags))]
+    return [[(n, type(t).__name__, isinstance(t, torch.nn.Parameter)) for n, t in copied.state_dict(keep_vars=True).items()], sizes]

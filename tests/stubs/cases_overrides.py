@@ -1,5 +1,7 @@
 """__torch_function__: what classes, modes and fx are handed of a call, and what takes their class."""
 
+import copy
+
 __warningregistry__ = {}
 
 
@@ -97,3 +99,17 @@ def case_indices_are_asked(torch):
     x[0] = i
     x[own] = 0
     return [found, seen, x]
+
+
+def case_modes_get_the_methods_of_tensor_themselves(torch):
+    from torch.overrides import TorchFunctionMode
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, func is getattr(torch.Tensor, func.__name__, None)))
+            return func(*args, **(kwargs or {}))
+
+    x, seen = torch.ones(2), []
+    with Mode(), Mode():
+        x.size(), x.detach(), x.is_shared(), len(x), copy.deepcopy(x)
+    return seen

@@ -272,3 +272,17 @@ def case_export(torch):
         text(lambda: torch.export.export(lambda x: x, (1,)))[0],
         text(lambda: torch.export.export(torch.nn.Linear(1, 1), torch.ones(1)))[0],
     ]
+
+
+def case_a_graph_without_calls_needs_no_backend(torch):
+    graphs = []
+
+    def backend(gm, example_inputs):
+        graphs.append(len(gm.graph.nodes))
+        return gm.forward
+
+    x, found = torch.ones(3), []
+    for f in (lambda x: None, lambda x: (x, 3), lambda x: x.shape, lambda x: torch.compiler.is_compiling(), lambda x: x + torch._dynamo.is_compiling()):
+        r = torch.compile(f, backend=backend)(x)
+        found += [r, type(r).__name__, len(graphs)]
+    return [found, torch.compiler.is_compiling()]
