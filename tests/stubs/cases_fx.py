@@ -573,3 +573,22 @@ def case_constants_are_indexed_by_arguments(torch):
 
     reads = (lambda b, x: b[x], lambda b, x: b[:, x], lambda b, x: b[x, x], lambda b, x: b[[x, x]], write)
     return [text(lambda read=read: trace(read)) for read in reads]
+
+
+def case_methods_that_are_named_become_nodes(torch):
+    from torch.fx._symbolic_trace import _wrapped_methods_to_patch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.arange(8.0))
+
+        def forward(self, x):
+            return self.b[: x.size(0)] + self.b[2]
+
+    _wrapped_methods_to_patch.append((torch.Tensor, "__getitem__"))
+    try:
+        traced = torch.fx.symbolic_trace(Net())
+    finally:
+        _wrapped_methods_to_patch.pop()
+    return [traced.code, traced(torch.ones(3)), torch.ones(3)[1]]
