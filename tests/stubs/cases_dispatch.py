@@ -512,3 +512,26 @@ def case_fake_copies(torch):
     with mode:
         sizes = [tuple(t.shape) for t in torch.ops.aten._embedding_bag(*(mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in bags))]
     return [[(n, type(t).__name__, isinstance(t, torch.nn.Parameter)) for n, t in copied.state_dict(keep_vars=True).items()], sizes]
+
+
+def case_traces_know_the_values_of_constants(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def written(x):
+        v = torch.tensor(1.0)
+        v.add_(2)
+        return x * v.item() + torch.tensor([2]).unbind(0)[0].item()
+
+    def given(x):
+        v = torch.tensor(1.0)
+        v.add_(x.sum())
+        return v.item()
+
+    def told(f, mode):
+        try:
+            graph = make_fx(f, tracing_mode=mode)(torch.ones(2))
+            return [graph.code, graph(torch.ones(2)), graph(torch.zeros(2))]
+        except Exception as e:
+            return [type(e).__name__, str(e).split(" - ")[0]]
+
+    return [told(written, "real"), told(written, "fake"), told(given, "real"), *(told(lambda x: torch.allclose(x, x), mode) for mode in ("real", "fake"))]
