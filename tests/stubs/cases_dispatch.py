@@ -535,3 +535,15 @@ def case_traces_know_the_values_of_constants(torch):
             return [type(e).__name__, str(e).split(" - ")[0]]
 
     return [told(written, "real"), told(written, "fake"), told(given, "real"), *(told(lambda x: torch.allclose(x, x), mode) for mode in ("real", "fake"))]
+
+
+def case_isolated_traces(torch):
+    from torch.fx.experimental.proxy_tensor import get_isolated_graphmodule, make_fx
+
+    inside = []
+
+    def f(x):
+        inside.append(get_isolated_graphmodule(lambda a, k: a.sum() * k, (x,), {"k": 2}))
+        return x + 1
+
+    return [make_fx(f)(torch.ones(3)).code, [n.name for n in inside[0].graph.nodes], inside[0]([torch.ones(3), 3])]

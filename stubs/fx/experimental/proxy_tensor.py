@@ -22,6 +22,7 @@ __all__ = [
     "extract_val",
     "fake_signature",
     "get_innermost_proxy_mode",
+    "get_isolated_graphmodule",
     "get_proxy_mode",
     "is_sym_node",
     "make_fx",
@@ -334,6 +335,18 @@ def _has_parameters(f):
 
 def _class_name(f):
     return getattr(f, "__name__", type(f).__name__)
+
+
+def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposition_table=None):
+    """The graph of a call, of which a trace that runs learns nothing; it takes the list of the arguments' leaves."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+
+    def wrapped(flat_args):
+        positional, named = pytree.tree_unflatten(flat_args, spec)
+        return func(*positional, **named)
+
+    with disable_proxy_modes_tracing():
+        return make_fx(wrapped, decomposition_table, tracing_mode)(leaves)
 
 
 def _placeholder_names(f, args):
