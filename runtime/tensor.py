@@ -648,7 +648,7 @@ class Tensor(metaclass=TensorMeta):
             raise TypeError(
                 "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
             )
-        t = alias(data, cls)
+        t = data._instance_of(cls)
         if t._vc is not INFERENCE:
             t._vc = None
         if device_for_backend_keys is not None:
@@ -657,6 +657,18 @@ class Tensor(metaclass=TensorMeta):
         if require_grad:
             with DisableTorchFunctionSubclass():  # the class has not seen it yet
                 t.requires_grad_(True)
+        return t
+
+    def _instance_of(self, cls):
+        """The same memory as an instance of cls. A tensor whose class answers operators has none to give: what it calls itself detached has to be one."""
+        if self.__class__ not in dispatching or self.__class__ in LAZY or LOCAL.dispatch_off:
+            return alias(self, cls)
+        t = self.detach()
+        if not isinstance(t, cls):
+            raise RuntimeError(
+                f"Creating a new Tensor subclass {cls.__name__} but the raw Tensor object is already associated to a python object of type "
+                f"{type(t).__name__} which is not a subclass of the requested type"
+            )
         return t
 
     @staticmethod

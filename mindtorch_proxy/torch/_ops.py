@@ -486,7 +486,7 @@ def _completed(name, fn):
 
 class _OpNamespace(types.ModuleType):
     def __getattr__(self, name):
-        if self._ns == "aten" and name[:2] != "__":
+        if self._ns == "aten":
             schemas = aten.schemas(name)
             if schemas:
                 packet = OpOverloadPacket("aten", name, schemas, _callable(name))

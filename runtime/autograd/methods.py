@@ -2,7 +2,7 @@
 
 from ..call.state import STATE, dispatching
 from ..registry import T
-from ..tensor import Tensor, alias, tensor_method
+from ..tensor import Tensor, tensor_method
 from ..warn import warn_once
 from . import engine
 from .graph import DETACHED, named, view_as_edge
@@ -99,7 +99,7 @@ def as_subclass(self, cls):
     """The same tensor as an instance of a subclass; gradients pass through."""
     if not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): argument must be a subclass of Tensor, not {cls}")
-    t = alias(self, cls)
+    t = self._instance_of(cls)
     t._requires_grad, t._grad_fn, t._output_nr = self._requires_grad, self._get_grad_fn(), self._output_nr
     if t._requires_grad and t._grad_fn is None:
         view_as_edge(t, self)

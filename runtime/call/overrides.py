@@ -288,8 +288,8 @@ def _asking(method):
         plain = LOCAL.subclass_off or LOCAL.formulas or disabled(type(self))
         if plain and not LOCAL.modes:
             return method(self, *args, **kwargs)
-        # a mode that calls on has the class asked next
-        public = method if plain or of_property or not LOCAL.modes else ask
+        # what Tensor has while there is a mode: one that calls on has the next mode asked, then the class
+        public = ask if _modes and not of_property else method
         return handle_torch_function(public, (self,), self, *args, **kwargs)
 
     return ask

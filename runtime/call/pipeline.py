@@ -264,7 +264,7 @@ def make_intercepted(op):
             for t in out if schema.several else (out,):
                 if t._storage is not None and t._storage is args[0]._storage:
                     note_view(t, args[0], "multi" if schema.several else None)
-        if recording:
+        if recording and out is not None:  # a class may answer with nothing
             op.record(out, args if op.prepare is None else op.prepare(*args))
         return out
 

@@ -243,12 +243,26 @@ def _one_ellipsis(index, n):
     return (*index[: first + 1], *kept)
 
 
+def _basic_tuple(self, index):
+    return index if index.count(Ellipsis) < 2 else _one_ellipsis(index, len(self._shape))
+
+
+def _asked(index):
+    """What in an index, or in sequences there, has a __torch_function__ of its own."""
+    for i in index:
+        c = i.__class__
+        if c is tuple or c is list:
+            yield from _asked(i)
+        elif c not in direct and c not in _BASIC and hasattr(c, "__torch_function__") and not getattr(c, "_of_layout", False):
+            yield i
+
+
 def normalise(self, index):
     """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view."""
     if index.__class__ is not tuple:
         index = tuple(index) if index.__class__ not in _BASIC and _is_several(index) else (index,)
     if _is_basic(index):
-        return index if index.count(Ellipsis) < 2 else _one_ellipsis(index, len(self._shape)), None
+        return _basic_tuple(self, index), None
     items = [_item(i, self.device) for i in index]
     n = len(self._shape)
     rest = n - sum(0 if i is None or i is Ellipsis else len(i._shape) if _is_mask(i) else 1 for i in items)
@@ -321,14 +335,21 @@ def getitem(self, index):
             return handle_torch_function(Tensor.__getitem__, (self,), self, index)
     if index.__class__ is int and self._shape:
         return _named(_basic_index.call(self, (index,)), (index,))
+    given = index if index.__class__ is tuple else (index,)
+    if _is_basic(given):
+        return _view_at(self, _basic_tuple(self, given))
+    if overloaded(asked := [*_asked(given)]):
+        return handle_torch_function(Tensor.__getitem__, asked, self, index)
     basic, advanced = normalise(self, index)
     return _view_at(self, basic) if advanced is None else index_op.call(_below_advanced(self, basic), advanced)
 
 
 def setitem(self, index, value):
-    if self.__class__ not in direct or STATE.active:
-        if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded((self, value))):
-            return handle_torch_function(Tensor.__setitem__, (self, value), self, index, value)
+    given = index if index.__class__ is tuple else (index,)
+    if self.__class__ not in direct or STATE.active or value.__class__ not in direct.with_numbers or not _is_basic(given):
+        asked = (self, value, *_asked(given))
+        if (STATE.active and LOCAL.modes) or (not LOCAL.subclass_off and overloaded(asked)):
+            return handle_torch_function(Tensor.__setitem__, asked, self, index, value)
     if not isinstance(value, Tensor):
         if not isinstance(value, (int, float, complex, np.integer)):
             raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")

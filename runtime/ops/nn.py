@@ -294,7 +294,7 @@ def _outside(weight, indices, mode, padding_idx):
 def _largest(x, indices, starts, count, kept, sizes):
     """Every bag's maximum over its rows, and the index it came from; bags are laid side by side, the ends filled with -inf."""
     ends = T.cat((starts[1:], T.full((1,), count, dtype=starts.dtype, device=starts.device)))
-    width = int((ends - starts).max().item()) if starts.numel() else 0
+    width = count if not has_values(starts) else int((ends - starts).max().item()) if starts.numel() else 0
     shape = (starts._shape[0], x._shape[1])
     if not width or not count:
         return x[:0].sum(0).expand(shape).clone(memory_format=contiguous_format), T.zeros(shape, dtype=indices.dtype, device=x.device)

@@ -171,20 +171,28 @@ def explain(f, *extra_args, **extra_kwargs):
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 
 
+def _of_operators(module, decompositions, args):
+    """The graph of operators of a graph of torch functions; its nodes say which function or module they are from."""
+    from ..fx.experimental.proxy_tensor import make_fx
+    from ..fx.interpreter import Interpreter
+    from ..fx.traceback import preserve_node_meta
+
+    module.forward = lambda *given: Interpreter(module).run(*given)
+    with preserve_node_meta():
+        return make_fx(module, decompositions)(*args)
+
+
 def export(f, *extra_args, aten_graph=False, **extra):
     """A function that, called with arguments, gives (graph module, guards): the graph of ``f``, by torch functions or, with ``aten_graph``, operators."""
     options = ("pre_dispatch", "decomposition_table", "tracing_mode", "dynamic_shapes", "assume_static_by_default", "same_signature")
 
     def inner(*args, **kwargs):
         function = innermost_fn(f)
-        if aten_graph:
-            from ..fx.experimental.proxy_tensor import make_fx
-
-            return ExportResult(make_fx(function, extra.get("decomposition_table"))(*args, **kwargs), [])
         captured = captured_once(function, args, kwargs)
         if captured.failure is not None:
             raise exc.Unsupported(captured.failure.reason)
-        return ExportResult(captured.with_signature(function, args, kwargs), [])
+        module = captured.with_signature(function, args, kwargs)
+        return ExportResult(_of_operators(module, extra.get("decomposition_table"), args) if aten_graph else module, [])
 
     given = {k: v for k, v in extra.items() if k not in options}
     return inner(*extra_args, **given) if extra_args or given else inner

@@ -17,10 +17,12 @@ import torch
 from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph_module import GraphModule
 from ..fx.node import map_aggregate
+from ..nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from ..overrides import TorchFunctionMode
 from ..utils._pytree import tree_flatten, tree_unflatten
 from . import config
 from .exc import BackendCompilerFailed, Unsupported
+from .external_utils import compiling
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout, type(...))
 # modules that a function may call without the graph being the less for it
@@ -137,11 +139,12 @@ def root_of(fn):
     return owner if isinstance(owner, torch.nn.Module) and fn.__name__ in ("__call__", "_call_impl", "_wrapped_call_impl", "forward") else fn
 
 
-def named_arguments(fn, args, kwargs):
+def named_arguments(fn, args, kwargs, defaults=True):
     """The arguments of a call by name, defaults among them."""
     root = root_of(fn)
     bound = inspect.signature(root.forward if isinstance(root, torch.nn.Module) else root).bind(*args, **kwargs)
-    bound.apply_defaults()
+    if defaults:
+        bound.apply_defaults()
     return bound.arguments
 
 
@@ -178,6 +181,7 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.graph, self.nodes, self.kept, self.paths = Graph(), {}, [], []
         self.sources, self.fullgraph, self.failure, self.kept_inputs = {}, fullgraph, None, []
+        self.modules = []  # those whose forward runs
         for path, t in tensors.items():
             self.sources.setdefault(id(t), path)
 
@@ -228,7 +232,23 @@ class Recorder(TorchFunctionMode):
             node = _operator_node(self.graph, name, args, kwargs)
         else:
             node = self.graph.call_function(func, args, kwargs)
+        within = type(self.modules[-1]) if self.modules else None
+        source = within if within is not None and within.__module__.startswith(("torch.nn.", "torch.ao.nn.")) else node.target
+        node.meta["source_fn_stack"] = [(node.name, source)]
         self._results(node, result)
+
+    @contextlib.contextmanager
+    def following_modules(self):
+        """Within this block it is known which module's forward runs."""
+        hooks = (
+            register_module_forward_pre_hook(lambda module, args: self.modules.append(module)),
+            register_module_forward_hook(lambda module, args, out: self.modules.remove(module), always_call=True),
+        )
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
 
     def _results(self, node, result):
         """Remember which node gives which tensor."""
@@ -289,12 +309,12 @@ class Captured:
         self.facts, recorder = before.facts, Recorder(before.tensors, fullgraph)
         versions = [t._version for t in before.tensors.values() if not t.is_inference()]
         state = torch.get_rng_state()
-        with recorder:
+        with compiling(), recorder, recorder.following_modules():
             self.result = fn(*args, **kwargs)
         self.failure = recorder.failure
         if self.failure is not None:
             return
-        leaves, self.spec = tree_flatten(self.result)
+        leaves, self.spec = tree_flatten(self.result, is_leaf=lambda x: isinstance(x, torch.Size))
         self.pure = versions == [t._version for t in before.tensors.values() if not t.is_inference()]
         self.state = state if not torch.equal(state, torch.get_rng_state()) else None
         try:
@@ -322,7 +342,7 @@ class Captured:
 
     def with_signature(self, fn, args, kwargs):
         """The graph as a module with the function's own arguments; the parameters that it reads are its attributes."""
-        arguments = named_arguments(fn, args, kwargs)
+        arguments = named_arguments(fn, args, kwargs, defaults=False)
         names = list(arguments)
         graph, values, held = Graph(), {}, {}
         leaves, spec = tree_flatten(([arguments[n] for n in names], {}))
@@ -376,6 +396,8 @@ class Compiled:
         return captured.run(now)
 
     def _compile(self, captured, now):
+        if not any(n.op.startswith("call") for n in captured.module.graph.nodes):
+            return captured.module
         try:
             compiled = self.backend(captured.module, captured.inputs(now))
         except Exception as error:

@@ -1,6 +1,26 @@
 """Questions about compilation."""
 
+import contextlib
+import threading
+
+
+class _Tracing(threading.local):
+    active = False
+
+
+_tracing = _Tracing()
+
 
 def is_compiling():
-    """Whether the compiler traces: never."""
-    return False
+    """Whether this run of a compiled function is the one that its graph is recorded from."""
+    return _tracing.active
+
+
+@contextlib.contextmanager
+def compiling():
+    """Within this block a graph is recorded."""
+    before, _tracing.active = _tracing.active, True
+    try:
+        yield
+    finally:
+        _tracing.active = before

@@ -84,8 +84,8 @@ def wrap_numpy(fn):
 
 
 def is_dynamo_compiling():
-    """Whether TorchDynamo traces: never."""
-    return False
+    """Whether a compiled function's graph is recorded."""
+    return is_compiling()
 
 
 def is_exporting():

@@ -20,6 +20,7 @@ from .proxy import ParameterProxy, Proxy, TracerBase
 
 _is_fx_tracing_flag = False
 _wrapped = {}  # (id of a module's globals, name): those globals
+_wrapped_methods_to_patch = []  # (class, name) of methods that become nodes where they are called with a proxy
 
 
 def is_fx_tracing():
@@ -42,8 +43,8 @@ def wrap(fn_or_name):
     return fn_or_name
 
 
-def _recording(function):
-    """``function``, which becomes a node where it is called with a proxy."""
+def _recording(function, method=None):
+    """``function``, or the method of that name, which becomes a node where it is called with a proxy."""
 
     @functools.wraps(function)
     def wrapped(*args, **kwargs):
@@ -51,6 +52,8 @@ def _recording(function):
         map_aggregate((args, kwargs), lambda a: found.append(a) if isinstance(a, Proxy) else None)
         if not found:
             return function(*args, **kwargs)
+        if method is not None:
+            return found[0].tracer.create_proxy("call_method", method, args, kwargs)
         proxy = found[0].tracer.create_proxy("call_function", function, args, kwargs)
         proxy.node.meta["is_wrapped"] = True
         return proxy
@@ -273,6 +276,8 @@ class Tracer(TracerBase):
             with _Patches() as patches:
                 patches.attribute(torch.nn.Module, "__getattr__", module_getattr)
                 patches.attribute(torch.nn.Module, "__call__", module_call)
+                for owner, name in _wrapped_methods_to_patch:
+                    patches.attribute(owner, name, _recording(getattr(owner, name), name))
                 for (_, name), namespace in list(_wrapped.items()):
                     function = namespace[name] if name in namespace else getattr(builtins, name)
                     patches.item(namespace, name, _recording(function))

@@ -1,5 +1,7 @@
 """The level below autograd: modes, classes with a __torch_dispatch__, tensors without values, captured graphs, operators written in Python."""
 
+import copy
+
 __warningregistry__ = {}
 
 
@@ -447,3 +449,101 @@ def case_defaults_of_functions_are_not_those_of_operators(torch):
         for reduction in ("none", "mean", "sum"):
             torch.nn.functional.binary_cross_entropy_with_logits(x, x, reduction=reduction)
     return seen
+
+
+def _answering(torch):
+    class Answers(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inside):
+            return torch.Tensor._make_wrapper_subclass(cls, inside.size(), dtype=inside.dtype)
+
+        def __init__(self, inside):
+            self.inside = inside
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            found = func(*(a.inside if isinstance(a, cls) else a for a in args), **(kwargs or {}))
+            return cls(found) if isinstance(found, torch.Tensor) and found.device.type == "cpu" else found
+
+    return Answers
+
+
+def case_tensors_that_answer_operators_become_no_other_class(torch):
+    class Plain(torch.Tensor):
+        pass
+
+    cls, found = _answering(torch), []
+    x = cls(torch.ones(2))
+    for make in (Plain, x.as_subclass, torch.Tensor._make_subclass):
+        try:
+            make(*((x,) if make is Plain else (Plain,) if make == x.as_subclass else (Plain, x)))
+        except RuntimeError as e:
+            found.append(str(e))
+    return [found, type(x.as_subclass(cls)).__name__, x.as_subclass(cls).inside]
+
+
+def case_tensors_that_answer_operators_are_parametrized(torch):
+    class Twice(torch.nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+    m = torch.nn.Module()
+    m.weight = torch.nn.Parameter(_answering(torch)(torch.ones(2)))
+    torch.nn.utils.parametrize.register_parametrization(m, "weight", Twice())
+    return [type(m.weight).__name__, m.weight.inside, torch.nn.utils.parametrize.is_parametrized(m, "weight")]
+
+
+def case_classes_may_answer_with_nothing(torch):
+    class Silent(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return None if func.overloadpacket.__name__ in ("add", "__rshift__") else super().__torch_dispatch__(func, types, args, kwargs or {})
+
+    x = torch.ones(2, requires_grad=True).as_subclass(Silent)
+    return [x + 1, torch.ones(2).as_subclass(Silent) + 1, torch.ops.aten.__rshift__.Scalar(torch.tensor([4]), 1)]
+
+
+def case_fake_copies(torch):
+    from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
+
+    mode, bags = FakeTensorMode(), (torch.ones(6, 1), torch.ones(6, dtype=torch.int64), torch.arange(2), False, 2)
+    with FakeCopyMode(mode):
+        copied = copy.deepcopy(torch.nn.BatchNorm2d(2))
+    with mode:
+        sizes = [tuple(t.shape) for t in torch.ops.aten._embedding_bag(*(mode.from_tensor(a) if isinstance(a, torch.Tensor) else a for a in bags))]
+    return [[(n, type(t).__name__, isinstance(t, torch.nn.Parameter)) for n, t in copied.state_dict(keep_vars=True).items()], sizes]
+
+
+def case_traces_know_the_values_of_constants(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def written(x):
+        v = torch.tensor(1.0)
+        v.add_(2)
+        return x * v.item() + torch.tensor([2]).unbind(0)[0].item()
+
+    def given(x):
+        v = torch.tensor(1.0)
+        v.add_(x.sum())
+        return v.item()
+
+    def told(f, mode):
+        try:
+            graph = make_fx(f, tracing_mode=mode)(torch.ones(2))
+            return [graph.code, graph(torch.ones(2)), graph(torch.zeros(2))]
+        except Exception as e:
+            return [type(e).__name__, str(e).split(" - ")[0]]
+
+    return [told(written, "real"), told(written, "fake"), told(given, "real"), *(told(lambda x: torch.allclose(x, x), mode) for mode in ("real", "fake"))]
+
+
+def case_isolated_traces(torch):
+    from torch.fx.experimental.proxy_tensor import get_isolated_graphmodule, make_fx
+
+    inside = []
+
+    def f(x):
+        inside.append(get_isolated_graphmodule(lambda a, k: a.sum() * k, (x,), {"k": 2}))
+        return x + 1
+
+    return [make_fx(f)(torch.ones(3)).code, [n.name for n in inside[0].graph.nodes], inside[0]([torch.ones(3), 3])]

@@ -551,3 +551,44 @@ def case_nested_arguments_are_pickled(torch):
 
 def _listed(x):
     return {k: [i + 1 for i in v] for k, v in x.items()}
+
+
+def case_constants_are_indexed_by_arguments(torch):
+    def trace(read):
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("b", torch.arange(6.0).view(2, 3))
+
+            def forward(self, x):
+                return read(self.b, x)
+
+        traced = torch.fx.symbolic_trace(Net())
+        return [traced.code, traced(torch.tensor([1, 0]))]
+
+    def write(b, x):
+        b = b.clone()
+        b[x] = 1
+        return b
+
+    reads = (lambda b, x: b[x], lambda b, x: b[:, x], lambda b, x: b[x, x], lambda b, x: b[[x, x]], write)
+    return [text(lambda read=read: trace(read)) for read in reads]
+
+
+def case_methods_that_are_named_become_nodes(torch):
+    from torch.fx._symbolic_trace import _wrapped_methods_to_patch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.arange(8.0))
+
+        def forward(self, x):
+            return self.b[: x.size(0)] + self.b[2]
+
+    _wrapped_methods_to_patch.append((torch.Tensor, "__getitem__"))
+    try:
+        traced = torch.fx.symbolic_trace(Net())
+    finally:
+        _wrapped_methods_to_patch.pop()
+    return [traced.code, traced(torch.ones(3)), torch.ones(3)[1]]

@@ -61,3 +61,20 @@ def case_out_dtype(torch):
         lambda: out_dtype(aten.add_.Tensor, torch.int32, x, x),
         lambda: out_dtype(aten.add.Tensor, torch.int32, x, x),
     )
+
+
+def case_what_chooses_a_branch(torch):
+    from functorch.experimental import control_flow
+
+    def told(pred, operands=(torch.ones(2),)):
+        try:
+            return control_flow.cond(pred, lambda x: x + 1, lambda x: x - 1, operands)
+        except RuntimeError as e:
+            return str(e)
+
+    traced = None
+    try:
+        torch.fx.symbolic_trace(lambda x: torch.cond(x[0] == 0, torch.sin, torch.cos, [x]))
+    except RuntimeError as e:
+        traced = str(e)
+    return [told(1), told("a"), told(None), told(torch.tensor([1, 2])), told(torch.tensor([True])), told(torch.tensor(True), 3), traced]

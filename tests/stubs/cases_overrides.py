@@ -1,5 +1,7 @@
 """__torch_function__: what classes, modes and fx are handed of a call, and what takes their class."""
 
+import copy
+
 __warningregistry__ = {}
 
 
@@ -73,4 +75,41 @@ def case_overrides_class_made_within_a_mode(torch):
         x.tolist()
     x.tolist()
     x.dim()
+    return seen
+
+
+def case_indices_are_asked(torch):
+    seen = []
+
+    class Index:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, [t.__name__ for t in types], len(args)))
+            return 7
+
+    class Own(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, [t.__name__ for t in types], len(args)))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x, i, own = torch.arange(9.0).view(3, 3), Index(), torch.tensor([0, 1]).as_subclass(Own)
+    found = [x[i], x[0, i], x[[i]], *(type(r).__name__ for r in (x[own], x[:, own], x[[own, own]]))]
+    x[i] = 1
+    x[0] = i
+    x[own] = 0
+    return [found, seen, x]
+
+
+def case_modes_get_the_methods_of_tensor_themselves(torch):
+    from torch.overrides import TorchFunctionMode
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, func is getattr(torch.Tensor, func.__name__, None)))
+            return func(*args, **(kwargs or {}))
+
+    x, seen = torch.ones(2), []
+    with Mode(), Mode():
+        x.size(), x.detach(), x.is_shared(), len(x), copy.deepcopy(x)
     return seen

@@ -272,3 +272,33 @@ def case_export(torch):
         text(lambda: torch.export.export(lambda x: x, (1,)))[0],
         text(lambda: torch.export.export(torch.nn.Linear(1, 1), torch.ones(1)))[0],
     ]
+
+
+def case_a_graph_without_calls_needs_no_backend(torch):
+    graphs = []
+
+    def backend(gm, example_inputs):
+        graphs.append(len(gm.graph.nodes))
+        return gm.forward
+
+    x, found = torch.ones(3), []
+    for f in (lambda x: None, lambda x: (x, 3), lambda x: x.shape, lambda x: torch.compiler.is_compiling(), lambda x: x + torch._dynamo.is_compiling()):
+        r = torch.compile(f, backend=backend)(x)
+        found += [r, type(r).__name__, len(graphs)]
+    return [found, torch.compiler.is_compiling()]
+
+
+def case_operators_tell_which_module_or_function_they_are_from(torch):
+    from torch.fx.passes.utils.source_matcher_utils import get_source_partitions
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.relu = torch.nn.Linear(3, 3), torch.nn.ReLU()
+
+        def forward(self, x, k=2):
+            return torch.nn.functional.relu(x).sum() + k * self.a(self.relu(self.a(x)))
+
+    graph = torch._dynamo.export(Net(), aten_graph=True)(torch.ones(3, 3))[0].graph
+    found = get_source_partitions(graph, [torch.nn.Linear, torch.nn.ReLU, torch.nn.functional.relu])
+    return {k.__name__: [(len(p.nodes), len(p.input_nodes), len(p.output_nodes), len(p.params)) for p in parts] for k, parts in found.items()}

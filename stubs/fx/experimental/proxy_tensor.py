@@ -22,6 +22,7 @@ __all__ = [
     "extract_val",
     "fake_signature",
     "get_innermost_proxy_mode",
+    "get_isolated_graphmodule",
     "get_proxy_mode",
     "is_sym_node",
     "make_fx",
@@ -51,6 +52,7 @@ class PythonKeyTracer(Tracer):
     def __init__(self):
         super().__init__(autowrap_modules=())
         self.tensor_tracker = WeakIdKeyDictionary()
+        self.constants = WeakIdKeyDictionary()  # of one element at most, made of nothing that the graph is given: the value, apart from the trace
         self.root = torch.nn.Module()
         self.graph = Graph(tracer_cls=type(self))
         self.tensor_attrs = {}
@@ -175,13 +177,12 @@ def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
         return found
     tracer = proxy_mode.tracer
     tracked = [x for x in leaves if isinstance(x, torch.Tensor) and x in tracer.tensor_tracker]
+    constant = _of_constants(tracer, func, args, kwargs, tracked)
+    if torch.Tag.data_dependent_output in func.tags:
+        if constant is not None:
+            return constant
+        _refuse_values(proxy_mode, func, tracked)
     if func is aten._local_scalar_dense.default:
-        if tracked and proxy_mode._error_on_data_dependent_ops:
-            raise RuntimeError(
-                "It appears that you're trying to get value out of a tracing tensor with aten._local_scalar_dense.default - erroring out! It's likely "
-                "that this is caused by data-dependent control flow or similar. It may be possible to trace this with dynamic shapes; try setting "
-                "tracing_mode='symbolic' in your make_fx call."
-            )
         return func(*args, **kwargs)
     if func is aten.lift_fresh.default:
         func = aten.lift_fresh_copy.default
@@ -194,7 +195,44 @@ def proxy_call(proxy_mode, func, pre_dispatch, args, kwargs):
         for i, a in enumerate(written):
             track_tensor(a, proxy_out[i] if isinstance(args[0], (list, tuple)) else proxy_out, tracer=tracer)
     track_tensor_tree(out, proxy_out, tracer=tracer)
+    _note_constants(tracer, out, constant)
     return out
+
+
+def _refuse_values(proxy_mode, func, tracked):
+    """Raise where a trace depends on values; of other operators than item() a fake mode says it itself."""
+    if tracked and proxy_mode._error_on_data_dependent_ops and (func is aten._local_scalar_dense.default or proxy_mode.tracing_mode == "real"):
+        raise RuntimeError(
+            f"It appears that you're trying to get value out of a tracing tensor with {func} - erroring out! It's likely "
+            "that this is caused by data-dependent control flow or similar. It may be possible to trace this with dynamic shapes; try setting "
+            "tracing_mode='symbolic' in your make_fx call."
+        )
+
+
+def _of_constants(tracer, func, args, kwargs, tracked):
+    """What an operator gives of constants, computed apart from the trace; None where it is given anything else. What is written to is no constant then."""
+    if func is aten.lift_fresh.default:
+        inputs = [args[0]]
+    else:
+        inputs = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        if not inputs or any(x not in tracer.constants for x in inputs) or torch.Tag.nondeterministic_seeded in func.tags:
+            if func._schema.is_mutable and tracked and tracked[0] in tracer.constants:
+                memory = tracer.constants[tracked[0]].data_ptr()
+                for t in [t for t, c in tracer.constants.items() if c.data_ptr() == memory]:
+                    del tracer.constants[t]
+            return None
+    with disable_proxy_modes_tracing(), maybe_disable_fake_tensor_mode():
+        if func is aten.lift_fresh.default:
+            return inputs[0].clone()
+        args, kwargs = pytree.tree_map_only(torch.Tensor, tracer.constants.__getitem__, (args, kwargs))
+        return func(*args, **kwargs)
+
+
+def _note_constants(tracer, out, constant):
+    if constant is not None:
+        for t, c in zip(pytree.tree_leaves(out), pytree.tree_leaves(constant)):
+            if isinstance(t, torch.Tensor) and c.numel() <= 1:
+                tracer.constants[t] = c
 
 
 @contextlib.contextmanager
@@ -297,6 +335,18 @@ def _has_parameters(f):
 
 def _class_name(f):
     return getattr(f, "__name__", type(f).__name__)
+
+
+def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposition_table=None):
+    """The graph of a call, of which a trace that runs learns nothing; it takes the list of the arguments' leaves."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+
+    def wrapped(flat_args):
+        positional, named = pytree.tree_unflatten(flat_args, spec)
+        return func(*positional, **named)
+
+    with disable_proxy_modes_tracing():
+        return make_fx(wrapped, decomposition_table, tracing_mode)(leaves)
 
 
 def _placeholder_names(f, args):

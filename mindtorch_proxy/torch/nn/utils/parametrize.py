@@ -4,6 +4,7 @@ import copyreg
 from collections.abc import Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor
@@ -82,7 +83,7 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
-        before = torch.empty_like(original, device="meta")
+        before = SimpleNamespace(dtype=original.dtype, shape=original.shape)
         new = original
         with torch.no_grad():
             for module in reversed(list(self)):

@@ -1,0 +1,5 @@
+"""functorch.experimental.control_flow: choices that depend on values."""
+
+from torch import cond
+
+__all__ = ["cond"]
