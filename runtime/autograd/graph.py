@@ -329,7 +329,9 @@ def _as_it_is(g, v):
     """Whether a gradient that nobody holds becomes that of its leaf without a copy; a view of other memory does too."""
     if g.is_sparse:
         return g._v._stride is g._i._stride is None
-    return g.__class__ is Tensor and (not MODE.grad_layout or g._stride is v._stride is None or is_dense(v._shape, v.stride()) and g.stride() == v.stride())
+    if g.__class__ is not Tensor or not MODE.grad_layout:
+        return g.__class__ is Tensor
+    return g._stride is None if v._stride is None else is_dense(v._shape, v._stride) and g.stride() == v._stride
 
 
 def _detached(g, v, held):
