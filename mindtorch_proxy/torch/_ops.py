@@ -314,6 +314,17 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     return ops.aten.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
+_UNDER_OTHER_NAMES = {}  # what the dispatcher's names call where torch's function of the name takes its arguments otherwise, or there is none
+
+
+def _dispatched(name):
+    def enter(fn):
+        _UNDER_OTHER_NAMES[name] = fn
+        return fn
+
+    return enter
+
+
 def _loss(name, *parameters):
     """A loss of torch.nn.functional whose reduction is a number to the dispatcher; parameters: of the schema, after the input and before reduction."""
 
@@ -325,6 +336,14 @@ def _loss(name, *parameters):
     return run
 
 
+_dispatched("cross_entropy_loss")(_loss("cross_entropy", "target", "weight"))
+_dispatched("nll_loss_nd")(_loss("nll_loss", "target", "weight"))
+_dispatched("l1_loss")(_loss("l1_loss", "target"))
+_dispatched("multi_margin_loss")(_loss("multi_margin_loss", "target", "p", "margin", "weight"))
+_dispatched("multilabel_margin_loss")(_loss("multilabel_margin_loss", "target"))
+
+
+@_dispatched("stft")
 def _stft(self, n_fft, hop_length=None, win_length=None, window=None, *args, **kwargs):
     """aten::stft: what is not said to be centred starts at the first element."""
     names = ["center", "pad_mode", "normalized", "onesided", "return_complex", "align_to_window"]
@@ -350,15 +369,22 @@ def _unpool(n):
     return run
 
 
+@_dispatched("cdist")
 def _cdist(x1, x2, p=2.0, compute_mode=None):
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
     return function("torch", "cdist")(x1, x2, p, modes[compute_mode or 0])
 
 
+@_dispatched("nuclear_norm")
 def _nuclear_norm(self, *args, **kwargs):
     if args and isinstance(args[0], bool):  # all but the overload with dimensions
         args, kwargs = (), {"keepdim": args[0]}
     return function("torch", "nuclear_norm")(self, *args, **kwargs)
+
+
+@_dispatched("tensordot")
+def _tensordot(self, other, dims_self, dims_other):
+    return function("torch", "tensordot")(self, other, (dims_self, dims_other))
 
 
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last=False, padding_idx=-1):
@@ -399,16 +425,7 @@ def _backward_of(name):
     return run
 
 
-_UNDER_OTHER_NAMES = {
-    "cross_entropy_loss": _loss("cross_entropy", "target", "weight"),
-    "nll_loss_nd": _loss("nll_loss", "target", "weight"),
-    "l1_loss": _loss("l1_loss", "target"),
-    "multi_margin_loss": _loss("multi_margin_loss", "target", "p", "margin", "weight"),
-    "multilabel_margin_loss": _loss("multilabel_margin_loss", "target"),
-    "stft": _stft,
-    "cdist": _cdist,
-    "nuclear_norm": _nuclear_norm,
-    "tensordot": lambda self, other, dims_self, dims_other: function("torch", "tensordot")(self, other, (dims_self, dims_other)),
+_UNDER_OTHER_NAMES |= {
     **{f"fractional_max_pool{n}d": _fractional_pool(n) for n in (2, 3)},
     **{f"max_unpool{n}d": _unpool(n) for n in (2, 3)},
     "_adaptive_avg_pool2d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool2d")(self, output_size),

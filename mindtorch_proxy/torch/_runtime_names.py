@@ -6,7 +6,7 @@ import warnings
 
 from mindtorch_proxy.runtime import dtypes as _dt
 from mindtorch_proxy.runtime.call import autocast as _ac
-from mindtorch_proxy.runtime.call.overrides import handle_torch_function, has_torch_function
+from mindtorch_proxy.runtime.call.overrides import handle_torch_function, has_torch_function, overridden_by_programs
 from mindtorch_proxy.runtime.call.geometry import broadcast_shapes as _broadcast
 from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
@@ -42,7 +42,7 @@ def _tensor_query(name):
     def query(input):
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-        if has_torch_function((input,)):
+        if overridden_by_programs((input,)):
             return handle_torch_function(query, (input,), input)
         return getattr(input, name)()
 
@@ -51,8 +51,8 @@ def _tensor_query(name):
     return query
 
 
-is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonzero, numel, get_device = map(
-    _tensor_query, "is_floating_point is_complex is_signed is_conj is_neg is_inference is_nonzero numel get_device".split()
+is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonzero, numel, get_device, detach, detach_ = map(
+    _tensor_query, "is_floating_point is_complex is_signed is_conj is_neg is_inference is_nonzero numel get_device detach detach_".split()
 )
 
 

@@ -43,6 +43,7 @@ Tensor.__float__, Tensor.__complex__ = _warning(Tensor.__float__), _warning(Tens
 
 @tensor_method
 def detach_(self):
+    """Take the tensor out of its graph; views are refused."""
     if self._view is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "

@@ -603,6 +603,6 @@ def share_memory_(self):
     return self
 
 
-# methods that are functions of torch as well; detach is in misc.py
-for _name in ("zero_", "fill_", "resize_as_"):
+# methods that are functions of torch as well
+for _name in ("detach", "detach_", "zero_", "fill_", "resize_as_"):
     provide("torch", _name, getattr(Tensor, _name))

@@ -5,10 +5,9 @@ import operator
 from ..autograd import forward
 from ..autograd.tangents import current_level
 from ..backend import backend
-from ..call.overrides import overridable
 from ..declare import composite
-from ..registry import implicit, provide
-from .common import T, Tensor, dt, has_values, numel
+from ..registry import implicit
+from .common import T, dt, has_values, numel
 from .creation import FUNCTIONS
 
 
@@ -254,8 +253,3 @@ def _make_dual(primal, tangent, level):
 def _unpack_dual(dual, level):
     """A view of a tensor without its tangent, and the tangent."""
     return forward.unpack_dual(dual, _level("_unpack_dual", level))
-
-
-# ------------------------------------------------------------------------------------------------ methods that are functions of torch as well
-for _name in ("detach", "detach_"):  # a wrapper that asks takes the method's place while there are overrides: the function asks itself
-    provide("torch", _name, overridable(getattr(Tensor, _name)))
