@@ -547,3 +547,11 @@ def case_isolated_traces(torch):
         return x + 1
 
     return [make_fx(f)(torch.ones(3)).code, [n.name for n in inside[0].graph.nodes], inside[0]([torch.ones(3), 3])]
+
+
+def case_fake_one_hot_of_so_many_classes(torch):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        found = torch.nn.functional.one_hot(torch.zeros(2, 3, dtype=torch.int64), 4)
+        return [list(found.shape), str(found.dtype)]

@@ -291,7 +291,7 @@ class FakeTensorMode(TorchDispatchMode):
         schema = func._schema
         if "data_dependent_output" in schema.tags or func.name() in _VALUES:
             raise DataDependentOutputException(func)
-        if "dynamic_output_shape" in schema.tags and not (func is aten.index.Tensor and not _has_mask(args[1])):
+        if "dynamic_output_shape" in schema.tags and not _has_known_shape(func, args):
             raise DynamicOutputShapeException(func)
         operator = func._fn if hasattr(func._fn, "by_class") else None  # written in Python
         if operator is not None:
@@ -438,6 +438,13 @@ def _spoken(v):
 
 def _constant(t):
     return t.constant if isinstance(t, FakeTensor) else t
+
+
+def _has_known_shape(func, args):
+    """Whether these arguments alone tell the shape, though others would not."""
+    if func is aten.one_hot.default:
+        return len(args) > 1 and args[1] != -1
+    return func is aten.index.Tensor and not _has_mask(args[1])
 
 
 def _has_mask(indices):
