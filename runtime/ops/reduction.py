@@ -357,9 +357,9 @@ _var = op("_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Te
 _STD = dict(prepare=_var_prepare, meta=_var_meta, derivative=_std_var_grad)
 _std = op("_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", method=False, aten="std.correction", **_STD)
 _VAR_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_var_mean_grad, aten="var_mean.correction")
-_var_mean = op("_var_mean(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> (Tensor, Tensor)", "VarMean", method=False, **_VAR_MEAN)
+_var_mean = op("_var_mean(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> (Tensor, Tensor)", method=False, **_VAR_MEAN)
 _STD_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_std_mean_grad, aten="std_mean.correction")
-_std_mean = op("_std_mean(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> (Tensor, Tensor)", "StdMean", method=False, **_STD_MEAN)
+_std_mean = op("_std_mean(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> (Tensor, Tensor)", method=False, **_STD_MEAN)
 
 
 def _variances():
