@@ -120,7 +120,7 @@ _LAZY = {
         "_higher_order_ops": "cond while_loop",
         "func": "vmap",
         "_runtime_names": """
-        typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference is_same_size numel result_type
+        typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference numel result_type
         set_default_tensor_type set_default_dtype use_deterministic_algorithms are_deterministic_algorithms_enabled get_num_threads set_num_threads
         get_num_interop_threads set_num_interop_threads set_float32_matmul_precision get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled
         get_deterministic_debug_mode set_deterministic_debug_mode is_warn_always_enabled set_warn_always compile set_autocast_enabled is_autocast_enabled

@@ -328,9 +328,9 @@ def _dispatched(name):
 def _loss(name, *parameters):
     """A loss of torch.nn.functional whose reduction is a number to the dispatcher; parameters: of the schema, after the input and before reduction."""
 
-    def run(self, *args, reduction=1, **kwargs):
-        given = dict(zip((*parameters, "reduction", "ignore_index", "label_smoothing"), args)) | kwargs
-        given["reduction"] = ("none", "mean", "sum")[given.get("reduction", reduction)]
+    def run(self, *args, **kwargs):
+        given = {"reduction": 1} | dict(zip((*parameters, "reduction", "ignore_index", "label_smoothing"), args)) | kwargs
+        given["reduction"] = ("none", "mean", "sum")[given["reduction"]]
         return function("nn.functional", name)(self, **given)
 
     return run

@@ -280,7 +280,8 @@ def _finish(node, args, out, recording, edges, metas, levels):
         for k, o in enumerate(result):
             if isinstance(o, Tensor):
                 _hang(node, k, o, id(o) in dirty, id(o) in fixed)
-        node._without = {k for k, o in enumerate(result) if id(o) in fixed}
+        if fixed:
+            node._without = {k for k, o in enumerate(result) if id(o) in fixed}
         differentiable = [o for o in result if isinstance(o, Tensor) and o._grad_fn is not None]
         if len(differentiable) > 1:
             _mark_views(differentiable, "multi")

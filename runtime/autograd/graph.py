@@ -298,11 +298,11 @@ class AccumulateGrad(Node):
             old = v._grad
             if old is None:
                 # a gradient that no program holds is taken as it is: two references are this frame's and the call's
-                if STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
-                    held = sys.getrefcount(g) > 2 + more
-                    g = _copied(g, v) if MODE.grad else _detached(g, v, held)
-                elif MODE.grad:
+                if MODE.grad:
                     g = _copied(g, v)
+                elif STATE.interceptors and (LOCAL.interceptors or g.__class__ in dispatching or v.__class__ in dispatching):
+                    held = sys.getrefcount(g) > 2 + more
+                    g = _detached(g, v, held)
                 elif not (
                     sys.getrefcount(g) <= 2 + more and g._storage is None and g._stride is v._stride is None and g.__class__ is Tensor and g._grad_fn is None
                 ):
@@ -345,15 +345,17 @@ def _detached(g, v, held):
 
 def _laid_out(g, v):
     """A copy of a gradient, with the strides of the leaf where these are a permutation of contiguous ones, else contiguous."""
-    if v._stride is None and not _handed_over(g):  # the same, in one step
-        return g.contiguous() if g._stride is not None and not g.is_contiguous() else g.clone()
-    return _copied(g, v)
+    return _contiguous(g) if v._stride is None and not _handed_over(g) else _copied(g, v)  # the same, in one step
+
+
+def _contiguous(g):
+    return g.contiguous() if g._stride is not None and not g.is_contiguous() else g.clone()
 
 
 def _copied(g, v):
     """The same by operators that are recorded and that handlers see."""
     if v.is_sparse or g.is_sparse or not is_dense(v._shape, v.stride()):
-        return g.contiguous() if g._stride is not None and not g.is_contiguous() else g.clone()
+        return _contiguous(g)
     return g.new_empty_strided(v._shape, v.stride()).copy_(g)
 
 

@@ -42,7 +42,7 @@ def _blocks(fn):
     """fn over flat pieces that stay in the cache; fn(*pieces, *numbers, out) writes its result."""
 
     def run(*args):
-        out = np.empty(args[0].shape, next(a.dtype for a in args if isinstance(a, np.ndarray)))
+        out = np.empty(args[0].shape, args[0].dtype)
         if out.size:
             in_pieces(fn, *(a.reshape(-1) if isinstance(a, np.ndarray) else a for a in args), out.reshape(-1))
         return out

@@ -44,11 +44,9 @@ def against(ufunc):
     def fn(a, b):
         if b.ndim or a.size < 65536:
             return ufunc(a, b)
-        flat, row = a.reshape(-1), np.full(65536, b, a.dtype)
-        out = np.empty_like(flat)
-        for i in range(0, len(flat), 65536):
-            ufunc(flat[i : i + 65536], row[: len(flat) - i], out=out[i : i + 65536])
-        return out.reshape(a.shape)
+        row, out = np.full(65536, b, a.dtype), np.empty(a.shape, a.dtype)
+        in_pieces(lambda piece, out: ufunc(piece, row[: len(piece)], out=out), a, out, size=len(row))
+        return out
 
     return fn
 

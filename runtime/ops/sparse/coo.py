@@ -87,8 +87,10 @@ class CooTensor(SparseTensor, raw=True):
 
     def _in_order(self):
         """Whether no index occurs twice and none before a smaller one."""
+        if self._c:
+            return True
         flat = flat_index(self._i, self._shape[: self._i._shape[0]])
-        return self._c or bool((flat[1:] > flat[:-1]).all())
+        return bool((flat[1:] > flat[:-1]).all())
 
     def _at_indices(self, other):
         if other.layout is COO and T.equal(self._i, other._i) and self._in_order():  # what is written to its values is written here too

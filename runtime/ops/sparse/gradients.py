@@ -52,7 +52,7 @@ def _made(root):
 
 def given_by(t, source):
     """t's twin: a strided tensor, or one not made yet."""
-    t._twin = source if isinstance(source, _Twin) else _Twin(lambda: source)
+    t._twin = source
     return t
 
 
