@@ -158,6 +158,20 @@ def _storage_Use_Count(cdata):
     raise NotImplementedError("torch._C._storage_Use_Count: tensors of a storage are not counted")
 
 
+def _debug_only_display_vmap_fallback_warnings(enabled):
+    """Whether vmap says so where it calls a function for each sample, for want of a rule: it does not, unless told."""
+    from torch._functorch.vmap import FALLBACK
+
+    FALLBACK.warns = bool(enabled)
+
+
+def _debug_only_are_vmap_fallback_warnings_enabled():
+    """Whether vmap says so where it calls a function for each sample."""
+    from torch._functorch.vmap import FALLBACK
+
+    return FALLBACK.warns
+
+
 def _are_functorch_transforms_active():
     """Whether a transform of torch.func (vmap, grad, ...) runs."""
     from torch._functorch.vmap import _LEVELS

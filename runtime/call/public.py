@@ -238,7 +238,9 @@ def _write(op, name, kind):
         star = f", star={n}_"
         source.add(f"{n} = varargs({n}_, {n}, {op.options.varargs!r}, op, {name!r})")
     source.add(*(["run = call"] if not is_inplace else []))
-    source.add(f"if {' or '.join(['STATE.active', *(_indirect(n, a) for n, a in zip(names, op.schema.args) if a.is_tensor)])}:")
+    indirect = [_indirect(n, a) for n, a in zip(names, op.schema.args) if a.is_tensor]
+    indirect += ["out.__class__ not in direct_or_none"] if signature.out else []
+    source.add(f"if {' or '.join(['STATE.active', *indirect])}:")
     source.add(
         f"_r = overridden(public, op, {given}, {'out' if signature.out else 'STATE'}, {kind!r}{star})",
         "if _r is not STATE:",

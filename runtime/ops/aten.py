@@ -160,13 +160,13 @@ def lift_fresh_copy(self):
     return T.clone(self)
 
 
-@composite("aten._is_all_true(Tensor self) -> Tensor")
+@composite("_is_all_true(Tensor self) -> Tensor")
 def _is_all_true(self):
     """Whether every element is."""
     return T.all(self)
 
 
-@composite("aten._is_any_true(Tensor self) -> Tensor")
+@composite("_is_any_true(Tensor self) -> Tensor")
 def _is_any_true(self):
     """Whether one element is."""
     return T.any(self)

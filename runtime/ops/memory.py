@@ -193,12 +193,16 @@ _to.__name__, _to.__qualname__ = "to", "Tensor.to"
 
 def _overridable(f):
     """A hand-written method that subclasses and modes see as an operator."""
-    from ..call.overrides import handle_torch_function, overloaded
+    from ..call.overrides import handle_torch_function, has_torch_function
     from ..call.state import LOCAL, STATE, direct
 
     def method(self, *args, **kwargs):
-        if (STATE.active and LOCAL.modes) or (self.__class__ not in direct and not LOCAL.subclass_off and overloaded((self,))):
-            return handle_torch_function(method, (self,), self, *args, **kwargs)
+        other = args[0] if args else None  # no more of them is a tensor, and what is given by name seldom
+        if self.__class__ in direct and (not isinstance(other, Tensor) or other.__class__ in direct) and not kwargs and not (STATE.active and LOCAL.modes):
+            return f(self, *args)
+        relevant = (self, *args, *kwargs.values())
+        if has_torch_function(relevant):
+            return handle_torch_function(method, relevant, self, *args, **kwargs)
         return f(self, *args, **kwargs)
 
     method.__name__, method.__qualname__, method.__doc__, method.__module__ = f.__name__, "Tensor." + f.__name__, f.__doc__, "torch"

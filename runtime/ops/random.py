@@ -97,7 +97,11 @@ def random_from_(self, from_, to, generator):
 @composite("Tensor.bernoulli_.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor")
 def bernoulli_tensor_(self, p, generator):
     check_inplace(self)
-    return copy_(self, _bernoulli(p.expand(self._shape), self.dtype, generator))
+    shape, p = self._shape, p.expand(self._shape)
+    order = None if self._stride is None else memory_order(shape, [self])
+    if order is None:
+        return copy_(self, _bernoulli(p, self.dtype, generator))
+    return copy_(self, in_order(_bernoulli(p.permute(order), self.dtype, generator), shape, order))
 
 
 @composite("Tensor.bernoulli_(Tensor self, float p=0.5, *, Generator? generator=None) -> Tensor")

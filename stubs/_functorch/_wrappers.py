@@ -5,12 +5,15 @@ vmap wraps its inputs, with the batch in front; gradients are autograd's own, so
 
 import enum
 
-from .vmap import _LEVELS, BatchedTensor, _add_batch_dim, _is_batched, _remove_batch_dim, _vmap_decrement_nesting, _vmap_increment_nesting
+from .vmap import _LEVELS, FALLBACK, BatchedTensor, _add_batch_dim, _is_batched, _remove_batch_dim, _vmap_decrement_nesting, _vmap_increment_nesting
 
 __all__ = [
     "TransformType",
     "_add_batch_dim",
+    "_is_vmap_fallback_enabled",
     "_remove_batch_dim",
+    "_set_vmap_fallback_enabled",
+    "_set_vmap_fallback_warning_enabled",
     "_unwrap_batched",
     "_vmap_decrement_nesting",
     "_vmap_increment_nesting",
@@ -24,6 +27,8 @@ __all__ = [
     "maybe_current_level",
     "maybe_get_bdim",
     "maybe_get_level",
+    "reshape_dim_into",
+    "reshape_dim_outof",
 ]
 
 
@@ -81,3 +86,36 @@ def current_level():
     if not _LEVELS:
         raise RuntimeError("no transform of torch.func is running")
     return _LEVELS[-1][0]
+
+
+def _is_vmap_fallback_enabled():
+    """Whether vmap may call a function without a rule for each sample."""
+    return FALLBACK.enabled
+
+
+def _set_vmap_fallback_enabled(enabled):
+    """Let vmap call functions without a rule for each sample, or refuse."""
+    FALLBACK.enabled = bool(enabled)
+
+
+def _set_vmap_fallback_warning_enabled(enabled):
+    """Have vmap say so where it calls a function for each sample."""
+    FALLBACK.warns = bool(enabled)
+
+
+def reshape_dim_into(src, dst, x):
+    """One dimension joined with another of those that remain, as the slower of the two."""
+    src %= x.dim()
+    dst %= x.dim() - 1
+    shape = list(x.shape)
+    n = shape.pop(src)
+    shape[dst] *= n
+    return x.movedim(src, dst).reshape(shape)
+
+
+def reshape_dim_outof(src, size1, x):
+    """A dimension as two, the first of a given size."""
+    src %= x.dim()
+    if x.shape[src] % size1:
+        raise RuntimeError(f"a dimension of {x.shape[src]} is no multiple of {size1}")
+    return x.reshape(*x.shape[:src], size1, x.shape[src] // size1, *x.shape[src + 1 :])

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import math
 import textwrap
+import warnings
 
 import torch
 from torch import Tensor  # noqa: F401
@@ -15,8 +16,18 @@ from torch.autograd.function import _transforming
 from torch.overrides import TorchFunctionMode
 
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
+from ._random import Draws, draws
 from .autograd_function import Batches
 
+
+
+class _Fallback:
+    """Whether a function without a rule may run for each sample, and says so."""
+
+    enabled, warns = True, False
+
+
+FALLBACK = _Fallback()
 _LEVELS = []  # of the vmaps that run: (level, batch size, randomness)
 
 
@@ -44,6 +55,20 @@ class BatchedTensor(torch.Tensor):
         )
 
     item = tolist = numpy = __int__ = __float__ = __index__ = __complex__ = _python_value
+
+    def is_conj(self):
+        return self._value.is_conj()
+
+    def is_neg(self):
+        return self._value.is_neg()
+
+    @property
+    def data(self):
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
+
+    @data.setter
+    def data(self, value):
+        raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
 
     def __bool__(self):
         raise RuntimeError(
@@ -77,26 +102,14 @@ class _VmapMode(TorchFunctionMode):
 
     def __init__(self, level, size, randomness):
         super().__init__()
-        self.level, self.size, self.randomness = level, size, randomness
+        self.draw = Draws(level, size, randomness, _wrap, _is_batched, _each)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs, name = kwargs or {}, _name(func)[0]
-        if name in _RANDOM and not (name in _DROPOUT and not _argument(args, kwargs, 2, "training", True)):
-            if self.randomness == "error":
-                raise RuntimeError(
-                    "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                    "'different' randomness flags on vmap or perform the randomness operation out of vmap"
-                )
-            if self.randomness == "different":
-                return _each(func, args, kwargs, self.level, self.size)
+        kwargs = kwargs or {}
+        name, in_place = _name(func)
+        if draws(name, in_place, args, kwargs):
+            return self.draw(func, name, in_place, args, kwargs)
         return _dispatch(func, args, kwargs)
-
-
-_RANDOM = frozenset(
-    "rand randn randint randperm rand_like randn_like randint_like bernoulli multinomial normal poisson uniform random "
-    "exponential cauchy geometric log_normal dropout alpha_dropout feature_alpha_dropout native_dropout rrelu".split()
-)
-_DROPOUT = frozenset("dropout alpha_dropout feature_alpha_dropout native_dropout rrelu".split())
 
 
 def _name(func):
@@ -135,7 +148,12 @@ def _dispatch(func, args, kwargs):
         raise _too_small(name, args, level)
     if name in _DYNAMIC:
         _refuse_dynamic(name, args, kwargs)
-    result = NotImplemented if rule is None or "out" in kwargs else rule(func, args, kwargs, level)
+    if kwargs.get("out") is not None:
+        raise RuntimeError(f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops.")
+    try:
+        result = NotImplemented if rule is None else rule(func, args, kwargs, level)
+    except IndexError:
+        result = NotImplemented  # a sample says it of its own dimensions
     if result is NotImplemented:
         result = _each(func, args, kwargs, level)
     return args[0] if in_place or name == "setitem" else result
@@ -162,7 +180,7 @@ def _refuse_mask(index):
         raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask.")
 
 
-_ARITHMETIC = frozenset("mul sub div copy masked_fill setitem".split())
+_ARITHMETIC = frozenset("mul sub div copy masked_fill setitem bernoulli".split())
 _BY_NAME = frozenset("fill index_add index_fill index_copy scatter scatter_add".split())
 
 
@@ -173,7 +191,7 @@ def _too_small(name, args, level):
         wide = (other._value.shape[0], *torch.broadcast_shapes(args[0].shape, other.shape))
         return RuntimeError(f"output with shape {list(args[0].shape)} doesn't match the broadcast shape {list(wide)}")
     what, where = (
-        ("inplace arithmetic", "in a vmap")
+        (f"inplace {name if name == 'bernoulli' else 'arithmetic'}", "in a vmap")
         if name in _ARITHMETIC
         else (f"{name}_", "in a vmap")
         if name in _BY_NAME
@@ -196,7 +214,16 @@ def _leaves(tree):
 
 
 def _each(func, args, kwargs, level, size=None):
-    """Call for each sample and stack what comes."""
+    """Call for each sample and stack what comes: what is done where there is no rule."""
+    if not FALLBACK.enabled:
+        raise RuntimeError(f"aten::{_name(func)[0]} hit the vmap fallback which is currently disabled")
+    if FALLBACK.warns:
+        warnings.warn(
+            f"There is a performance drop because we have not yet implemented the batching rule for aten::{_name(func)[0]}. Please file us an issue on "
+            "GitHub so that we can prioritize its implementation.",
+            UserWarning,
+            stacklevel=3,
+        )
     leaves, spec = tree_flatten((args, kwargs))
     size = next(x._value.shape[0] for x in leaves if _is_batched(x, level)) if size is None else size
     results = []
@@ -220,24 +247,24 @@ def _each(func, args, kwargs, level, size=None):
 _META = frozenset(
     """
     shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size itemsize nbytes
-    is_cuda is_cpu is_meta is_sparse is_contiguous requires_grad get_device len is_signed is_leaf is_quantized names grad_fn hash repr
-    format new_zeros new_ones new_full new_empty new_tensor is_nested is_same_size""".split()
+    is_cuda is_cpu is_meta is_sparse requires_grad get_device len is_signed is_leaf is_quantized names grad_fn hash repr
+    format new_tensor is_nested is_same_size""".split()
 )
 _POINTWISE = frozenset(
     """
     abs absolute acos acosh add addcdiv addcmul and angle arccos arcsin arctan arctan2 asin asinh atan atan2 atanh bitwise_and
-    bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip clone conj
-    conj_physical contiguous copysign cos cosh deg2rad detach digamma div divide elu eq erf erfc erfinv exp exp2 expm1 fill fix
+    bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip conj
+    conj_physical copysign cos cosh deg2rad detach digamma div divide elu eq erf erfc erfinv exp exp2 expm1 fix
     float_power floor floor_divide floordiv fmax fmin fmod frac full_like gcd ge gelu greater greater_equal gt hardshrink hardsigmoid
     hardswish hardtanh heaviside hypot i0 iadd igamma igammac imag invert isclose isfinite isinf isnan isneginf isposinf isreal lcm
     ldexp le leaky_relu lerp less less_equal lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
     logical_xor logit logsigmoid lshift lt masked_fill maximum minimum mish mod mul multiply mvlgamma nan_to_num ne neg negative
     nextafter not_equal ones_like or polygamma pos positive pow rad2deg radd rdiv real reciprocal relu relu6 remainder rfloordiv rmod
     rmul ror round rpow rshift rsqrt rsub rtruediv rxor selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign
-    sqrt square sub subtract tan tanh tanhshrink threshold to true_divide truediv trunc type type_as float double half bfloat16 int
+    sqrt square sub subtract tan tanh tanhshrink threshold true_divide truediv trunc type float double half bfloat16 int
     long short bool char byte where xlogy xor zero zeros_like empty_like copy cfloat cdouble cpu""".split()
 )
-_PASS = frozenset("tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split())
+_PASS = frozenset("resolve_conj resolve_neg view_as_real view_as_complex tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split())
 
 
 def _align(x, n, level):
@@ -271,6 +298,8 @@ def _POINTWISE_RULE(func, args, kwargs, level):
 
 def _shift(d, n):
     """A dimension of a sample as one of the values."""
+    if not -max(n, 1) <= d < max(n, 1):
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], but got {d})")
     return d + 1 if d >= 0 else d + n + 1
 
 
@@ -331,21 +360,114 @@ def _reshape(func, args, kwargs, level):
     if sizes and isinstance(sizes[0], torch.dtype):
         return _wrap(x._value.view(*sizes), level) if x.dim() else NotImplemented
     sizes = tuple(x.shape) if not sizes else tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
+    if not _is_batched(x, level):  # like another that is: only its shape is asked for
+        return torch.Tensor.view(x, sizes) if _name(func)[0] == "view_as" else x.reshape(sizes)
     if -1 in sizes:  # which -1 is, the values of a whole batch could not tell if it is empty
         known = math.prod(s for s in sizes if s != -1)
         sizes = tuple(x.numel() // max(known, 1) if s == -1 else s for s in sizes)
-    return _wrap(x._value.reshape(x._value.shape[0], *sizes), level)
+    shaped = x._value.view if _name(func)[0] in ("view", "view_as") else x._value.reshape
+    return _wrap(shaped(x._value.shape[0], *sizes), level)
 
 
 def _expand(func, args, kwargs, level):
     x, sizes = args[0], _sizes(args[1:] or tuple(kwargs.values()))
     sizes = tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
+    if not _is_batched(x, level):
+        return x.expand(sizes)
     return _wrap(_align(x, len(sizes), level).expand(x._value.shape[0], *sizes), level)
 
 
 def _permute(func, args, kwargs, level):
     x = args[0]
     return _wrap(x._value.permute(0, *(_shift(d, x.dim()) for d in _sizes(args[1:] or tuple(kwargs.values())))), level)
+
+
+def _copied(func, args, kwargs, level):
+    """clone, contiguous and is_contiguous: of a sample, which has its strides."""
+    x, name = args[0], _name(func)[0]
+    format = _argument(args, kwargs, 1, "memory_format", torch.preserve_format if name == "clone" else torch.contiguous_format)
+    if name == "clone" and format is torch.preserve_format:
+        return _wrap(x._value.clone(), level)
+    if format is not torch.contiguous_format:
+        raise RuntimeError(
+            "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or torch.contiguous_format (got "
+            f"{format})"
+            if name == "clone"
+            else "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format"
+        )
+    with torch._C.DisableTorchFunction():
+        contiguous = torch.Tensor.is_contiguous(x)
+    if name == "is_contiguous":
+        return contiguous
+    return x if contiguous and name == "contiguous" else _wrap(x._value.clone(memory_format=torch.contiguous_format), level)
+
+
+def _fill(func, args, kwargs, level):
+    """In place or not, with one number for each sample."""
+    x, value = args[0], _argument(args, kwargs, 1, "value")
+    if not _is_batched(value, level):
+        return _wrap(func(x._value, value), level)
+    target = x._value if _name(func)[1] else x._value.clone() if _is_batched(x, level) else x.expand(value._value.shape[0], *x.shape).clone()
+    return _wrap(target.copy_(_align(value, x.dim(), level)), level)
+
+
+def _new(func, args, kwargs, level):
+    """A new tensor for each sample, into which batches can be written."""
+    x, size, rest = args[0], _argument(args, kwargs, 1, "size"), args[2:]
+    if isinstance(size, int):  # the sizes one by one
+        size, rest = args[1:], ()
+    kwargs = {k: v for k, v in kwargs.items() if k != "size"}
+    batch = x._value.shape[0]
+    if _name(func)[0] != "new_empty_strided":
+        return _wrap(func(x._value, (batch, *size), *rest, **kwargs), level)
+    stride = rest[0] if rest else kwargs.pop("stride")
+    length = 0 if 0 in size else 1 + sum((n - 1) * st for n, st in zip(size, stride))
+    return _wrap(func(x._value, (batch, *size), (length, *stride), *rest[1:], **kwargs), level)
+
+
+def _as_strided(func, args, kwargs, level):
+    x, size, stride = args[0], _argument(args, kwargs, 1, "size"), _argument(args, kwargs, 2, "stride")
+    if not _is_batched(x, level) or isinstance(x._value, BatchedTensor):
+        return NotImplemented
+    with torch._C.DisableTorchFunction():
+        start, strides = x._value.storage_offset(), x.stride()
+    offset = _argument(args, kwargs, 3, "storage_offset")
+    offset = start if offset is None else offset
+
+    def end(n, st):
+        return sum((k - 1) * d for k, d in zip(n, st)) if 0 not in n else -1
+
+    last, own = offset + end(size, stride), start + end(x.shape, strides)
+    if 0 not in size and (offset < start or last > own):
+        raise RuntimeError(
+            f"result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access memory outside of `tensor`. `result` can access some memory in "
+            f"range [{offset}, {last}], but `tensor` can only access some memory in range [{start}, {own}]. This is not supported inside of vmap, please try "
+            "to rewrite the `as_strided` call as a sequence of PyTorch view operations"
+        )
+    return _wrap(x._value.as_strided((x._value.shape[0], *size), (x._value.stride(0), *stride), offset), level)
+
+
+def _like_other(func, args, kwargs, level):
+    """to and type_as: of what comes after, only what it is counts."""
+    if not _is_batched(args[0], level):
+        args = (args[0], *(a._value if _is_batched(a, level) else a for a in args[1:]))
+        return func(*args, **{k: v._value if _is_batched(v, level) else v for k, v in kwargs.items()})
+    args, kwargs = tree_map(lambda t: t._value if _is_batched(t, level) else t, (args, kwargs))
+    return _wrap(func(*args, **kwargs), level)
+
+
+def _unfold(func, args, kwargs, level):
+    if func is torch.nn.functional.unfold:
+        return NotImplemented
+    return _dims((1, "dimension", None))(func, args, kwargs, level)
+
+
+def _transpose(func, args, kwargs, level):
+    if not args[0].dim():
+        for position, name in ((1, "dim0"), (2, "dim1")):
+            _shift(_argument(args, kwargs, position, name), 0)
+        return args[0]
+    return _dims((1, "dim0", None), (2, "dim1", None))(func, args, kwargs, level)
 
 
 def _flip(func, args, kwargs, level):
@@ -362,7 +484,9 @@ def _repeat(func, args, kwargs, level):
 def _squeeze(func, args, kwargs, level):
     x, dim = args[0], _argument(args, kwargs, 1, "dim")
     dims = range(x.dim()) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-    drop = {d % x.dim() for d in dims if x.shape[d] == 1} if x.dim() else set()
+    if not x.dim() and any(d not in (0, -1) for d in dims):
+        raise RuntimeError(f"Dimension is out of range (expected to be in range of [-1, 0], but got {list(dims)}")
+    drop = {d for d in (_shift(d, x.dim()) - 1 for d in dims) if x.shape[d] == 1} if x.dim() else set()
     return _wrap(x._value.reshape(x._value.shape[0], *(s for d, s in enumerate(x.shape) if d not in drop)), level)
 
 
@@ -374,6 +498,10 @@ def _flatten(func, args, kwargs, level):
 
 def _transpose_last(func, args, kwargs, level):
     x = args[0]
+    if _name(func)[0] != "t" and x.dim() > 2:
+        with torch._C.DisableTorchFunction():
+            func(x)  # warns
+        return _wrap(x._value.permute(0, *range(x.dim(), 0, -1)), level)
     return _wrap(x._value.transpose(1, 2) if x.dim() == 2 else x._value, level) if x.dim() <= 2 else NotImplemented
 
 
@@ -381,16 +509,30 @@ def _join(func, args, kwargs, level):
     """cat and stack."""
     tensors, dim = args[0], _argument(args, kwargs, 1, "dim", 0)
     size = next(t._value.shape[0] for t in tensors if _is_batched(t, level))
+    n, stacked = max(t.dim() for t in tensors), _name(func)[0] == "stack"
+    tensors = tensors if stacked or n < 2 else [t for t in tensors if t.shape != (0,)]  # which cat takes beside any others
     values = [t._value if _is_batched(t, level) else t.expand(size, *t.shape) for t in tensors]
-    n = max(t.dim() for t in tensors) + (_name(func)[0] == "stack")
+    n += stacked
     return _wrap(func(values, _shift(dim, n)), level)
+
+
+_PRODUCTS = {"mm": (2, 2), "mv": (2, 1), "bmm": (3, 3), "dot": (1, 1), "vdot": (1, 1)}  # dimensions of what is multiplied
 
 
 def _matmul(func, args, kwargs, level):
     if kwargs or len(args) != 2:
         return NotImplemented
-    a, b = args[::-1] if _name(func)[0] == "rmatmul" else args
+    name = _name(func)[0]
+    a, b = args[::-1] if name == "rmatmul" else args
     da, db = a.dim(), b.dim()
+    if name in _PRODUCTS and (da, db) != _PRODUCTS[name]:
+        wanted = _PRODUCTS[name]
+        raise RuntimeError(
+            "Got wrong shapes for dot"
+            if wanted == (1, 1)
+            else f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {da}and b has dim {db}but expected them to have dim {wanted[0]} and dim "
+            f"{wanted[1]}"
+        )
     if not da or not db:
         return NotImplemented
     n = max(da, db, 2)
@@ -409,8 +551,10 @@ def _matmul(func, args, kwargs, level):
 
 
 def _outer(func, args, kwargs, level):
-    a, b = args
-    a, b = (x._value if _is_batched(x, level) else x for x in (a, b))
+    for x, which in zip(args, ("self", "vec2")):
+        if x.dim() != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {which}, but got {x.dim()}-D")
+    a, b = (x._value if _is_batched(x, level) else x for x in args)
     return _wrap(a.unsqueeze(-1) * b.unsqueeze(-2), level)
 
 
@@ -424,7 +568,7 @@ def _linear(func, args, kwargs, level):
 
 def _pass(func, args, kwargs, level):
     """Only the first argument is batched, and the function takes leading dimensions as they come."""
-    if any(_is_batched(t, level) for t in tree_iter((args[1:], kwargs))):
+    if not args[0].dim() and _name(func)[0] == "view_as_complex" or any(_is_batched(t, level) for t in tree_iter((args[1:], kwargs))):
         return NotImplemented
     return _wrap_tree(func(args[0]._value, *args[1:], **kwargs), level)
 
@@ -511,6 +655,22 @@ def _setitem(func, args, kwargs, level):
     return None
 
 
+def _of_all(func, args, kwargs, level):
+    """One answer for all samples."""
+    return func(args[0]._value)
+
+
+def _autograd_grad(func, args, kwargs, level):
+    """The graph serves every sample's cotangent, and is freed after the last unless it is to be kept."""
+    if func is torch.autograd.grad:
+        kwargs = kwargs | {"retain_graph": True}
+    return _each(func, args, kwargs, level)
+
+
+def _no_tensor(func, args, kwargs, level):
+    raise RuntimeError(f"Batching rule not implemented for aten::{_name(func)[0]}. We could not generate a fallback.")
+
+
 _D = ("dim", None)
 _RULES = {
     name: rule
@@ -520,11 +680,20 @@ _RULES = {
             "logcumsumexp cummax cummin std_mean var_mean aminmax",
             _reduction,
         ),
+        ("_is_all_true _is_any_true", _of_all),
+        ("grad", _autograd_grad),
+        ("equal allclose", _no_tensor),
         ("norm", _dims((2, "dim", None))),
         ("sort argsort", _dims((1, "dim", -1))),
         ("topk kthvalue", _dims((2, "dim", -1))),
         ("softmax log_softmax softmin", _softmax),
-        ("transpose swapaxes swapdims", _dims((1, "dim0", None), (2, "dim1", None))),
+        ("transpose swapaxes swapdims", _transpose),
+        ("unfold", _unfold),
+        ("as_strided", _as_strided),
+        ("clone contiguous is_contiguous", _copied),
+        ("fill", _fill),
+        ("new_zeros new_ones new_full new_empty new_empty_strided", _new),
+        ("to type_as", _like_other),
         ("unsqueeze", _dims((1, *_D), extra=1)),
         ("select narrow unflatten unbind index_select", _dims((1, "dim", 0))),
         ("diff", _dims((2, "dim", -1))),
@@ -540,7 +709,7 @@ _RULES = {
         ("expand expand_as broadcast_to", _expand),
         ("permute", _permute),
         ("repeat", _repeat),
-        ("t T", _transpose_last),
+        ("t T _reversed", _transpose_last),
         ("cat concat concatenate stack", _join),
         ("matmul rmatmul mm mv dot bmm vdot", _matmul),
         ("outer", _outer),
@@ -580,15 +749,17 @@ def _process_batched_inputs(in_dims, args, func):
             f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     for i, (x, d) in enumerate(zip(leaves, dims)):
-        where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for some input,"
+        where = f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={d} for"
         if d is None:
             continue
         if not isinstance(d, int):
-            raise ValueError(f"{where} but in_dim must be either an integer dimension or None.")
+            raise ValueError(f"{where} an input but in_dim must be either an integer dimension or None.")
         if not isinstance(x, torch.Tensor):
-            raise ValueError(f"{where} but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim")
+            raise ValueError(
+                f"{where} an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+            )
         if not -x.dim() <= d < x.dim():
-            raise ValueError(f"{where} but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}.")
+            raise ValueError(f"{where} some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}.")
         dims[i] = d % x.dim()
     return _validate_and_get_batch_size(dims, leaves), dims, leaves, spec
 
@@ -596,7 +767,7 @@ def _process_batched_inputs(in_dims, args, func):
 def _validate_and_get_batch_size(flat_in_dims, flat_args):
     sizes = [x.size(d) for x, d in zip(flat_args, flat_in_dims) if d is not None]
     if not sizes:
-        raise ValueError("vmap: at least one input must have a dimension to map over (an in_dim that is not None)")
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(set(sizes)) > 1:
         raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
     return sizes[0]
@@ -604,13 +775,23 @@ def _validate_and_get_batch_size(flat_in_dims, flat_args):
 
 def _add_batch_dim(self, batch_dim, level):
     """The tensor as one sample to look at: those along a dimension are a level's batch."""
-    return _wrap(self.movedim(batch_dim, 0), level)
+    t = _wrap(self.movedim(batch_dim, 0) if batch_dim else self, level)
+    t._given = self, batch_dim
+    return t
+
+
+def _given(x):
+    """The tensor that a function was handed as x, and its batch dimension; the values and 0 for what it has computed."""
+    return getattr(x, "_given", (x._value, 0))
 
 
 def _remove_batch_dim(self, level, batch_size, out_dim):
     """The values of a level's whole batch, samples along out_dim."""
+    given, at = _given(self) if _is_batched(self, level) else (None, None)
+    if at is not None and out_dim in (at, at - given.dim()):
+        return given
     values = self._value if _is_batched(self, level) else self.expand(batch_size, *self.shape)
-    return values.movedim(0, out_dim)
+    return values.movedim(0, out_dim) if out_dim else values  # what was handed over, where a function only wrote into it
 
 
 def _create_batched_inputs(flat_in_dims, flat_args, vmap_level, args_spec):
@@ -634,12 +815,11 @@ def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_di
 def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
     """The results of one sample as those of all."""
     outs, spec = tree_flatten(batched_outputs)
-    for o in outs:
-        if not isinstance(o, torch.Tensor):
-            raise ValueError(
-                f"vmap({_get_name(func)}, ...): `{_get_name(func)}` must only return Tensors, got type {type(o)}. "
-                "Did you mean to set out_dims= to None for output?"
-            )
+    if any(d is not None and not isinstance(d, int) for d in tree_iter(out_dims)):
+        raise ValueError(
+            f"vmap({_get_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing where in the "
+            "outputs the vmapped dimension should appear."
+        )
     flat = _broadcast_to_and_flatten(out_dims, spec)
     if flat is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf():
         flat = list(out_dims)
@@ -712,9 +892,11 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
         if chunk_size is None or size <= chunk_size:
             return _flat_vmap(func, size, dims, leaves, spec, out_dims, randomness, **kwargs)
-        parts = []
+        parts, state = [], torch.get_rng_state() if randomness == "same" else None
         for start in range(0, size, chunk_size):
             n = min(chunk_size, size - start)
+            if state is not None:  # the same for the samples of all parts
+                torch.set_rng_state(state)
             part = [x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, dims)]
             parts.append(tree_flatten(_flat_vmap(func, n, dims, part, spec, out_dims, randomness, **kwargs)))
         out_spec = parts[0][1]
@@ -727,7 +909,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 def unwrap_batched(args, level):
     """The values of a level in a structure, and the batch dimension of each (None: not of that level)."""
     leaves, spec = tree_flatten(args)
-    pairs = [(x._value, 0) if _is_batched(x, level) else (x, None) for x in leaves]
+    pairs = [_given(x) if _is_batched(x, level) else (x, None) for x in leaves]
     return tree_unflatten([x for x, _ in pairs], spec), tree_unflatten([d for _, d in pairs], spec)
 
 

@@ -21,7 +21,7 @@ class ContinuousBernoulli(_ProbsOrLogits, ExponentialFamily):
         name, value = self._set_param(probs, logits)
         (value,) = broadcast_all(value)
         if probs is not None:
-            if validate_args is not None and not constraints.unit_interval.check(value).all():
+            if validate_args is not None and not torch._is_all_true(constraints.unit_interval.check(value)):
                 raise ValueError("The parameter probs has invalid values")
             value = clamp_probs(value)
         self._lims = lims

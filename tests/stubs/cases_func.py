@@ -221,3 +221,93 @@ def case_transforms_and_no_grad(torch):
         functorch.grad(torch.sin)
     chunks = functorch.experimental.chunk_vmap(lambda x: x.sum(), chunks=2)(torch.arange(6.0).reshape(3, 2))
     return [grad(inner)(x), y, torch.autograd.grad(y, x), outside, torch.autograd.grad(out, x), texts, [str(w.message) for w in told], chunks]
+
+
+def _random_calls(torch):
+    F = torch.nn.functional
+    return {
+        "rand": lambda x: torch.rand(3, 2),
+        "randint": lambda x: torch.randint(5, 100, (3,)),
+        "randperm": lambda x: torch.randperm(6),
+        "normal": lambda x: torch.normal(0.0, 1.0, (3,)),
+        "rand_like": torch.rand_like,
+        "bernoulli": lambda x: torch.bernoulli(x),
+        "poisson": lambda x: torch.poisson(x * 5),
+        "multinomial": lambda x: torch.multinomial(x, 3, replacement=True),
+        "multinomial of a row": lambda x: torch.multinomial(x[0], 3, replacement=True),
+        "uniform_": lambda x: x.clone().uniform_(),
+        "bernoulli_": lambda x: x.clone().bernoulli_(0.3),
+        "bernoulli_ of a tensor": lambda x: x.clone().bernoulli_(x),
+        "into what is no batch": lambda x: torch.zeros(5, 2).bernoulli_(x),
+        "dropout": lambda x: F.dropout(x, 0.4),
+        "dropout in place": lambda x: F.dropout(x + 1, 0.4, True, True),
+        "no dropout": lambda x: F.dropout(x, 0.0) + F.dropout(x, 0.4, False),
+        "alpha_dropout": lambda x: F.alpha_dropout(x, 0.4, True),
+        "feature_dropout": lambda x: torch.feature_dropout(x[..., None].expand(5, 2, 3), 0.4, True),
+        "dropout1d": lambda x: F.dropout1d(x, 0.4),
+        "native_dropout": lambda x: torch.native_dropout(x, 0.4, True)[1],
+        "of a distribution": lambda x: torch.distributions.Bernoulli(x).sample(),
+        "rrelu": lambda x: F.rrelu(x),
+        "out": lambda x: torch.rand(2, out=torch.empty(2)),
+    }
+
+
+def case_vmap_of_random_calls(torch):
+    """A stream of the same numbers in the same order, or the same refusal."""
+    x, found = torch.rand(4, 5, 2), []
+    for name, f in _random_calls(torch).items():
+        for randomness in ("error", "different", "same"):
+            for dims in (0, 1, None):
+                torch.manual_seed(7)
+                given = x[0] if dims is None else x.movedim(0, dims).contiguous()
+                found.append(outcome(lambda: torch.vmap(lambda x, _: f(x), (dims, 0), randomness=randomness)(given, torch.zeros(4))))  # noqa: B023
+                found.append((name, randomness, dims))
+    for chunk_size in (None, 3):
+        torch.manual_seed(7)
+        found.append(torch.vmap(lambda x: x + torch.rand(3), randomness="same", chunk_size=chunk_size)(torch.zeros(4)))
+    torch.manual_seed(7)
+    return [*found, torch.vmap(torch.vmap(torch.rand_like, randomness="different"), randomness="same")(torch.rand(2, 3, 4)[:1].expand(2, 3, 4))]
+
+
+def case_vmap_hands_back_what_it_was_given(torch):
+    vm, x, leaf = torch.vmap, torch.randn(4, 3, 5), torch.randn(3, requires_grad=True)
+    y = x.movedim(0, 2)
+    return [
+        vm(lambda x: x)(x) is x,
+        vm(torch.Tensor.sin_)(x) is x,
+        vm(torch.Tensor.contiguous, in_dims=2, out_dims=2)(y) is y,
+        vm(lambda x: x.T, 1)(x)._base is x,
+        vm(lambda x: x.unfold(0, 2, 1))(x)._base is x,
+        vm(lambda x: x.as_strided((2,), (1,)))(x)._base is x,
+        vm(lambda x: (x, "text", None), out_dims=(0, None, None))(x),
+        vm(lambda x: torch.tensor(float(x.is_contiguous())))(y),
+        vm(lambda x: x.new_zeros(3, 5).copy_(x))(x),
+        vm(lambda x, v: x.clone().fill_(v))(x, x[:, 0, 0]),
+        vm(lambda x: torch.cat([x, torch.empty(0)], 1))(x),
+        vm(torch.Tensor.view_as, (None, 0))(x[0], torch.randn(2, 15)),
+        vm(lambda x: x.conj().is_conj() and x.conj())(torch.randn(3, 2, dtype=torch.complex64)),
+        vm(lambda v: torch.autograd.grad([leaf * leaf], [leaf], v)[0])(torch.eye(3)),
+    ]
+
+
+def case_what_vmap_refuses(torch):
+    vm, x = torch.vmap, torch.randn(4, 3, 5)
+    calls = [
+        lambda: vm(torch.mm)(x, x[:, 0]),
+        lambda: vm(torch.mv)(x[:, 0], x),
+        lambda: vm(torch.bmm)(x, x),
+        lambda: vm(torch.dot)(x, x),
+        lambda: vm(torch.outer)(x, x),
+        lambda: vm(lambda x: x.view(15), 1)(x),
+        lambda: vm(lambda x: x.sum(2))(x),
+        lambda: vm(lambda x: x[3])(x),
+        lambda: vm(lambda x: x.clone(memory_format=torch.channels_last))(x[:, None, None]),
+        lambda: vm(lambda x: x.as_strided((15,), (1,), 1))(x),
+        lambda: vm(lambda x: x.data)(x),
+        lambda: vm(lambda x: torch.add(x, 1, out=torch.zeros(3, 5)))(x),
+        lambda: vm(lambda x: torch.equal(x, x))(x),
+        lambda: vm(lambda x: x, (None,))(x),
+        lambda: vm(lambda x: x, out_dims="a")(x),
+        lambda: vm(lambda x: x.squeeze(1))(x[:, 0, 0]),
+    ]
+    return [outcome(f) for f in calls]

@@ -113,3 +113,18 @@ def case_modes_get_the_methods_of_tensor_themselves(torch):
     with Mode(), Mode():
         x.size(), x.detach(), x.is_shared(), len(x), copy.deepcopy(x)
     return seen
+
+
+def case_overrides_by_what_is_written_into_a_plain_tensor(torch):
+    """copy_, fill_, to and out= ask the class of the other tensor too."""
+    seen = []
+
+    class Seen(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, f, types, args=(), kwargs=None):
+            seen.append(f.__name__)
+            return super().__torch_function__(f, types, args, kwargs or {})
+
+    own, x = torch.ones(2).as_subclass(Seen), torch.zeros(2)
+    found = [x.copy_(own), x.fill_(own[0]), x.to(own), torch.add(x, 1, out=own), torch.sort(x, out=(own, torch.zeros(2, dtype=torch.int64)))[0]]
+    return [[type(r).__name__ for r in found], [name for name in seen if name != "__get__"]]
