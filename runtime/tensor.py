@@ -97,6 +97,16 @@ class _Versions:
 versions = _Versions()
 
 
+def refuse_in_transforms(name, perhaps=""):
+    """PyTorch's error for a method that changes what is recorded of a tensor, inside a function that torch.func transforms."""
+    if LOCAL.transforms:
+        raise RuntimeError(
+            f"You are attempting to call Tensor.{name}() {perhaps}inside of a function being transformed by a functorch transform. This is unsupported, "
+            f"please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call {name}() outside of a function being "
+            "transformed instead."
+        )
+
+
 def check_writable(t):
     """PyTorch's error for in-place operations on what inference mode made."""
     if t._vc is INFERENCE and (versions.new is None or versions.new() is not INFERENCE):
@@ -369,13 +379,18 @@ class Tensor(metaclass=TensorMeta):
     def requires_grad(self, value):
         if value.__class__ is not bool:
             raise RuntimeError("requires_grad must be a bool")
-        self.requires_grad_(value)
+        self._requiring_grad(value)
 
     def requires_grad_(self, requires_grad=True):
         """Whether operators on the tensor are recorded from now on."""
         value = requires_grad
         if value.__class__ is not bool:
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(value)}")
+        refuse_in_transforms("requires_grad_", "(or perhaps using torch.autograd.functional.* APIs) ")
+        return self._requiring_grad(value)
+
+    def _requiring_grad(self, value=True):
+        """requires_grad_() of our own code, inside transforms too."""
         if value and self.dtype.category < dt.FLOAT:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not value and self._get_grad_fn() is not None:
@@ -656,7 +671,7 @@ class Tensor(metaclass=TensorMeta):
         t._requires_grad = False
         if require_grad:
             with DisableTorchFunctionSubclass():  # the class has not seen it yet
-                t.requires_grad_(True)
+                t._requiring_grad()
         return t
 
     def _instance_of(self, cls):
@@ -705,7 +720,7 @@ class Tensor(metaclass=TensorMeta):
         t._storage = NoMemory((t._offset + span) * t.dtype.itemsize if storage_size is None else storage_size, t.device)
         t._ms = t._np = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = t._vc = None
         if requires_grad:
-            t.requires_grad_(True)
+            t._requiring_grad()
         return t
 
     def __cuda_array_interface__(self):

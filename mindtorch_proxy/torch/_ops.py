@@ -417,7 +417,7 @@ def _backward_of(name):
         gradient = given[schema.arguments[0].name]
         given.setdefault("output_size", list(gradient.shape[2:]))
         x, *others = (a for a in forward.arguments if a.name in given)
-        leaf = given[x.name].detach().requires_grad_()
+        leaf = given[x.name].detach()._requiring_grad()
         with torch.enable_grad():
             out = fn(leaf, *(given[a.name] for a in others if not a.kwarg_only), **{a.name: given[a.name] for a in others if a.kwarg_only})
         return torch.autograd.grad(out[0] if isinstance(out, tuple) else out, leaf, gradient)[0]

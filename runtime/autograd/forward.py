@@ -182,7 +182,7 @@ def _by_transposing(given, outs, wanted):
     grad, MODE.grad = MODE.grad, True
     recording = grad and any(t is not None and t._requires_grad for t in (*tensors_of(given.args), *given.slots))
     try:
-        gs = [T.zeros(o._shape, dtype=o.dtype, device=o.device).requires_grad_() if w else None for o, w in zip(outs, wanted)]
+        gs = [T.zeros(o._shape, dtype=o.dtype, device=o.device, requires_grad=True) if w else None for o, w in zip(outs, wanted)]
         pairs = []
         for r, v, meta in zip(given.formulas(list(gs), outs), given.slots, given.metas):
             if r is not None and v is not None:

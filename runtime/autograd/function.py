@@ -422,6 +422,6 @@ def once_differentiable(fn):
             return outs
         outs = outs if isinstance(outs, tuple) else (outs,)
         stop = DelayedError("trying to differentiate twice a function that was marked with @once_differentiable", len(outs))
-        return stop(*(t.detach().requires_grad_() if isinstance(t, Tensor) else t for t in outs))
+        return stop(*(t.detach()._requiring_grad() if isinstance(t, Tensor) else t for t in outs))
 
     return wrapper

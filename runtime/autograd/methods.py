@@ -2,7 +2,7 @@
 
 from ..call.state import STATE, dispatching
 from ..registry import T
-from ..tensor import Tensor, tensor_method
+from ..tensor import Tensor, refuse_in_transforms, tensor_method
 from ..warn import warn_once
 from . import engine
 from .graph import DETACHED, named, view_as_edge
@@ -87,6 +87,7 @@ def register_post_accumulate_grad_hook(self, hook):
 @tensor_method
 def retain_grad(self):
     """Keeps the gradient of a tensor that is no leaf in ``.grad``."""
+    refuse_in_transforms("retain_grad")
     if not self._requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     fn = self._get_grad_fn()

@@ -56,7 +56,11 @@ class Level:
         """The new tangent of t after an in-place operator; None for zero. What t is a view of has it too."""
         old = self.get(t)
         if old is not None:
-            old.zero_() if tangent is None else old.copy_(tangent)
+            before, LOCAL.differentiated = LOCAL.differentiated, None  # the tangent may be one that a transform was given
+            try:
+                old.zero_() if tangent is None else old.copy_(tangent)
+            finally:
+                LOCAL.differentiated = before
         elif tangent is not None:
             base = None if t._view is None or id(t) in self.tangents else t._view.base
             if base is None or id(base) in self.tangents:

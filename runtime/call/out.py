@@ -76,7 +76,7 @@ def with_out(op, result, out, args=()):
             return out
         _resize(rules, result, out, args)
     write(out, result)
-    return out.requires_grad_() if result._requires_grad and not op.tensor_args else out  # a factory's
+    return out._requiring_grad() if result._requires_grad and not op.tensor_args else out  # a factory's
 
 
 def _check_memory(op, out, args):

@@ -257,7 +257,7 @@ def make_intercepted(op):
             if found is None or found[0].implicit:
                 return parts(*args) if op.python else as_native(parts, args)
             out = handle(op, plain, parts)
-            return out.requires_grad_() if flag is not None and args[flag] and not out._requires_grad else out
+            return out._requiring_grad() if flag is not None and args[flag] and not out._requires_grad else out
         recording = recording and op.derivative is not None
         out = handle(op, args, direct)
         if op.geometry is not None:

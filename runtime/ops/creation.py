@@ -61,7 +61,7 @@ def _flag(t, requires_grad):
         return t
     if t.dtype.category < dt.FLOAT:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return t.requires_grad_(True)
+    return t._requiring_grad()
 
 
 def _defined(t):
@@ -471,7 +471,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         raise ValueError(f"can't alias tensor with dtype '{dt.scalar_name(t.dtype)}' into dtype '{dt.scalar_name(wanted)}'.")
     t = t.to(device=dev or t.device, dtype=dtype or t.dtype, copy=bool(copy))
     if requires_grad != t._requires_grad:
-        t = t.detach().requires_grad_(requires_grad)
+        t = t.detach()._requiring_grad(requires_grad)
     return t
 
 

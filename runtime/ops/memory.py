@@ -95,7 +95,7 @@ def _copied(self, dtype, device, fmt):
     else:
         t = _strided_empty(self._shape, stride, dtype, device)
     backend(device).write(t, self)
-    t._vc = None
+    t._vc = versions.new and versions.new()
     return t
 
 

@@ -108,7 +108,7 @@ def _gradients_by_operators(mode):
 
     def gradients(gs, tensors, sizes, reverse, needs):
         graph = MODE.grad
-        given = [t if t is None or graph and (t._requires_grad or not n) else carry(t, t.detach()).requires_grad_(n) for t, n in zip(tensors, needs)]
+        given = [t if t is None or graph and (t._requires_grad or not n) else carry(t, t.detach())._requiring_grad(n) for t, n in zip(tensors, needs)]
         input, hx, cx, *weights = given
         with enable_grad():
             out, states, _ = by_steps(mode, input, (hx,) if cx is None else (hx, cx), weights, sizes, reverse)

@@ -214,7 +214,7 @@ def _grid_meta(dims):
 def _grid_grads(g, input, grid, interpolation_mode, padding_mode, align_corners, needs):
     """Through the composite form: GridSampler2DGrad prints errors of its own on CPU, and knows neither bicubic nor a second derivative."""
     graph = MODE.grad
-    given = (input, grid) if graph else tuple(t.detach().requires_grad_() for t in (input, grid))
+    given = (input, grid) if graph else tuple(t.detach()._requiring_grad() for t in (input, grid))
     with enable_grad():
         out = _sample(*given, interpolation_mode, padding_mode, align_corners)
     got = iter(grad([out], [t for t, n in zip(given, needs) if n], [g], create_graph=graph, allow_unused=True, materialize_grads=True))

@@ -14,7 +14,7 @@ from ..call.promotion import result_dtype
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, channels_last, channels_last_3d, contiguous_format
-from ..tensor import INFERENCE, strided_view
+from ..tensor import INFERENCE, strided_view, versions
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
@@ -426,7 +426,7 @@ def _into_copy(name, args, view, grad_self, grad_src):
         finally:
             MODE.grad = grad
         if grad and (self._requires_grad or src._requires_grad):
-            out._vc = None
+            out._vc = versions.new and versions.new()
             o.record(out, (self, src, *where))
         return out
 

@@ -30,6 +30,8 @@ class ValuedTensor(Tensor, raw=True):
         self._v.requires_grad_(requires_grad)
         return self
 
+    _requiring_grad = requires_grad_
+
     def retain_grad(self):
         self._v.retain_grad()
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch.autograd.function import Function, FunctionCtx
 
-from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map, tree_unflatten
+from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
 
 _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
@@ -20,8 +20,9 @@ class VmapInfo(NamedTuple):
 class Batches:
     """One vmap, as its custom functions see it: how tensors are wrapped and unwrapped, and how to enter such a level again."""
 
-    def __init__(self, size, randomness, wrap, is_batched, entered, left):
-        self.info, self.wrap, self.is_batched, self.entered, self.left = VmapInfo(size, randomness), wrap, is_batched, entered, left
+    def __init__(self, size, randomness, wrap, is_batched, given, entered, left):
+        self.info, self.wrap, self.is_batched = VmapInfo(size, randomness), wrap, is_batched
+        self.given, self.entered, self.left = given, entered, left
 
     def handler(self, level):
         """What Function.apply asks inside this vmap."""
@@ -42,11 +43,17 @@ class Batches:
                     f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override and implement the vmap staticmethod or "
                     f"set generate_vmap_rule=True. {_MORE}"
                 )
-            values = tree_unflatten([x._value if b else x for x, b in zip(leaves, batched)], spec)
+            if any(isinstance(x, torch.Tensor) for x in tree_iter(kwargs)):
+                raise NotImplementedError(
+                    f"Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to autograd.Function. Got: {kwargs}"
+                )
             with self.left():
                 if own:
-                    out, dims = _two(function.vmap(self.info, tree_unflatten([0 if b else None for b in batched], spec), *values, **kwargs))
+                    given = [self.given(x) if b else (x, None) for x, b in zip(leaves, batched)]
+                    values, dims = (tree_unflatten(list(column), spec) for column in zip(*given))
+                    out, dims = _two(function.vmap(self.info, dims, *values, **kwargs))
                 else:
+                    values = tree_unflatten([x._value if b else x for x, b in zip(leaves, batched)], spec)
                     out, dims = _generated(function, batched, self).apply(*values), 0
             return self.wrapped(out, dims, level)
 

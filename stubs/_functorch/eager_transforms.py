@@ -9,8 +9,9 @@ import functools
 import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import _differentiating, _transforming
+from torch.autograd.graph import disable_saved_tensors_hooks
 
-from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ..utils._pytree import tree_flatten, tree_iter, tree_map, tree_unflatten
 from .vmap import _LEVELS, BatchedTensor, _is_batched, _wrap, vmap
 
 
@@ -44,6 +45,13 @@ def _like(x, base):
 def _dense(x):
     """A copy where elements share memory, as those of an expanded tensor."""
     return x.contiguous() if 0 in x.stride() else x
+
+
+def _leaf(x):
+    """A leaf of a graph of its own with the values, and the tangents, of x."""
+    leaf = forward_ad._carry(x, x.detach())
+    leaf.requires_grad = True
+    return leaf
 
 
 def _settled(x, own, recording=True):
@@ -87,13 +95,13 @@ class _Inputs:
     """Fresh copies of the inputs to differentiate by."""
 
     def __init__(self, args):
-        self.levels, self.recording = list(_LEVELS), torch.is_grad_enabled()  # no_grad() around a transform: its results lead nowhere outside
+        self.levels = list(_LEVELS)
         self.leaves, self.spec = _tensors(args)
         self.bases = []
         for x in self.leaves:
             b = _base(_batched(x, self.levels))
             with torch._C.DisableTorchFunction(), torch.enable_grad():
-                self.bases.append(b.view_as(b) if b.requires_grad and self.recording else forward_ad._carry(b, b.detach()).requires_grad_())
+                self.bases.append(b.view_as(b) if b.requires_grad else _leaf(b))
         self.own = [b for b in self.bases if b.is_leaf]
 
     def fresh(self):
@@ -127,20 +135,34 @@ def _given(tree):
     return [_base(x) for x in tree_flatten(tree)[0] if isinstance(x, torch.Tensor)]
 
 
-def _call(func, args, kwargs, has_aux, what):
-    with torch.enable_grad(), _transforming(), _differentiating(_given((args, kwargs))):
+def _call(func, args, kwargs, has_aux, what, others=()):
+    with disable_saved_tensors_hooks(_NO_HOOKS), torch.enable_grad(), _transforming(), _differentiating(_given((args, kwargs, others))):
         out = func(*args, **kwargs)
-    if not has_aux:
-        return out, None
+    return _and_aux(out, what) if has_aux else (out, None)
+
+
+_NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+
+
+def _and_aux(out, what):
+    """(output, aux) of a function that gives both; aux holds tensors alone."""
     if not (isinstance(out, tuple) and len(out) == 2):
         raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for x in tree_iter(out[1]):
+        if not isinstance(x, torch.Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
     return out
 
 
 def vjp(func, *primals, has_aux=False):
     """The result, and a function from cotangents to their products with the derivative."""
+    return _pull_back(func, primals, has_aux)
+
+
+def _pull_back(func, primals, has_aux, others=()):
+    """vjp() of a function that has been handed other tensors too."""
     inputs = _Inputs(primals)
-    out, aux = _call(func, inputs.fresh(), {}, has_aux, "vjp(f, *primals)")
+    out, aux = _call(func, inputs.fresh(), {}, has_aux, "vjp(f, *primals)", others)
     outputs, out_spec = _tensors(out, "vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type")
 
     def pull(cotangents, retain_graph=True, create_graph=None):
@@ -278,9 +300,7 @@ def _push(func, primals, tangents, argnums=None, strict=False, has_aux=False):
         with _transforming(), _differentiating(_given((args := duals if put is None else put(duals), [t for _, t in pairs]))):
             out, aux = func(*args), None
         if has_aux:
-            if not (isinstance(out, tuple) and len(out) == 2):
-                raise RuntimeError(f"{_JVP}: output of function f should be a tuple: (output, aux) if has_aux is True")
-            out, aux = out
+            out, aux = _and_aux(out, _JVP)
         outputs, out_spec = tree_flatten(out)
         _refuse_nothing(_JVP, outputs)
         results = (tree_unflatten(column, out_spec) for column in zip(*(_unpacked(o, strict) for o in outputs)))
@@ -326,7 +346,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     def wrapper(*args, **kwargs):
         _refuse_complex("jacrev", args, "inputs")
         picked, put, many = _pick(args, argnums)
-        out, pull, *aux = vjp(lambda *values: func(*put(values), **kwargs), *picked, has_aux=has_aux)
+        out, pull, *aux = _pull_back(lambda *values: func(*put(values), **kwargs), picked, has_aux, (args, kwargs))
         _refuse_complex("jacrev", out, "outputs")
         outputs, spec = tree_flatten(out)
         rows = []
@@ -396,4 +416,10 @@ def functionalize(func, *, remove="mutations"):
             f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
             "     remove='mutations'\n     remove='mutations_and_views'"
         )
-    return func
+
+    @functools.wraps(func)
+    def wrapped(*args, **kwargs):
+        with _transforming():
+            return func(*args, **kwargs)
+
+    return wrapped

@@ -3,8 +3,6 @@
 import torch
 from torch.nn.utils.stateless import _functional_call
 
-from ..utils._pytree import tree_map
-
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """Call the module with other parameters and buffers; several dicts must not share keys."""
@@ -32,12 +30,17 @@ def stack_module_state(models):
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
 
-    def stacked(*tensors):
+    def stacked(name, tensors):
+        if len({t.requires_grad for t in tensors}) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
         if all(t.is_leaf for t in tensors):
             return torch.stack(tensors).detach().requires_grad_(tensors[0].requires_grad)
         return torch.stack(tensors)
 
-    return (tree_map(stacked, *(dict(m.named_parameters()) for m in models)), tree_map(stacked, *(dict(m.named_buffers()) for m in models)))
+    def all_stacked(columns):
+        return {name: stacked(name, [column[name] for column in columns]) for name in columns[0]}
+
+    return all_stacked([dict(m.named_parameters()) for m in models]), all_stacked([dict(m.named_buffers()) for m in models])
 
 
 def replace_all_batch_norm_modules_(root):

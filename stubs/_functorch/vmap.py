@@ -20,7 +20,6 @@ from ._random import Draws, draws
 from .autograd_function import Batches
 
 
-
 class _Fallback:
     """Whether a function without a rule may run for each sample, and says so."""
 
@@ -144,6 +143,8 @@ def _dispatch(func, args, kwargs):
         with torch._C.DisableTorchFunction():
             return func(*args, **kwargs)
     rule = _POINTWISE_RULE if name in _POINTWISE else _RULES.get(name)
+    if in_place and name in _REARRANGING and _is_batched(args[0], level):
+        return _rearranged_in_place(rule, name, args, kwargs, level)
     if (in_place or name == "setitem") and not _is_batched(args[0], level):
         raise _too_small(name, args, level)
     if name in _DYNAMIC:
@@ -157,6 +158,22 @@ def _dispatch(func, args, kwargs):
     if result is NotImplemented:
         result = _each(func, args, kwargs, level)
     return args[0] if in_place or name == "setitem" else result
+
+
+_REARRANGING = frozenset("squeeze unsqueeze transpose swapaxes swapdims t as_strided".split())
+
+
+def _rearranged_in_place(rule, name, args, kwargs, level):
+    """A sample seen another way from now on: what a view of it would be."""
+    x, view = args[0], rule(getattr(Tensor, name), args, kwargs, level)
+    if view is NotImplemented:
+        raise RuntimeError(f"vmap: {name}_ of samples that are no batch at this level has no rule")
+    if view is not x:
+        x._value = view._value
+        x.__dict__.pop("_given", None)
+        with torch._C.DisableTorchFunction():
+            torch.Tensor.data.__set__(x, view.detach())
+    return x
 
 
 _ISSUE = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
@@ -264,7 +281,9 @@ _POINTWISE = frozenset(
     sqrt square sub subtract tan tanh tanhshrink threshold true_divide truediv trunc type float double half bfloat16 int
     long short bool char byte where xlogy xor zero zeros_like empty_like copy cfloat cdouble cpu""".split()
 )
-_PASS = frozenset("resolve_conj resolve_neg view_as_real view_as_complex tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split())
+_PASS = frozenset(
+    "resolve_conj resolve_neg view_as_real view_as_complex tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split()
+)
 
 
 def _align(x, n, level):
@@ -390,8 +409,7 @@ def _copied(func, args, kwargs, level):
         return _wrap(x._value.clone(), level)
     if format is not torch.contiguous_format:
         raise RuntimeError(
-            "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or torch.contiguous_format (got "
-            f"{format})"
+            f"NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or torch.contiguous_format (got {format})"
             if name == "clone"
             else "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format"
         )
@@ -759,7 +777,9 @@ def _process_batched_inputs(in_dims, args, func):
                 f"{where} an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
             )
         if not -x.dim() <= d < x.dim():
-            raise ValueError(f"{where} some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}.")
+            raise ValueError(
+                f"{where} some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}."
+            )
         dims[i] = d % x.dim()
     return _validate_and_get_batch_size(dims, leaves), dims, leaves, spec
 
@@ -834,7 +854,7 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
 def _vmap_increment_nesting(batch_size, randomness):
     """Begin a level of vmap: its number."""
     level, entered = len(_LEVELS) + 1, contextlib.ExitStack()
-    batches = Batches(batch_size, randomness, _wrap, _is_batched, lambda: vmap_increment_nesting(batch_size, randomness), _left)
+    batches = Batches(batch_size, randomness, _wrap, _is_batched, _given, lambda: vmap_increment_nesting(batch_size, randomness), _left)
     _LEVELS.append((level, batch_size))
     entered.enter_context(_VmapMode(level, batch_size, randomness))
     entered.enter_context(_transforming(batches.handler(level)))

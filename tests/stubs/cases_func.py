@@ -245,7 +245,7 @@ def _random_calls(torch):
         "alpha_dropout": lambda x: F.alpha_dropout(x, 0.4, True),
         "feature_dropout": lambda x: torch.feature_dropout(x[..., None].expand(5, 2, 3), 0.4, True),
         "dropout1d": lambda x: F.dropout1d(x, 0.4),
-        "native_dropout": lambda x: torch.native_dropout(x, 0.4, True)[1],
+        "native_dropout": lambda x: torch.native_dropout(x, 0.4, True)[0],
         "of a distribution": lambda x: torch.distributions.Bernoulli(x).sample(),
         "rrelu": lambda x: F.rrelu(x),
         "out": lambda x: torch.rand(2, out=torch.empty(2)),
@@ -311,3 +311,73 @@ def case_what_vmap_refuses(torch):
         lambda: vm(lambda x: x.squeeze(1))(x[:, 0, 0]),
     ]
     return [outcome(f) for f in calls]
+
+
+def case_what_transforms_refuse(torch):
+    func, x = torch.func, torch.randn(3)
+    texts = []
+
+    class Old(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sin()
+
+    def hooked(x):
+        with torch.autograd.graph.save_on_cpu():
+            return x.sin().sum()
+
+    models = [torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)]
+    models[0].weight.requires_grad_(False)
+    for f in (
+        lambda: func.grad(lambda x: x.requires_grad_().sum())(x),
+        lambda: func.vmap(lambda x: x.requires_grad_())(x),
+        lambda: func.grad(lambda x: (y := x.sin(), y.retain_grad()) and y.sum())(x),
+        lambda: func.vmap(lambda x: torch.autograd.functional.jacobian(torch.sin, x))(x),
+        lambda: func.grad(hooked)(x),
+        lambda: func.jacrev(hooked)(x),
+        lambda: func.vjp(hooked, x),
+        lambda: func.grad(lambda x: (x.sum(), 1), has_aux=True)(x),
+        lambda: func.vjp(lambda x: (x, "a"), x, has_aux=True),
+        lambda: func.jvp(lambda x: (x, [x, None]), (x,), (x,), has_aux=True),
+        lambda: func.functionalize(Old.apply)(x),
+        lambda: func.stack_module_state(models),
+    ):
+        try:
+            f()
+        except Exception as e:
+            texts.append((type(e).__name__, str(e)))
+    return texts
+
+
+def case_writing_inside_transforms(torch):
+    func, x, y = torch.func, torch.randn(2, 3), torch.randn(3, 2)
+
+    def into_a_copy(x):
+        copy, seen = y.t().clone(), []
+        copy[0].copy_(x[0] ** 2)
+        seen.append(copy.t().double().float())
+        return seen[0].sum() + copy.sum()
+
+    def squeezed(weight, x):
+        y = x.mm(weight)
+        z = y.squeeze_(0)
+        return (z - y.flip(0)).pow(2).sum()
+
+    def written(x, z):
+        z.copy_(x * 2)
+        return z
+
+    def dual(x, z):
+        view = x[0, ::2]
+        x.copy_(z)
+        return x, view
+
+    batch, tangents = torch.randn(4, 2, 6), torch.randn(4, 2, 6)
+    return [
+        func.grad(into_a_copy)(x),
+        func.jvp(into_a_copy, (x,), (x,)),
+        func.vmap(func.grad(squeezed), (None, 0))(torch.randn(3, 2), torch.randn(4, 1, 3)),
+        func.jacrev(written)(torch.randn(2), torch.randn(2)),
+        func.vmap(lambda x, t, z: func.jvp(dual, (x, z), (t, t + 1)))(batch.clone(), tangents, batch.flip(0)),
+        func.vmap(lambda x: x.clone().unsqueeze_(0).transpose_(0, 1))(x),
+    ]

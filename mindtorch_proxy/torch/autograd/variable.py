@@ -22,7 +22,7 @@ class Variable(metaclass=_VariableMeta):
     _execution_engine = ImperativeEngine()
 
     def __new__(cls, data, requires_grad=False, volatile=None):
-        return data.detach().requires_grad_(requires_grad)
+        return data.detach()._requiring_grad(requires_grad)
 
 
 __all__ = ["Variable"]

@@ -265,8 +265,8 @@ def fake_signature(fn, nargs):
     return eval(f"lambda {names}: fn({names})", {"fn": fn})
 
 
-def dispatch_trace(root, tracer, names, leaves, run, arguments=(), in_spec=None):
-    """Fill the tracer's graph: a placeholder for each leaf, then what run() does. arguments, in_spec: of nested arguments."""
+def dispatch_trace(root, tracer, names, leaves, run, arguments=(), in_spec=None, returns=None):
+    """Fill the tracer's graph: a placeholder for each leaf, then what run() does, annotated as `returns`. arguments, in_spec: of nested arguments."""
     for name, leaf in zip(names, leaves):
         proxy = tracer.create_proxy("placeholder", name, (), {})
         if isinstance(leaf, torch.Tensor):
@@ -275,7 +275,8 @@ def dispatch_trace(root, tracer, names, leaves, run, arguments=(), in_spec=None)
     out_leaves, spec = pytree.tree_flatten(run())
     proxies = [tracer.unwrap_proxy(x) for x in out_leaves]
     nested = in_spec is not None
-    tracer.create_node("output", "output", (tracer.create_arg(proxies if nested else pytree.tree_unflatten(proxies, spec)),), {})
+    result = tracer.create_arg(proxies if nested else pytree.tree_unflatten(proxies, spec))
+    tracer.create_node("output", "output", (result,), {}, type_expr=returns)
     if nested:
         tracer.graph._codegen = _PyTreeCodeGen(_PyTreeInfo(arguments, in_spec, spec))
     return tracer.graph
@@ -323,7 +324,8 @@ def make_fx(
 
         nested = any(pytree.tree_structure(a) != pytree.tree_structure(0) for a in args)
         arguments, in_spec = (_argument_names(f, args), pytree.tree_structure((list(args), {}))) if nested else ((), None)
-        graph = dispatch_trace(tracer.root, tracer, names, leaves, run, arguments, in_spec)
+        returns = getattr(f, "__annotations__", {}).get("return")
+        graph = dispatch_trace(tracer.root, tracer, names, leaves, run, arguments, in_spec, returns)
         return GraphModule(tracer.root, graph, "<lambda>" if getattr(f, "__name__", "") == "<lambda>" else _class_name(f))
 
     return wrapped
