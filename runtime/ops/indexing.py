@@ -648,6 +648,8 @@ def _along_prepare(self, dim, index, source, *rest):
 
 def check_source(name, self, dim, index, source):
     """What is added along a dimension has the shape of self but for that, and an element for each index."""
+    if source._shape and dim >= len(source._shape):
+        raise RuntimeError(f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {len(source._shape)}")
     n, have = numel(index._shape), source._shape[dim] if source._shape else 1
     if n != have:
         raise RuntimeError(f"{name}(): Number of indices ({n}) should be equal to source.size(dim): ({have}), for dim: {dim}")

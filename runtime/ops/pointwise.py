@@ -83,12 +83,28 @@ def _fold_alpha(self, other, alpha):
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if d is dt.bool_ and isinstance(other, (Tensor, bool)):  # where any alpha but 0 is True
         return self, other & bool(alpha), 1
-    return self, other * alpha, 1
+    return self, _in_result(other, self) * alpha, 1
+
+
+def _in_result(t, other):
+    """A tensor that is scaled before it meets the other operand, in their common dtype: 2 * 250 is no uint8."""
+    if not isinstance(t, Tensor):
+        return t
+    d = result_dtype((t, other))
+    return t if t.dtype is d or t.dtype.category == d.category >= dt.FLOAT and t.dtype.itemsize >= d.itemsize else T._to_copy(t, d)
 
 
 _ADD = dict(numbers_between=True, promote=DEFAULT, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: g})
 op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, alpha=True, **_ADD)
-_SUB = dict(numbers_between=True, promote=_no_bool_sub, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
+
+
+def _fold_sub_alpha(self, other, alpha):
+    if alpha != 1:  # which makes a bool a number
+        _no_bool_sub(None, self, other)
+    return _fold_alpha(self, other, alpha)
+
+
+_SUB = dict(numbers_between=True, promote=_no_bool_sub, prepare=_fold_sub_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
 op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, alpha=True, alias=("subtract",), **_SUB)
 _rsub_grads = {"self": lambda g: g, "other": lambda g: -g}
 _rsub = op(
@@ -104,7 +120,7 @@ _rsub = op(
 
 @composite("rsub(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", method=False, out=False)
 def rsub(self, other, alpha):
-    return _rsub.call(other, self if alpha == 1 else self * alpha)
+    return _rsub.call(other, self if alpha == 1 else _in_result(self, other) * alpha)
 
 
 _mul_grads = {"self": lambda g, other: g * conj(other), "other": lambda g, self: g * conj(self)}

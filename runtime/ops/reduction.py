@@ -228,7 +228,7 @@ op("hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -
 def _equal_share(g, self, out):
     """The gradient of a full reduction to one of several equal elements: shared between them."""
     mask = self.isnan() if has_values(self) and out.isnan() else self == out
-    return mask * (g / mask.sum())
+    return T.where(mask, g / mask.sum(), 0)  # a gradient of NaN reaches those elements alone
 
 
 def _share(g, self, out, dim, keepdim):
@@ -527,7 +527,8 @@ def _mode_meta(self, dim, keepdim):
 
 
 def _kth_meta(self, k, dim, keepdim):
-    _not_implemented("kthvalue_cpu", self, True)
+    if self._shape:
+        _not_implemented("kthvalue_cpu", self, True)
     _nonempty("kthvalue", self, (dim,))
     if not 1 <= k <= (self._shape[dim] if self._shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")

@@ -92,11 +92,12 @@ def _stack_prepare(tensors, dim):
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]._shape
+    dim = wrap_dim(dim, len(first) + 1)
     for i, t in enumerate(tensors):
         if t._shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(t._shape)} at entry {i}")
     d = tensors[0].dtype
-    return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), wrap_dim(dim, len(first) + 1)
+    return list(tensors) if all(t.dtype is d for t in tensors) else _same_dtype(tensors), dim
 
 
 _stack_meta = lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *tensors[0]._shape[dim:]), tensors[0].dtype, _stack_strides(tensors, dim))
@@ -207,6 +208,8 @@ def _roll_prepare(self, shifts, dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not self._shape:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if 0 in self._shape:  # which has nothing to roll along any
+        return self, (0,), (0,)
     return self, shifts, tuple(wrap_dim(d, len(self._shape)) for d in dims)
 
 

@@ -507,3 +507,34 @@ def _batch_norm_of_duals(torch):
     with ad.dual_level():
         x, mean = (ad.make_dual(t, torch.ones_like(t)) for t in (torch.ones(3, 2, 5), torch.zeros(2)))
         return torch.nn.functional.batch_norm(x, mean, torch.ones(2))
+
+
+def case_what_random_programs_found(torch):
+    """Differences that tools/fuzz.py has found in 20,000 programs, and their kin."""
+    small, x, found = torch.tensor([250, 3, 7], dtype=torch.uint8), torch.tensor([1.5, -2.0, 0.5]), []
+    calls = [
+        lambda: torch.add(x, small, alpha=2),
+        lambda: torch.sub(torch.tensor([1, 2, 3]), small, alpha=3),
+        lambda: torch.rsub(small, x, alpha=-1),
+        lambda: x.clone().add_(small, alpha=100),
+        lambda: torch.add(x, small[0], alpha=2),
+        lambda: torch.add(x[0], small, alpha=2),
+        lambda: torch.add(x.double()[0], x, alpha=2).dtype,
+        lambda: torch.sub(x, small > 5, alpha=2),
+        lambda: torch.stack([x.sum(), x], 1),
+        lambda: torch.empty(0).roll(1, 1),
+        lambda: (x > 0).all().kthvalue(1, 0),
+        lambda: torch.zeros(2, 3).index_add(1, torch.tensor([0]), x),
+    ]
+    for f in calls:
+        try:
+            found.append(f())
+        except Exception as e:
+            found.append((type(e).__name__, str(e)))
+    for name in ("max", "min", "median", "nanmedian"):
+        base = torch.tensor([[1.5, -2.0, 0.5], [0.0, 3.0, -1.0]], requires_grad=True)
+        torch.pow(base, getattr(base, name)()).sum().backward()
+        found.append(base.grad)
+    with torch.inference_mode():
+        found.append(torch.rand(2, 3).t().clone().is_inference())
+    return found
