@@ -3,7 +3,7 @@
 import functools
 import inspect
 import warnings
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 from .. import dtypes as dt
 from ..call.state import LOCAL, STATE, direct, dispatching
@@ -12,7 +12,7 @@ from .derivative import forward_trace, zeros
 from .forward import function_tangents
 from .graph import FREED, Node, Saved, SavedNone, edge, meta_of
 from .modes import MODE, no_grad
-from .tangents import innermost, seeing, visible
+from .tangents import innermost, set_fwd_grad_enabled, visible
 from .views import note_view, rebase
 
 
@@ -190,13 +190,23 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return given.args, given.kwargs
 
     @classmethod
+    def _inside_transforms(cls):
+        """The class of nodes made where torch.func differentiates: under the name that PyTorch's have there."""
+        if "_generated_cls" not in cls.__dict__:
+            cls._generated_cls = type(f"{cls.__name__}GeneratedBackward", (cls._backward_cls,), {"__module__": cls.__module__})
+        return cls._generated_cls
+
+    @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward and record this function's backward."""
+        made = cls._backward_cls
         if LOCAL.transforms:
             out = _transformed(cls, args, kwargs)
             if out is not NotImplemented:
                 return out
-        node = cls._backward_cls()
+            if None in LOCAL.transforms:
+                made = cls._inside_transforms()
+        node = made()
         separate = cls.setup_context is not Function.setup_context
         if kwargs and not separate:
             raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
@@ -215,16 +225,17 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         recording = MODE.grad and any(e is not None for e in edges)
         node.needs_input_grad, node._positions = tuple(needs), positions
         levels = visible() if STATE.duals and innermost(args) is not None else ()
-        prev, MODE.grad = MODE.grad, False
+        prev, forward, MODE.grad = MODE.grad, LOCAL.forward, False
+        set_fwd_grad_enabled(False)
         try:
-            with seeing(()) if levels else nullcontext():
-                if separate:
-                    out = cls.forward(*args, **kwargs)
-                    cls.setup_context(node, args, out)
-                else:
-                    out = cls.forward(node, *args)
+            if separate:
+                out = cls.forward(*args, **kwargs)
+                cls.setup_context(node, args, out)
+            else:
+                out = cls.forward(node, *args)
         finally:
             MODE.grad = prev
+            set_fwd_grad_enabled(forward)
         return _finish(node, args, out, recording, edges, metas, levels)
 
 

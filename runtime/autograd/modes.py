@@ -189,6 +189,15 @@ def _count_versions(n):
         versions.new = _new_version if _contexts[0] else None
 
 
+class _Transform:
+    """A transform that differentiates, and the one around it."""
+
+    __slots__ = ("outer", "ended")
+
+    def __init__(self, outer):
+        self.outer, self.ended = outer, False
+
+
 class _Made(list):
     """The version counter of what is made inside a transform of torch.func that differentiates."""
 
@@ -210,7 +219,8 @@ def _made(version):
 @contextlib.contextmanager
 def differentiating(inputs):
     """Inside, in-place operations on what was made outside are refused, as torch.func does; the inputs count as made inside."""
-    before, LOCAL.differentiated = LOCAL.differentiated, object()
+    before = LOCAL.differentiated
+    transform = LOCAL.differentiated = _Transform(before)
     _count_versions(1)
     given = [(t, t._vc) for t in inputs if t._vc is not INFERENCE]
     try:
@@ -219,15 +229,23 @@ def differentiating(inputs):
         yield
     finally:
         _count_versions(-1)
-        LOCAL.differentiated = before
+        LOCAL.differentiated, transform.ended = before, True
         for t, counter in reversed(given):
             if counter is not None:  # which views share
                 counter[0], t._vc = t._vc[0], counter
 
 
+def _made_in(t):
+    """The transform that a tensor was made in: of those that have ended, what they made belongs to the one around them."""
+    transform = getattr(t._vc, "inside", None)
+    while transform is not None and transform.ended:
+        transform = transform.outer
+    return transform
+
+
 def check_captured(t, name):
     """PyTorch's error for an in-place operation on a tensor that the transformed function did not make; to be asked where versions.new is set."""
-    if LOCAL.differentiated is not None and getattr(t._vc, "inside", None) is not LOCAL.differentiated:
+    if LOCAL.differentiated is not None and _made_in(t) is not LOCAL.differentiated:
         raise RuntimeError(
             f"During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation ({name()}) that would "
             "mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated "

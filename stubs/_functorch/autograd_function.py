@@ -67,7 +67,9 @@ class Batches:
                 f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={dims} to be compatible "
                 f"with the structure of `output`. out_dims has structure {tree_flatten(dims)[1]} but output has structure {spec}. {_MORE}"
             )
-        return tree_unflatten([o if d is None or not isinstance(o, torch.Tensor) else self.wrap(o.movedim(d, 0), level) for o, d in zip(outs, flat)], spec)
+        return tree_unflatten(
+            [o if d is None or not isinstance(o, torch.Tensor) else self.wrap(o.movedim(d, 0) if d else o, level) for o, d in zip(outs, flat)], spec
+        )
 
     def unwrapped(self, x, level):
         """The values of all samples."""
@@ -83,6 +85,43 @@ def _two(result):
     if len(result) != 2:
         raise RuntimeError(f"{expected} {len(result)} returns instead")
     return result
+
+
+_RESERVED = ("_pt_inner_ctx", "_pt_new_saved_tensors")
+
+
+class CtxWithSavedTensors:
+    """A ctx with other saved tensors; all else is the inner ctx's."""
+
+    def __init__(self, ctx, new_saved_tensors):
+        taken = () if isinstance(ctx, CtxWithSavedTensors) else [name for name in _RESERVED if hasattr(ctx, name)]
+        if taken:
+            raise RuntimeError(f"{type(ctx)} has an attribute {taken[0]}, which is a name collision with what wraps it. Please rename the attribute.")
+        for name, value in zip(_RESERVED, (ctx, new_saved_tensors)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def saved_tensors(self):
+        return self._pt_new_saved_tensors
+
+    def __getattr__(self, name):
+        return getattr(self._pt_inner_ctx, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._pt_inner_ctx, name, value)
+
+
+def reductify_leaf(grad_input, grad_input_bdim, input_bdim, batch_size, target_shape_without_bdim_to_reduce_to=None):
+    """The gradient of an input from that of all its samples: summed where samples share the input, and over what was broadcast if the shape is told."""
+    if grad_input is None or grad_input_bdim is None and input_bdim is None:
+        return grad_input
+    if input_bdim is None:
+        return grad_input.sum(grad_input_bdim)
+    batched = grad_input.expand(batch_size, *grad_input.shape) if grad_input_bdim is None else grad_input.movedim(grad_input_bdim, 0)
+    if target_shape_without_bdim_to_reduce_to is not None:
+        shape = (batch_size, *target_shape_without_bdim_to_reduce_to)
+        batched = batched.sum_to_size(batch_size, *(1,) * (batched.dim() - len(shape)), *shape[1:]).reshape(shape)
+    return batched.movedim(0, input_bdim) if input_bdim else batched
 
 
 class _Sample(FunctionCtx):
@@ -127,18 +166,18 @@ def _generated(function, batched, batches):
         @staticmethod
         def backward(ctx, *grads):
             with batches.entered() as level:
-                ctx.sample.saved_tensors = tuple(wrap(ctx.saved_tensors, ctx.saved_flags, level))
-                found = function.backward(ctx.sample, *wrap(grads, [True] * len(grads), level))
+                sample = CtxWithSavedTensors(ctx.sample, tuple(wrap(ctx.saved_tensors, ctx.saved_flags, level)))
+                found = function.backward(sample, *wrap(grads, [True] * len(grads), level))
                 found = found if isinstance(found, tuple) else (found,)
                 found = [None if g is None else batches.unwrapped(g, level) for g in found]
-            return tuple(g if g is None or b else g.sum(0) for g, b in zip(found, (*batched, *[False] * len(found))))
+            flags = (*batched, *[False] * len(found))
+            return tuple(reductify_leaf(g, 0, 0 if b else None, batches.info.batch_size) for g, b in zip(found, flags))
 
         @staticmethod
         def jvp(ctx, *tangents):
             saved = ctx.saved_tensors
             with batches.entered() as level:
-                ctx.sample.saved_tensors = tuple(wrap(saved, ctx.forward_flags or ctx.saved_flags, level))
-                return tree_map(lambda t: batches.unwrapped(t, level), function.jvp(ctx.sample, *wrap(tangents, batched, level)))
+                sample = CtxWithSavedTensors(ctx.sample, tuple(wrap(saved, ctx.forward_flags or ctx.saved_flags, level)))
+                return tree_map(lambda t: batches.unwrapped(t, level), function.jvp(sample, *wrap(tangents, batched, level)))
 
-    Generated.__name__ = Generated.__qualname__ = function.__name__
-    return Generated
+    return type(f"Vmapped{function.__name__}", (Generated,), {})

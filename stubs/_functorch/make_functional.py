@@ -83,6 +83,58 @@ def make_functional_with_buffers(model, disable_autograd_tracking=False):
     return FunctionalModuleWithBuffers._create_from(model, disable_autograd_tracking=disable_autograd_tracking)
 
 
+def make_functional_with_buffers_deprecated_v1(model):
+    """(parameters, buffers, function of both and a tuple of inputs, names of the parameters, of the buffers) of a module."""
+    called, params, buffers = make_functional_with_buffers(model)
+
+    def fun(weights, buffers, data):
+        return called(weights, buffers, *data)
+
+    return params, buffers, fun, called.param_names, called.buffer_names
+
+
+def make_functional_deprecated_v1(model):
+    """(parameters, function of them and a tuple of inputs, their names) of a module without buffers."""
+    if next(model.buffers(), None) is not None:
+        raise RuntimeError("make_functional_deprecated_v1(model): `model` has buffers. Please use make_functional_with_buffers_deprecated_v1(model) instead.")
+    params, _, called, names, _ = make_functional_with_buffers_deprecated_v1(model)
+
+    def fun(weights, data):
+        return called(weights, (), data)
+
+    return params, fun, names
+
+
+def _several(make, states, model_class, ensemble_shape, device):
+    """What `make` gives of one model, with the first `states` of its parts stacked from as many models as the shape says."""
+
+    def wrapped(*args, **kwargs):
+        def new():
+            return model_class(*args, **kwargs).to(device)
+
+        if len(ensemble_shape) > 1:
+            raise ValueError("NYI: ensemble_shape with more than 1 element")
+        if not ensemble_shape:
+            return make_functional_deprecated_v1(new())
+        if ensemble_shape[0] <= 0:
+            raise ValueError(f"num_models {ensemble_shape[0]} should be > 0")
+        made = [make(new()) for _ in range(ensemble_shape[0])]
+        columns = [zip(*(parts[i] for parts in made)) for i in range(states)]
+        return *(tuple(torch.stack(shards).detach() for shards in column) for column in columns), *made[0][states:]
+
+    return wrapped
+
+
+def functional_init(model_class, ensemble_shape=(), device="cpu"):
+    """A function that makes models and gives (stacked parameters, function of them and a tuple of inputs, names)."""
+    return _several(make_functional_deprecated_v1, 1, model_class, ensemble_shape, device)
+
+
+def functional_init_with_buffers(model_class, ensemble_shape=(), device="cpu"):
+    """The same of models with buffers: (parameters, buffers, function, names of both)."""
+    return _several(make_functional_with_buffers_deprecated_v1, 2, model_class, ensemble_shape, device)
+
+
 def combine_state_for_ensemble(models):
     """Modules of one class as one function, and their parameters and buffers, stacked."""
     if not models:

@@ -381,3 +381,108 @@ def case_writing_inside_transforms(torch):
         func.vmap(lambda x, t, z: func.jvp(dual, (x, z), (t, t + 1)))(batch.clone(), tangents, batch.flip(0)),
         func.vmap(lambda x: x.clone().unsqueeze_(0).transpose_(0, 1))(x),
     ]
+
+
+def case_results_of_an_inner_transform_are_changed_in_place(torch):
+    vjp, jvp, grad, x = torch.func.vjp, torch.func.jvp, torch.func.grad, torch.randn(3)
+
+    def of_vjp(x):
+        out, pull = vjp(torch.sin, x)
+        out.add_(1)
+        return (out * pull(torch.ones(3))[0].mul_(2)).sum()
+
+    def of_jvp(x):
+        out, tangent = jvp(torch.sin, (x,), (x,))
+        return (out.add_(1) * tangent.mul_(2)).sum()
+
+    def of_grad(x):
+        g, v = torch.func.grad_and_value(lambda x: x.sin().sum())(x)
+        return (g.mul_(2) * v.add_(1)).sum()
+
+    def captured(x):
+        y = x * 2
+        return grad(lambda z: (z * y.mul_(2)).sum())(x).sum()
+
+    return [outcome(lambda f=f: grad(f)(x)) for f in (of_vjp, of_jvp, of_grad, captured)]
+
+
+def case_names_of_the_nodes_of_custom_functions_in_transforms(torch):
+    import torch.autograd.forward_ad as fwAD
+
+    names, enabled, x = [], [], torch.ones(2)
+
+    class Same(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            enabled.append((fwAD._is_fwd_grad_enabled(), torch.is_grad_enabled()))
+            return x.clone()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    def f(x, apply=Same.apply):
+        y = apply(x)
+        names.append(y.grad_fn.name())
+        return (y * y).sum()
+
+    batched = torch.vmap(Same.apply)
+    got = [torch.func.grad(f)(x), torch.func.grad(torch.func.grad(lambda x: f(x)))(torch.tensor(2.0)), torch.func.grad(lambda x: f(x, batched))(x)]
+    leaf = torch.ones(2, requires_grad=True)
+    return [*got, f(leaf, batched), f(leaf), names, enabled, fwAD._is_fwd_grad_enabled()]
+
+
+def case_a_ctx_with_other_saved_tensors(torch):
+    from torch._functorch.autograd_function import CtxWithSavedTensors, reductify_leaf
+
+    class Ctx:
+        saved_tensors, needs_input_grad = (1,), (True,)
+
+    ctx = Ctx()
+    outer = CtxWithSavedTensors(ctx, (2,))
+    inner = CtxWithSavedTensors(outer, (3,))
+    inner.kept = 4
+    ctx.taken = ctx._pt_inner_ctx = None
+    g = torch.randn(2, 3, 4)
+    leaves = [
+        (None, 0, 0, 2),
+        (g, None, None, 2),
+        (g, 0, None, 2),
+        (g, 1, None, 3, (2,)),
+        (g, None, 1, 5),
+        (g, None, 2, 5, (4,)),
+        (g, 2, 0, 4, (3,)),
+        (g, 0, 2, 2),
+    ]
+    return [
+        *(c.saved_tensors for c in (ctx, outer, inner)),
+        inner.needs_input_grad,
+        ctx.kept,
+        outcome(lambda: CtxWithSavedTensors(ctx, ())),
+        [reductify_leaf(*leaf) for leaf in leaves],
+    ]
+
+
+def case_models_made_many_at_once(torch):
+    from torch._functorch.make_functional import functional_init, functional_init_with_buffers
+
+    Linear, Norm, x = torch.nn.Linear, torch.nn.BatchNorm1d, torch.randn(3, 5, 2)
+    weights, fn, names = functional_init(Linear, (3,))(2, 4)
+    params, buffers, normed, *more = functional_init_with_buffers(Norm, (3,))(2)
+    one, fn_of_one, _ = functional_init(Linear)(2, 4)
+    return [
+        [(w.shape, w.requires_grad) for w in (*weights, *params, *buffers, *one)],
+        names,
+        more,
+        torch.allclose(torch.vmap(fn)(weights, (x,)), torch.baddbmm(weights[1][:, None], x, weights[0].mT)),
+        torch.allclose(fn_of_one(one, (x,)), torch.nn.functional.linear(x, *one)),
+        torch.vmap(normed)(params, buffers, (x,)),
+        [outcome(lambda n=n: functional_init(Linear, n)(2, 4)) for n in ((1, 2), (0,))],
+        outcome(lambda: functional_init(Norm, (2,))(2)),
+    ]
