@@ -276,8 +276,8 @@ def _extremes(name):
         return _pair(self, dim, keepdim)
 
     def values(self, dim, keepdim):
-        _not_implemented(name + "_values_cpu", self)
         _nonempty("a" + name, self, dim)
+        _not_implemented(name + "_values_cpu", self)
         return reduced(self._shape, dim, keepdim), self.dtype
 
     def prepare(self, dim, keepdim):

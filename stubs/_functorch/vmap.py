@@ -83,6 +83,8 @@ def _wrap(value, level):
             base, depth = base._value, depth + 1
         empty = 0 in base.shape[:depth]
         sample = base.new_empty(base.shape[depth:]) if empty else base[(0,) * depth]
+        if type(sample).__torch_dispatch__ is not Tensor.__torch_dispatch__:  # whose samples are no memory
+            sample = torch.empty_strided(sample.shape, sample.stride(), dtype=sample.dtype, device=sample.device, requires_grad=sample.requires_grad)
         t = sample.as_subclass(BatchedTensor)
     t._value, t._level = value, level
     return t

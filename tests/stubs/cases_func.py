@@ -486,3 +486,27 @@ def case_models_made_many_at_once(torch):
         [outcome(lambda n=n: functional_init(Linear, n)(2, 4)) for n in ((1, 2), (0,))],
         outcome(lambda: functional_init(Norm, (2,))(2)),
     ]
+
+
+def case_vmap_of_tensors_that_dispatch(torch):
+    """A subclass with __torch_dispatch__ of its own goes through vmap."""
+    from torch.utils._pytree import tree_map
+
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            r = torch.Tensor._make_wrapper_subclass(
+                cls, inner.size(), strides=inner.stride(), dtype=inner.dtype, device=inner.device, requires_grad=inner.requires_grad
+            )
+            r.inner = inner
+            return r
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            args, kwargs = tree_map(lambda t: t.inner if isinstance(t, cls) else t, (args, kwargs or {}))
+            return tree_map(lambda t: cls(t) if isinstance(t, torch.Tensor) else t, func(*args, **kwargs))
+
+    x = torch.rand(3, 2)
+    result = torch.func.vmap(lambda x: x.sin().sum(0))(Wrapper(x))
+    jacobian = torch.autograd.functional.jacobian(lambda x: x**2, Wrapper(torch.arange(3.0)), vectorize=True)
+    return [type(result).__name__, result.inner, type(jacobian).__name__, jacobian.inner]
