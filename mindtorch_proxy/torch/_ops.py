@@ -10,7 +10,7 @@ import sys
 import types
 
 from mindtorch_proxy.runtime import aten
-from mindtorch_proxy.runtime.call.dispatch import CLASSES, tensors_of
+from mindtorch_proxy.runtime.call.dispatch import CLASSES, hand_over, intercepted, tensors_of
 from mindtorch_proxy.runtime.call.inplace import inplace
 from mindtorch_proxy.runtime.call.overload import values_of
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function
@@ -393,6 +393,26 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
     return function("torch", "embedding_bag")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last, padding)
 
 
+def _on_a_copy(name):
+    """aten::NAME for what is declared as NAME_ alone: that, on a copy. Where no gradient flows through it, it is seen below autograd itself."""
+
+    def run(*args, **kwargs):
+        import torch
+
+        def compute(args, kwargs):
+            return getattr(ops.aten, name + "_")(args[0].clone(), *args[1:], **kwargs)
+
+        schema = next((s for s in aten.schemas(name) if not s.outs and s.accepts(args, kwargs)), None)
+        if schema is None:
+            raise _missing(f"aten::{name}", args, kwargs)
+        flat = (*args, *kwargs.values())
+        if not intercepted(flat) or torch.is_grad_enabled() and any(t.requires_grad for t in tensors_of(flat)):
+            return compute(args, kwargs)
+        return hand_over(_find("aten", name, schema.overload_name or "default"), args, kwargs, compute)
+
+    return run
+
+
 def _agrees(op, name):
     """Whether a gradient's operator takes what PyTorch's of the name does."""
     schemas = aten.schemas(name) if name.endswith("_backward") else ()
@@ -435,6 +455,7 @@ _UNDER_OTHER_NAMES |= {
     "_convolution": _convolution,
     "_pin_memory": lambda self, device=None: self.pin_memory(),
     "_unsafe_index": lambda self, indices: ops.aten.index(self, indices),
+    **{name: _on_a_copy(name) for name in ("cauchy", "copy", "exponential", "geometric", "log_normal", "random", "resize", "uniform", "zero")},
     "hardtanh_": lambda self, min_val=-1, max_val=1: ops.aten.clamp_(self, min_val, max_val),
 }
 

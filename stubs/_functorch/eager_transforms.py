@@ -12,6 +12,7 @@ from torch.autograd.function import _differentiating, _transforming
 from torch.autograd.graph import disable_saved_tensors_hooks
 
 from ..utils._pytree import tree_flatten, tree_iter, tree_map, tree_unflatten
+from . import _functionalization
 from .vmap import _LEVELS, BatchedTensor, _is_batched, _wrap, vmap
 
 
@@ -409,8 +410,19 @@ def hessian(func, argnums=0):
     return jacfwd(jacrev(func, argnums), argnums)
 
 
+def _no_custom_functions(function, args, kwargs):
+    raise RuntimeError("NYI: Functionalize rule for custom_function_call")
+
+
+def _changed(x, change):
+    """A tensor with what is behind it changed."""
+    before = _base(x)
+    after = change(before)
+    return x if after is before else _like(x, after)
+
+
 def functionalize(func, *, remove="mutations"):
-    """``func``: what it computes is the same with or without operators that work in place."""
+    """``func`` as what is around it sees it: operators write to nothing, but to what was given, at the end; ``remove``: views go as well, if said so."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
@@ -419,7 +431,7 @@ def functionalize(func, *, remove="mutations"):
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
-        with _transforming():
-            return func(*args, **kwargs)
+        with _transforming(_no_custom_functions):
+            return _functionalization.run(func, args, kwargs, _given((args, kwargs)), remove == "mutations_and_views", _changed)
 
     return wrapped

@@ -456,7 +456,7 @@ def case_a_ctx_with_other_saved_tensors(torch):
         (g, 0, None, 2),
         (g, 1, None, 3, (2,)),
         (g, None, 1, 5),
-        (g, None, 2, 5, (4,)),
+        (g, None, 1, 5, (4,)),
         (g, 2, 0, 4, (3,)),
         (g, 0, 2, 2),
     ]
@@ -510,3 +510,90 @@ def case_vmap_of_tensors_that_dispatch(torch):
     result = torch.func.vmap(lambda x: x.sin().sum(0))(Wrapper(x))
     jacobian = torch.autograd.functional.jacobian(lambda x: x**2, Wrapper(torch.arange(3.0)), vectorize=True)
     return [type(result).__name__, result.inner, type(jacobian).__name__, jacobian.inner]
+
+
+def case_functionalize_leaves_operators_that_write_to_nothing(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    functionalize = torch.func.functionalize
+
+    def written_through_views(x):
+        y = x.view(4, 2)
+        y.add_(torch.ones(2))
+        x[1].mul_(2)
+        return x, y
+
+    def only_a_view(x):
+        return x.transpose(1, 0)
+
+    def turned(x):
+        y = x.clone()
+        y.t_()
+        y.relu_()
+        a, b = y.split(2)
+        a.diagonal().fill_(3)
+        y.unbind(0)[1].add_(1)
+        y.permute(1, 0).sub_(2)
+        y.split_with_sizes([1, y.shape[0] - 1])[1].zero_()
+        y.view_as(y).masked_fill_(y > 0, 2)
+        return y, b
+
+    def grown(x):
+        x.resize_(10)
+        x.fill_(2)
+
+    def of_windows(x):
+        y = x * 2
+        y.as_strided((2,), (1,), 1).mul_(3)
+        y.detach().sin_()
+        return y
+
+    found = []
+    for f, shape in ((written_through_views, (4, 2)), (only_a_view, (4, 2)), (turned, (4, 3)), (grown, (0,)), (of_windows, (3, 3))):
+        for remove in ("mutations", "mutations_and_views"):
+            given, plain, x = (torch.arange(12.0)[: torch.Size(shape).numel()].reshape(shape).clone() for _ in range(3))
+            found += [make_fx(functionalize(f, remove=remove))(x).code, functionalize(f, remove=remove)(given), f(plain), given, plain]
+    return found
+
+
+def case_functionalize_inside_and_around_others(torch):
+    functionalize, grad, vmap, x, batch = torch.func.functionalize, torch.func.grad, torch.vmap, torch.randn(3), torch.randn(2, 3)
+
+    def f(x):
+        y = x * 2
+        v = y.view(-1)
+        y.add_(1)
+        v.mul_(x)
+        return (y * v).sum()
+
+    def of_its_argument(x):
+        x.mul_(2)
+        return x.sum()
+
+    leaf, changed, outside = torch.ones(3, requires_grad=True), torch.randn(2, 3), torch.ones(3)
+    functionalize(f)(leaf).backward()
+    Function = type("Same", (torch.autograd.Function,), {"forward": staticmethod(lambda x: x.clone()), "setup_context": staticmethod(lambda *a: None)})
+    return [
+        grad(functionalize(f))(x),
+        functionalize(grad(f))(x),
+        vmap(functionalize(f))(batch),
+        functionalize(vmap(f))(batch),
+        vmap(grad(functionalize(f)))(batch),
+        leaf.grad,
+        vmap(functionalize(of_its_argument))(changed),
+        changed,
+        outcome(lambda: functionalize(lambda x: outside.add_(x))(x)),
+        functionalize(lambda x: outside.add_(1))(x),
+        outcome(lambda: functionalize(lambda x: torch.ones(3, dtype=torch.int64).add_(x))(x)),
+        outcome(lambda: functionalize(lambda x: x[0].add_(x))(x)),
+        outcome(lambda: functionalize(Function.apply)(x)),
+    ]
+
+
+def case_functional_forms_of_operators_that_write(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    aten, x = torch.ops.aten, torch.arange(4.0)
+    forms = (lambda x: aten.zero(x), lambda x: aten.copy(x, x[0]), lambda x: aten.resize(x, [6])[:4], lambda x: aten.uniform(x, 2.0, 3.0) > 2)
+    got = [(f(x), make_fx(f)(x).code) for f in forms]
+    return [got, x]
