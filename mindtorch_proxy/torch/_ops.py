@@ -64,6 +64,7 @@ class OpOverload:
         self.__qualname__ = self._name
 
     def __call__(self, /, *args, **kwargs):
+        args = self._overloadpacket._listed(args)
         return _run(self, self._name, args, self._completed(args, kwargs))
 
     def _completed(self, args, kwargs):
@@ -142,10 +143,23 @@ class OpOverloadPacket:
         self._qualified_op_name, self.__module__ = f"{namespace}::{name}", f"torch._ops.{namespace}"
 
     def __call__(self, /, *args, **kwargs):
+        args = self._listed(args)
         if any(overload._completing for overload in self._own):
             accepting = (o for o in self._own if not o._schema.outs and o._schema.accepts(args, kwargs))
             kwargs = next(accepting, self._own[0])._completed(args, kwargs)
         return _run(self, self._qualified_op_name, args, kwargs)
+
+    def _listed(self, args):
+        """The arguments; a tensor where tensors or None are wanted is taken apart, as in PyTorch, which reads it as a sequence."""
+        for i in self._list_positions:
+            if i < len(args) and isinstance(args[i], Tensor):
+                args = (*args[:i], list(args[i].unbind()), *args[i + 1 :])
+        return args
+
+    @functools.cached_property
+    def _list_positions(self):
+        wanted = ({i for i, a in enumerate(s.positional) if a.declared == "Tensor?[]"} for s in self._schemas.values())
+        return tuple(sorted(set.intersection(*wanted))) if self._schemas else ()
 
     @functools.cached_property
     def _own(self):

@@ -11,9 +11,10 @@ from ..device import META
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, check_writable, empty, is_dense, meta_tensor, numel, strided_view
 from .bind import unfit
+from .dispatch import intercepted
 from .geometry import preserved_strides
 from .return_types import out_class
-from .state import LAZY
+from .state import LAZY, STATE
 
 
 @dataclass(frozen=True)
@@ -70,13 +71,31 @@ def with_out(op, result, out, args=()):
         check_dtype(name, rules, result.dtype, out.dtype)
     if args:
         _check_memory(op, out, args)
-    if out._shape != result._shape:
-        if rules.fills and numel(out._shape) == numel(result._shape):
-            write(out, result.reshape(out._shape))
-            return out
-        _resize(rules, result, out, args)
-    write(out, result)
+    if out._shape != result._shape and rules.fills and numel(out._shape) == numel(result._shape):
+        write(out, result.reshape(out._shape))
+        return out
+    _fill(rules, result, out, args)
     return out._requiring_grad() if result._requires_grad and not op.tensor_args else out  # a factory's
+
+
+def _fill(rules, result, out, args):
+    """Give out= the shape and the values of the result."""
+    seen = STATE.interceptors and intercepted((out,))
+    if out._shape != result._shape:
+        _resize(rules, result, out, args, seen)
+    if seen:
+        _by_operator(out.copy_, result)
+    else:
+        write(out, result)
+
+
+def _by_operator(method, argument):
+    """What is done to out= as a call that is seen below autograd, as the one that computed was."""
+    recording, MODE.grad = MODE.grad, False
+    try:
+        method(argument)
+    finally:
+        MODE.grad = recording
 
 
 def _check_memory(op, out, args):
@@ -85,7 +104,7 @@ def _check_memory(op, out, args):
         refuse_expanded(out)
 
 
-def _resize(rules, result, out, args):
+def _resize(rules, result, out, args, seen):
     """Give out= the shape of the result; PyTorch warns where it had elements."""
     if numel(out._shape):
         warnings.warn(
@@ -94,9 +113,12 @@ def _resize(rules, result, out, args):
             "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
             "inplace, to zero elements with t.resize_(0).",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
-    resize(out, result._shape, _strides(rules, result, args))
+    if seen:
+        _by_operator(out.resize_, result._shape)
+    else:
+        resize(out, result._shape, _strides(rules, result, args))
 
 
 def _refusal(op, name, out, args, wanted):

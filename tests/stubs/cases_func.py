@@ -597,3 +597,33 @@ def case_functional_forms_of_operators_that_write(torch):
     forms = (lambda x: aten.zero(x), lambda x: aten.copy(x, x[0]), lambda x: aten.resize(x, [6])[:4], lambda x: aten.uniform(x, 2.0, 3.0) > 2)
     got = [(f(x), make_fx(f)(x).code) for f in forms]
     return [got, x]
+
+
+def case_out_is_written_to_where_somebody_looks_on(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    functionalize, aten = torch.func.functionalize, torch.ops.aten
+
+    def grown(x):
+        out = torch.empty(0)
+        torch.add(x, x, out=out)
+        out.view(4).add_(1)
+        return out
+
+    def two(x):
+        least, most = torch.empty(4), torch.empty(2, 2)
+        torch.aminmax(x.view(1, 4), dim=0, out=(least, most.view(4)))
+        return least, most
+
+    def itself(x):
+        torch.mul(x, 2, out=x)
+        return x + 1
+
+    found = []
+    for f in (grown, two, itself):
+        for way in (lambda f: f, functionalize, lambda f: functionalize(f, remove="mutations_and_views")):
+            x, other = torch.arange(4.0), torch.arange(4.0) + 1
+            traced = make_fx(way(f))(torch.zeros(4))
+            found += [traced(other), way(f)(x), other, x]
+    a, b = torch.arange(4).reshape(2, 2), torch.ones(2, dtype=torch.long)
+    return [found, aten.index(a, b), make_fx(lambda a, b: aten.index(a, b))(a, b).code]
