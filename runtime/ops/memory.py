@@ -198,7 +198,7 @@ def _overridable(f):
 
     def method(self, *args, **kwargs):
         other = args[0] if args else None  # no more of them is a tensor, and what is given by name seldom
-        if self.__class__ in direct and (not isinstance(other, Tensor) or other.__class__ in direct) and not kwargs and not (STATE.active and LOCAL.modes):
+        if self.__class__ in direct and (other.__class__ in direct or not isinstance(other, Tensor)) and not kwargs and not (STATE.active and LOCAL.modes):
             return f(self, *args)
         relevant = (self, *args, *kwargs.values())
         if has_torch_function(relevant):

@@ -162,11 +162,11 @@ class NestedTensor(ValuedTensor, raw=True):
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
-            memo[id(self)] = self.detach().clone().requires_grad_(self.requires_grad)
+            memo[id(self)] = self.detach().clone()._requiring_grad(self.requires_grad)
         return memo[id(self)]
 
     def __repr__(self, *, tensor_contents=None):
-        shown = ",\n".join("\n".join("  " + line for line in repr(p.detach().requires_grad_(self.requires_grad)).split("\n")) for p in self.parts())
+        shown = ",\n".join("\n".join("  " + line for line in repr(p.detach()._requiring_grad(self.requires_grad)).split("\n")) for p in self.parts())
         suffix = ""
         if self.grad_fn is not None:
             suffix = f", grad_fn=<{type(self.grad_fn).__name__}>"
@@ -250,7 +250,7 @@ def nested_tensor(tensor_list, *, dtype=None, layout=None, device=None, requires
     out = nested(made) if made else over(T.empty(0, dtype=dtype, device=device), [])
     if requires_grad and out.dtype.category < dt.FLOAT:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return out.requires_grad_() if requires_grad else out
+    return out._requiring_grad() if requires_grad else out
 
 
 def to_padded_tensor(input, padding, output_size=None, out=None):
@@ -499,7 +499,7 @@ def _like(name):
     def like(self, *args, **options):
         wants = options.pop("requires_grad", False)
         out = over(getattr(T, name)(self.contiguous()._v, *args, **options), self._sizes)
-        return out.requires_grad_() if wants else out
+        return out._requiring_grad() if wants else out
 
 
 for _name in "empty_like ones_like zeros_like full_like rand_like randn_like".split():

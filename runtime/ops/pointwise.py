@@ -91,7 +91,7 @@ def _in_result(t, other):
     if not isinstance(t, Tensor):
         return t
     d = result_dtype((t, other))
-    return t if t.dtype is d or t.dtype.category == d.category >= dt.FLOAT and t.dtype.itemsize >= d.itemsize else T._to_copy(t, d)
+    return T._to_copy(t, d) if t.dtype is not d and dt.promote_types(t.dtype, d) is d else t
 
 
 _ADD = dict(numbers_between=True, promote=DEFAULT, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: g})

@@ -24,13 +24,15 @@ class ValuedTensor(Tensor, raw=True):
         return self
 
     is_leaf, grad_fn, output_nr = (property(lambda self, n=n: getattr(self._v, n)) for n in ("is_leaf", "grad_fn", "output_nr"))
-    requires_grad = property(lambda self: self._v.requires_grad, lambda self, value: self.requires_grad_(value))
+    requires_grad = property(lambda self: self._v.requires_grad, lambda self, value: self._requiring_grad(value))
 
     def requires_grad_(self, requires_grad=True):
         self._v.requires_grad_(requires_grad)
         return self
 
-    _requiring_grad = requires_grad_
+    def _requiring_grad(self, value=True):
+        self._v._requiring_grad(value)
+        return self
 
     def retain_grad(self):
         self._v.retain_grad()

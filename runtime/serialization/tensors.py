@@ -96,7 +96,7 @@ def set_tensor_metadata(tensor, metadata):
 
 @_named("torch._utils")
 def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
-    return meta_tensor(size, dtype, stride).requires_grad_(requires_grad)
+    return meta_tensor(size, dtype, stride)._requiring_grad(requires_grad)
 
 
 @_named("torch._utils")
@@ -106,7 +106,7 @@ def _rebuild_device_tensor_from_cpu_tensor(data, dtype, device, requires_grad):
         where = where.get(device, device)
     elif callable(where):
         raise RuntimeError("Callable map_location not supported with _rebuild_wrapper_subclass or _rebuild_device_tensor_from_numpy")
-    return data.to(dtype=dtype, device=device if where is None else where).requires_grad_(requires_grad)
+    return data.to(dtype=dtype, device=device if where is None else where)._requiring_grad(requires_grad)
 
 
 @_named("torch._utils")
@@ -278,7 +278,7 @@ def __deepcopy__(self, memo):
         for name in _slots(cls):
             if hasattr(self, name):
                 setattr(new, name, copy.deepcopy(getattr(self, name), memo))
-    new.requires_grad_(self.requires_grad)
+    new._requiring_grad(self.requires_grad)
     if self._grad is not None:
         new.grad = copy.deepcopy(self._grad, memo)
     memo[id(self)] = new

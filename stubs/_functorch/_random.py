@@ -4,9 +4,12 @@
 same state of the generator.
 """
 
+import functools
+
 import torch
 
 from ..utils._pytree import tree_iter, tree_map
+from .utils import argument
 
 _FACTORIES = {"rand": 0, "randn": 0, "randint": 1, "normal": 2}  # where the size stands
 _LIKE = frozenset("rand_like randn_like randint_like".split())
@@ -43,10 +46,7 @@ _SAME = "Vmap does not currently support same randomness with a batched tensor i
 
 def draws(name, in_place, args, kwargs):
     """Whether a call draws random numbers."""
-
-    def at(position, key, default=None):
-        return args[position] if len(args) > position else kwargs.get(key, default)
-
+    at = functools.partial(argument, args, kwargs)
     if name in _DROPOUTS:
         return bool(at(2, "training", kwargs.get("train", True))) and (name == "native_dropout" or at(1, "p", 0.5) not in (0, 1))
     if name in _IN_PARTS:

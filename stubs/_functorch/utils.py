@@ -8,6 +8,11 @@ __all__ = ["argnums_t", "enable_single_level_autograd_function", "exposed_in", "
 argnums_t = int | tuple[int, ...]
 
 
+def argument(args, kwargs, position, name, default=None):
+    """An argument that a call gives by place or by name."""
+    return args[position] if len(args) > position else kwargs.get(name, default)
+
+
 def exposed_in(module):
     """A decorator: the function says that it is of another module."""
 

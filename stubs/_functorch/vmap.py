@@ -8,6 +8,7 @@ import contextlib
 import functools
 import math
 import textwrap
+import types
 import warnings
 
 import torch
@@ -18,15 +19,9 @@ from torch.overrides import TorchFunctionMode
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
 from ._random import Draws, draws
 from .autograd_function import Batches
+from .utils import argument
 
-
-class _Fallback:
-    """Whether a function without a rule may run for each sample, and says so."""
-
-    enabled, warns = True, False
-
-
-FALLBACK = _Fallback()
+FALLBACK = types.SimpleNamespace(enabled=True, warns=False)  # whether a function without a rule may run for each sample, and says so
 _LEVELS = []  # of the vmaps that run: (level, batch size, randomness)
 
 
@@ -129,10 +124,6 @@ def _name(func):
 _IN_PLACE = frozenset("iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split())
 
 
-def _argument(args, kwargs, position, name, default=None):
-    return args[position] if len(args) > position else kwargs.get(name, default)
-
-
 def _dispatch(func, args, kwargs):
     level = max((t._level for t in _leaves((args, kwargs)) if isinstance(t, BatchedTensor)), default=None)
     if level is None:
@@ -199,7 +190,7 @@ def _refuse_mask(index):
         raise RuntimeError("vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask.")
 
 
-_ARITHMETIC = frozenset("mul sub div copy masked_fill setitem bernoulli".split())
+_ARITHMETIC = frozenset("mul sub div copy masked_fill setitem".split())
 _BY_NAME = frozenset("fill index_add index_fill index_copy scatter scatter_add".split())
 
 
@@ -210,8 +201,10 @@ def _too_small(name, args, level):
         wide = (other._value.shape[0], *torch.broadcast_shapes(args[0].shape, other.shape))
         return RuntimeError(f"output with shape {list(args[0].shape)} doesn't match the broadcast shape {list(wide)}")
     what, where = (
-        (f"inplace {name if name == 'bernoulli' else 'arithmetic'}", "in a vmap")
+        ("inplace arithmetic", "in a vmap")
         if name in _ARITHMETIC
+        else ("inplace bernoulli", "in a vmap")
+        if name == "bernoulli"
         else (f"{name}_", "in a vmap")
         if name in _BY_NAME
         else (f"aten::{name}_", f"at level {level}")
@@ -340,7 +333,7 @@ def _dims(*specs, extra=0, batched=1):
             return NotImplemented
         n, args = x.dim() + extra, (x._value, *args[1:])
         for position, name, default in specs:
-            d = _argument(args, kwargs, position, name, default)
+            d = argument(args, kwargs, position, name, default)
             if d is None:
                 return NotImplemented
             args, kwargs = _move(args, kwargs, position, name, tree_map(lambda k: _shift(k, n), d))
@@ -350,7 +343,7 @@ def _dims(*specs, extra=0, batched=1):
 
 
 def _reduction(func, args, kwargs, level):
-    x, dim = args[0], _argument(args, kwargs, 1, "dim", kwargs.get("axis"))
+    x, dim = args[0], argument(args, kwargs, 1, "dim", kwargs.get("axis"))
     if isinstance(dim, torch.Tensor):  # max and min of two
         return _POINTWISE_RULE(func, args, kwargs, level)
     if not _is_batched(x, level):
@@ -406,7 +399,7 @@ def _permute(func, args, kwargs, level):
 def _copied(func, args, kwargs, level):
     """clone, contiguous and is_contiguous: of a sample, which has its strides."""
     x, name = args[0], _name(func)[0]
-    format = _argument(args, kwargs, 1, "memory_format", torch.preserve_format if name == "clone" else torch.contiguous_format)
+    format = argument(args, kwargs, 1, "memory_format", torch.preserve_format if name == "clone" else torch.contiguous_format)
     if name == "clone" and format is torch.preserve_format:
         return _wrap(x._value.clone(), level)
     if format is not torch.contiguous_format:
@@ -424,7 +417,7 @@ def _copied(func, args, kwargs, level):
 
 def _fill(func, args, kwargs, level):
     """In place or not, with one number for each sample."""
-    x, value = args[0], _argument(args, kwargs, 1, "value")
+    x, value = args[0], argument(args, kwargs, 1, "value")
     if not _is_batched(value, level):
         return _wrap(func(x._value, value), level)
     target = x._value if _name(func)[1] else x._value.clone() if _is_batched(x, level) else x.expand(value._value.shape[0], *x.shape).clone()
@@ -433,7 +426,7 @@ def _fill(func, args, kwargs, level):
 
 def _new(func, args, kwargs, level):
     """A new tensor for each sample, into which batches can be written."""
-    x, size, rest = args[0], _argument(args, kwargs, 1, "size"), args[2:]
+    x, size, rest = args[0], argument(args, kwargs, 1, "size"), args[2:]
     if isinstance(size, int):  # the sizes one by one
         size, rest = args[1:], ()
     kwargs = {k: v for k, v in kwargs.items() if k != "size"}
@@ -446,12 +439,12 @@ def _new(func, args, kwargs, level):
 
 
 def _as_strided(func, args, kwargs, level):
-    x, size, stride = args[0], _argument(args, kwargs, 1, "size"), _argument(args, kwargs, 2, "stride")
+    x, size, stride = args[0], argument(args, kwargs, 1, "size"), argument(args, kwargs, 2, "stride")
     if not _is_batched(x, level) or isinstance(x._value, BatchedTensor):
         return NotImplemented
     with torch._C.DisableTorchFunction():
         start, strides = x._value.storage_offset(), x.stride()
-    offset = _argument(args, kwargs, 3, "storage_offset")
+    offset = argument(args, kwargs, 3, "storage_offset")
     offset = start if offset is None else offset
 
     def end(n, st):
@@ -469,25 +462,24 @@ def _as_strided(func, args, kwargs, level):
 
 def _like_other(func, args, kwargs, level):
     """to and type_as: of what comes after, only what it is counts."""
-    if not _is_batched(args[0], level):
-        args = (args[0], *(a._value if _is_batched(a, level) else a for a in args[1:]))
-        return func(*args, **{k: v._value if _is_batched(v, level) else v for k, v in kwargs.items()})
+    batched = _is_batched(args[0], level)
     args, kwargs = tree_map(lambda t: t._value if _is_batched(t, level) else t, (args, kwargs))
-    return _wrap(func(*args, **kwargs), level)
+    return _wrap(func(*args, **kwargs), level) if batched else func(*args, **kwargs)
+
+
+_along_dimension, _of_two_dims = _dims((1, "dimension", None)), _dims((1, "dim0", None), (2, "dim1", None))
 
 
 def _unfold(func, args, kwargs, level):
-    if func is torch.nn.functional.unfold:
-        return NotImplemented
-    return _dims((1, "dimension", None))(func, args, kwargs, level)
+    return NotImplemented if func is torch.nn.functional.unfold else _along_dimension(func, args, kwargs, level)
 
 
 def _transpose(func, args, kwargs, level):
     if not args[0].dim():
         for position, name in ((1, "dim0"), (2, "dim1")):
-            _shift(_argument(args, kwargs, position, name), 0)
+            _shift(argument(args, kwargs, position, name), 0)
         return args[0]
-    return _dims((1, "dim0", None), (2, "dim1", None))(func, args, kwargs, level)
+    return _of_two_dims(func, args, kwargs, level)
 
 
 def _flip(func, args, kwargs, level):
@@ -502,7 +494,7 @@ def _repeat(func, args, kwargs, level):
 
 
 def _squeeze(func, args, kwargs, level):
-    x, dim = args[0], _argument(args, kwargs, 1, "dim")
+    x, dim = args[0], argument(args, kwargs, 1, "dim")
     dims = range(x.dim()) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     if not x.dim() and any(d not in (0, -1) for d in dims):
         raise RuntimeError(f"Dimension is out of range (expected to be in range of [-1, 0], but got {list(dims)}")
@@ -512,7 +504,7 @@ def _squeeze(func, args, kwargs, level):
 
 def _flatten(func, args, kwargs, level):
     x = args[0]
-    start, end = _argument(args, kwargs, 1, "start_dim", 0), _argument(args, kwargs, 2, "end_dim", -1)
+    start, end = argument(args, kwargs, 1, "start_dim", 0), argument(args, kwargs, 2, "end_dim", -1)
     return _wrap(x._value.flatten(_shift(start, x.dim()), _shift(end, x.dim())) if x.dim() else x._value.unsqueeze(1), level)
 
 
@@ -527,7 +519,7 @@ def _transpose_last(func, args, kwargs, level):
 
 def _join(func, args, kwargs, level):
     """cat and stack."""
-    tensors, dim = args[0], _argument(args, kwargs, 1, "dim", 0)
+    tensors, dim = args[0], argument(args, kwargs, 1, "dim", 0)
     size = next(t._value.shape[0] for t in tensors if _is_batched(t, level))
     n, stacked = max(t.dim() for t in tensors), _name(func)[0] == "stack"
     tensors = tensors if stacked or n < 2 else [t for t in tensors if t.shape != (0,)]  # which cat takes beside any others
@@ -579,7 +571,7 @@ def _outer(func, args, kwargs, level):
 
 
 def _linear(func, args, kwargs, level):
-    x, w, bias = _argument(args, kwargs, 0, "input"), _argument(args, kwargs, 1, "weight"), _argument(args, kwargs, 2, "bias")
+    x, w, bias = argument(args, kwargs, 0, "input"), argument(args, kwargs, 1, "weight"), argument(args, kwargs, 2, "bias")
     if not _is_batched(w, level) and not _is_batched(bias, level):
         return _wrap(func(x._value, w, bias), level)
     y = torch.matmul(x, w.mT if w.dim() == 2 else w)
@@ -597,12 +589,12 @@ def _norm_over_last(func, args, kwargs, level):
     """layer_norm and rms_norm: weights are multiplied afterwards, which lets them be batched."""
     if any(_is_batched(t, level) for t in tree_iter((args[1:2], kwargs.get("normalized_shape")))):
         return NotImplemented
-    x, shape = args[0], _argument(args, kwargs, 1, "normalized_shape")
-    weight, bias = _argument(args, kwargs, 2, "weight"), None
+    x, shape = args[0], argument(args, kwargs, 1, "normalized_shape")
+    weight, bias = argument(args, kwargs, 2, "weight"), None
     if _name(func)[0] == "layer_norm":
-        bias, eps = _argument(args, kwargs, 3, "bias"), _argument(args, kwargs, 4, "eps", 1e-5)
+        bias, eps = argument(args, kwargs, 3, "bias"), argument(args, kwargs, 4, "eps", 1e-5)
     else:
-        eps = _argument(args, kwargs, 3, "eps")
+        eps = argument(args, kwargs, 3, "eps")
     if not _is_batched(x, level):
         return NotImplemented
     y = _wrap(func(x._value, shape, eps=eps), level)
@@ -611,7 +603,7 @@ def _norm_over_last(func, args, kwargs, level):
 
 
 def _softmax(func, args, kwargs, level):
-    x, dim = args[0], _argument(args, kwargs, 1, "dim")
+    x, dim = args[0], argument(args, kwargs, 1, "dim")
     if dim is None or not x.dim():
         return NotImplemented
     args, kwargs = _move((x._value, *args[1:]), kwargs, 1, "dim", _shift(dim, x.dim()))
@@ -619,7 +611,7 @@ def _softmax(func, args, kwargs, level):
 
 
 def _gather(func, args, kwargs, level):
-    x, dim, index = args[0], _argument(args, kwargs, 1, "dim"), _argument(args, kwargs, 2, "index")
+    x, dim, index = args[0], argument(args, kwargs, 1, "dim"), argument(args, kwargs, 2, "index")
     if not x.dim() or not isinstance(index, torch.Tensor) or x.dim() != index.dim():
         return NotImplemented
     size = (x if _is_batched(x, level) else index)._value.shape[0]
@@ -681,7 +673,7 @@ def _of_all(func, args, kwargs, level):
 
 
 def _autograd_grad(func, args, kwargs, level):
-    """The graph serves every sample's cotangent, and is freed after the last unless it is to be kept."""
+    """The graph serves every sample's cotangent: no call frees it."""
     if func is torch.autograd.grad:
         kwargs = kwargs | {"retain_graph": True}
     return _each(func, args, kwargs, level)

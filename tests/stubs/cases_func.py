@@ -627,3 +627,22 @@ def case_out_is_written_to_where_somebody_looks_on(torch):
             found += [traced(other), way(f)(x), other, x]
     a, b = torch.arange(4).reshape(2, 2), torch.ones(2, dtype=torch.long)
     return [found, aten.index(a, b), make_fx(lambda a, b: aten.index(a, b))(a, b).code]
+
+
+def case_what_our_own_code_marks_inside_transforms(torch):
+    """Copies, printing and sparse copies mark tensors without being refused; a Parameter of a subclass asks requires_grad_()."""
+    import copy
+
+    class Own(torch.Tensor):
+        pass
+
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    calls = (
+        lambda: copy.deepcopy(torch.ones(2)),
+        lambda: copy.deepcopy(torch.ones(2).to_sparse()).to_dense(),
+        lambda: torch.ones(2) * bool(repr(nested)),
+        lambda: torch.nn.Parameter(torch.ones(2)).detach(),
+        lambda: torch.nn.Parameter(torch.ones(2).as_subclass(Own)),
+        lambda: torch.nn.Buffer(torch.ones(2)),
+    )
+    return [outcome(lambda: torch.vmap(lambda x: x + f())(torch.ones(3, 2))) for f in calls]  # noqa: B023

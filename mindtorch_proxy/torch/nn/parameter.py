@@ -34,7 +34,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         if type(data) in (torch.Tensor, Parameter):
             return torch.Tensor._make_subclass(cls, data, requires_grad)
         # A tensor of a user's class keeps that class and is marked instead
-        t = data.detach()._requiring_grad(requires_grad)
+        t = data.detach().requires_grad_(requires_grad)
         if type(t) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
@@ -153,7 +153,7 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
 
     def __new__(cls, data=None, *, persistent=True):
         data = torch.empty(0) if data is None else data
-        t = data.detach()._requiring_grad(data.requires_grad)
+        t = data.detach().requires_grad_(data.requires_grad)
         t.persistent, t._is_buffer = persistent, True
         return t
 

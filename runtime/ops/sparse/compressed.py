@@ -489,7 +489,7 @@ def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=Fals
     b = batch_of(self)
     values = T.zeros((*self._v._shape[:b], 0, *self._v._shape[b + 1 :]), dtype=dtype or self.dtype, device=device or self.device)
     out = make(T.zeros_like(self._lines), self._plain[..., :0], values, self._shape, self._layout)
-    return out.requires_grad_() if requires_grad else out
+    return out._requiring_grad() if requires_grad else out
 
 
 @on_compressed("new_zeros", "new_empty")

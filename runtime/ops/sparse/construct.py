@@ -30,7 +30,7 @@ def _own(values, requires_grad):
     values = values.view_as(values) if values._requires_grad and not requires_grad else values.detach()
     if requires_grad and values.dtype.category < dt.FLOAT:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return values.requires_grad_() if requires_grad else values
+    return values._requiring_grad() if requires_grad else values
 
 
 # ------------------------------------------------------------------------------------------------ coordinates

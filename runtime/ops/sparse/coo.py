@@ -51,7 +51,7 @@ class CooTensor(SparseTensor, raw=True):
         if MODE.grad and self.requires_grad:
             raise RuntimeError("zeros(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
         self._take(nothing(result._shape, len(result._shape), self.dtype, self.device))
-        return self.requires_grad_() if result._requires_grad else self
+        return self._requiring_grad() if result._requires_grad else self
 
     def resize_as_(self, the_template, *, memory_format=None):
         return TABLE["resize_as_sparse_"](self, the_template)
@@ -417,7 +417,7 @@ def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=Fals
     if layout not in (None, COO):
         return T.zeros(self._shape, dtype=dtype or self.dtype, layout=layout, device=device or self.device, requires_grad=requires_grad)
     out = nothing(self._shape, self._i._shape[0], dtype or self.dtype, device or self.device)
-    return out.requires_grad_() if requires_grad else out
+    return out._requiring_grad() if requires_grad else out
 
 
 @on_coo("new_zeros", "new_empty")

@@ -80,7 +80,7 @@ class _Elements(Function):
 
 def _of_leaf(t):
     if "_shadow" not in t.__dict__:
-        t._shadow = T.zeros((), dtype=t.dtype, device=t.device).expand(t._shape).requires_grad_()
+        t._shadow = T.zeros((), dtype=t.dtype, device=t.device).expand(t._shape)._requiring_grad()
         leaf = weakref.ref(t)
 
         def accumulate(shadow):

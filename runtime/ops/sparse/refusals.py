@@ -149,7 +149,7 @@ def _like(name, fill):
         value = (*value, *kwargs.values(), *fill)
         if value:
             out._v.fill_(*value)
-        return out.requires_grad_() if requires_grad else out
+        return out._requiring_grad() if requires_grad else out
 
 
 _like("ones_like", (1,))
@@ -160,4 +160,4 @@ _like("empty_like", ())
 @on_compressed("randn_like")
 def randn_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
     out = self._with(T.randn_like(self._v, dtype=dtype, device=device))
-    return out.requires_grad_() if requires_grad else out
+    return out._requiring_grad() if requires_grad else out

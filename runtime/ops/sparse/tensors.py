@@ -127,7 +127,7 @@ class SparseTensor(ValuedTensor, raw=True):
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. "
                 f"(layout {self.layout} and {new.layout})"
             )
-        self._take(new.detach().requires_grad_(self.requires_grad))
+        self._take(new.detach()._requiring_grad(self.requires_grad))
 
     _dense_grad = None  # what came to every element of a leaf
 
