@@ -502,10 +502,8 @@ class Tensor(metaclass=TensorMeta):
     def data(self):
         """A tensor over the same memory that autograd knows nothing of; assigning takes over another one's memory, dtype and shape."""
         if self.__class__ in dispatching or LOCAL.interceptors:
-            t = self.detach()
-            t._vc = None
-            return t
-        t = unversioned(self)
+            return unversioned(self.detach())
+        t = unversioned(alias(self))
         return t.as_subclass(type(self)) if subclass_kept(type(self)) else t
 
     @data.setter
@@ -663,9 +661,7 @@ class Tensor(metaclass=TensorMeta):
             raise TypeError(
                 "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
             )
-        t = data._instance_of(cls)
-        if t._vc is not INFERENCE:
-            t._vc = None
+        t = unversioned(data._instance_of(cls))
         if device_for_backend_keys is not None:
             t.device = device_for_backend_keys
         t._requires_grad = False
@@ -747,10 +743,9 @@ for _method in vars(Tensor).values():
 
 
 def unversioned(t):
-    """The same memory under a version of its own, seen by no mode."""
-    t = alias(t)
+    """A new tensor over another one's memory, under a version of its own."""
     if t._vc is not INFERENCE:
-        t._vc = None
+        t._vc = None if t._vc is None or t._vc.__class__ is list else t._vc.renewed()
     return t
 
 

@@ -203,16 +203,20 @@ class _Made(list):
 
     __slots__ = ("inside",)
 
+    def renewed(self):
+        """A version counter of its own for the same memory, which was made in the same transform."""
+        return _made(0, self.inside)
+
 
 def _new_version():
     if MODE.inference:
         return INFERENCE
-    return None if LOCAL.differentiated is None else _made(0)
+    return None if LOCAL.differentiated is None else _made(0, LOCAL.differentiated)
 
 
-def _made(version):
+def _made(version, inside):
     found = _Made((version,))
-    found.inside = LOCAL.differentiated
+    found.inside = inside
     return found
 
 
@@ -225,13 +229,15 @@ def differentiating(inputs):
     given = [(t, t._vc) for t in inputs if t._vc is not INFERENCE]
     try:
         for t, counter in given:
-            t._vc = _made(0 if counter is None else counter[0])
+            t._vc = _made(0 if counter is None else counter[0], transform)
         yield
     finally:
         _count_versions(-1)
         LOCAL.differentiated, transform.ended = before, True
         for t, counter in reversed(given):
-            if counter is not None:  # which views share
+            if counter is None:  # views share the new one; it was made outside of every transform
+                t._vc.inside = None
+            else:
                 counter[0], t._vc = t._vc[0], counter
 
 
@@ -241,6 +247,11 @@ def _made_in(t):
     while transform is not None and transform.ended:
         transform = transform.outer
     return transform
+
+
+def made_inside(t):
+    """Whether a transform that has ended made a tensor."""
+    return isinstance(t._vc, _Made) and t._vc.inside is not None and t._vc.inside.ended
 
 
 def check_captured(t, name):

@@ -7,7 +7,7 @@ from ..call.state import LOCAL, STATE, dispatching
 from ..declare import composite, op
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
-from ..tensor import unversioned
+from ..tensor import alias, unversioned
 from .common import F, T, dt, numel, only
 from .memory import keep_format
 
@@ -317,7 +317,7 @@ def _native(input, weight, bias, running_mean, running_var, training, momentum, 
         copied = True
     elif training and running_mean is not None:
         # their values are overwritten, and the derivative does not read them
-        stats, copied = [s.data if s.__class__ in dispatching else unversioned(s) for s in stats], False
+        stats, copied = [s.data if s.__class__ in dispatching else unversioned(alias(s)) for s in stats], False
     out = _native_batch_norm.call(input, weight, bias, *stats, training, momentum, eps)
     if training and running_mean is not None:
         for s, new in zip((running_mean, running_var), stats if copied else ()):

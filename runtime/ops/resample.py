@@ -54,7 +54,10 @@ def _upsample_meta(mode, dims):
             raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(self._shape)}")
         if self.dtype.category != dt.FLOAT and not (self.dtype is dt.uint8 and (mode[:7] == "nearest" or dims == 2)):
             raise NotImplementedError(f"\"upsample_{mode}{dims}d\" not implemented for '{dt.scalar_name(self.dtype)}'")
-        return (*self._shape[:2], *output_size), self.dtype
+        shape = (*self._shape[:2], *output_size)
+        if numel(shape) * self.dtype.itemsize >= 1 << 63:
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+        return shape, self.dtype
 
     return meta
 

@@ -14,7 +14,7 @@ from ..call.promotion import result_dtype
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, channels_last, channels_last_3d, contiguous_format
-from ..tensor import INFERENCE, strided_view, versions
+from ..tensor import strided_view, unversioned, versions
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
@@ -532,9 +532,7 @@ def _unsafe(name, args):
     def parts(self, *rest):
         out = getattr(M, name)(self, *rest)
         for t in out:
-            t._view = None
-            if t._vc is not INFERENCE:
-                t._vc = None
+            unversioned(t)._view = None
         return out
 
     composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)(parts)

@@ -71,7 +71,7 @@ def _distinct_grad(g, dim, sort):
 
 
 _DISTINCT = dict(meta=_distinct_meta, derivative={"self": _distinct_grad}, non_differentiable=(1, 2))
-_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, **_DISTINCT)
+_distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, node="Unique2Backward0", **_DISTINCT)
 
 
 def _unique(self, dim, sort, return_inverse, return_counts):
@@ -100,6 +100,23 @@ def _unique(self, dim, sort, return_inverse, return_counts):
 )
 def unique(self, sorted, return_inverse, return_counts, dim):
     return _unique(self, dim, True, return_inverse, return_counts)
+
+
+def _asked(values, *parts):
+    """(the distinct values, each further part, or nothing where it was not asked for)."""
+    return (values, *(T.empty((0,), dtype=dt.int64, device=values.device) if p is None else p for p in parts))
+
+
+@composite("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out=False, method=False)
+def _unique2(self, sorted, return_inverse, return_counts):
+    values, inverse, counts = _unique(self, None, True, True, True)
+    return _asked(values, inverse if return_inverse else None, counts if return_counts else None)
+
+
+@composite("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", out=False, method=False)
+def _unique_inverse(self, sorted, return_inverse):
+    values, inverse = _unique(self, None, True, True, False)
+    return _asked(values, inverse if return_inverse else None)
 
 
 @composite(

@@ -8,7 +8,7 @@ import functools
 
 import torch
 from torch.autograd import forward_ad
-from torch.autograd.function import _differentiating, _transforming
+from torch.autograd.function import _differentiating, _made_inside, _transforming
 from torch.autograd.graph import disable_saved_tensors_hooks
 
 from ..utils._pytree import tree_flatten, tree_iter, tree_map, tree_unflatten
@@ -78,7 +78,7 @@ def _tensors(tree, what=None):
 
 
 def _leads_outside(t, own):
-    """Whether the graph of ``t`` reaches a leaf that is not one of ``own``."""
+    """Whether the graph of ``t`` reaches a leaf that is not one of ``own``, nor made by the function."""
     todo, seen = [t.grad_fn], set()
     while todo:
         node = todo.pop()
@@ -86,7 +86,7 @@ def _leads_outside(t, own):
             continue
         seen.add(node)
         variable = getattr(node, "variable", None)
-        if variable is not None and not any(variable is x for x in own):
+        if variable is not None and not _made_inside(variable) and not any(variable is x for x in own):
             return True
         todo += [n for n, _ in node.next_functions]
     return False

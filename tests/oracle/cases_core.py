@@ -490,6 +490,7 @@ def case_refusals_and_formats_of_modules(torch):
         lambda: torch.nn.Fold((4, 5), 2, dilation=8)(torch.ones(1, 12, 12)),
         lambda: F.fractional_max_pool2d(torch.ones(2, 3, 8, 8), 2, output_ratio=[0.5, 0.5, 0.6]),
         lambda: F.interpolate(torch.ones(1, 1, 4, 4), (torch.tensor(8.0),) * 2),
+        lambda: F.interpolate(torch.ones(1, 1, 1, 1), size=(2**31 - 1, 2**31 - 1)),
         lambda: torch._nested_tensor_from_mask(torch.ones(2, 3, 4), mask.unsqueeze(2)),
         lambda: torch._nested_tensor_from_mask(torch.ones(2, 3), mask),
         lambda: torch._nested_tensor_from_mask(torch.ones(2, 4, 4), mask),

@@ -2,6 +2,8 @@
 
 import re
 
+from attempts import attempts
+
 
 def told(torch, expressions, **names):
     """expression -> repr of its value, whether it is coalesced, or its error."""
@@ -608,3 +610,29 @@ def case_long_chains_of_sparse_tensors(torch):
         y = y * 1.0
     (g,) = torch.autograd.grad(y.to_dense(masked_grad=False).sum(), x)
     return [g.to_dense()]
+
+
+def case_indices_of_rows_converted(torch):
+    to_csr, to_coo = torch._convert_indices_from_coo_to_csr, torch._convert_indices_from_csr_to_coo
+    rows, lines, columns = torch.tensor([0, 1, 1]), torch.tensor([0, 1, 3]), torch.tensor([0, 1, 2])
+    batch = (torch.tensor([[0, 1, 3], [0, 2, 3]]), torch.tensor([[0, 1, 2], [0, 1, 0]]))
+    return attempts(
+        lambda: to_csr(rows, 4, out_int32=True),
+        lambda: to_csr(rows.int(), 2),
+        lambda: to_csr(rows[:0], 3),
+        lambda: to_csr(rows, 2, out=torch.empty(3, dtype=torch.int64)),
+        lambda: to_csr(rows.float(), 3),
+        lambda: to_csr(rows[None], 3),
+        lambda: to_coo(lines, columns),
+        lambda: to_coo(lines.int(), columns.int(), out_int32=True, transpose=True),
+        lambda: to_coo(*batch),
+        lambda: to_coo(*batch, transpose=True),
+        lambda: to_coo(lines[:1], columns[:0]),
+        lambda: to_coo(lines.float(), columns),
+    )
+
+
+def case_distinct_values_as_the_operators_give_them(torch):
+    x = torch.tensor([3.0, 1.0, 3.0], requires_grad=True)
+    found = [torch._unique(x), *(torch._unique2(x, True, inverse, counts) for inverse in (False, True) for counts in (False, True) if inverse or not counts)]
+    return [*(t for parts in found for t in parts), torch._unique(x, False, True)[1], torch._unique2(x)[0].grad_fn.name()]

@@ -646,3 +646,19 @@ def case_what_our_own_code_marks_inside_transforms(torch):
         lambda: torch.nn.Buffer(torch.ones(2)),
     )
     return [outcome(lambda: torch.vmap(lambda x: x + f())(torch.ones(3, 2))) for f in calls]  # noqa: B023
+
+
+def case_modules_that_a_transformed_function_makes(torch):
+    made_outside = torch.ones(3)
+
+    def f(x, change):
+        linear = torch.nn.Linear(3, 3)
+        torch.nn.init.constant_(linear.weight, 0.5)
+        torch.nn.init.zeros_(linear.bias)
+        return change(linear(x)).sum()
+
+    def through(change):
+        return outcome(lambda: torch.func.grad(f)(torch.ones(3), change))
+
+    refused = through(lambda y: y * torch.nn.Parameter(made_outside, requires_grad=False).mul_(2))
+    return [through(lambda y: y * y), through(lambda y: y.data.mul_(2) + y), through(lambda y: y * made_outside.data.mul_(2)), refused]

@@ -70,6 +70,7 @@ def _along(w, axis, ndim):
 def upsample(mode):
     def fn(source, size, align, scales):
         x = source
+        np.empty((*x.shape[:2], *size), x.dtype)  # what there is no memory for is refused before its indices take all there is
         for axis in range(x.ndim - 1, 1, -1):
             n, o = x.shape[axis], size[axis - 2]
             given = scales[axis - 2] if scales else None

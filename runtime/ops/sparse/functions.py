@@ -1,5 +1,8 @@
-"""torch.sparse.softmax, log_softmax and spdiags."""
+"""torch.sparse.softmax, log_softmax and spdiags, and conversions of indices."""
 
+import math
+
+from ...call.out import SAME_DTYPE
 from ...declare import composite
 from ...device import LAYOUTS
 from ..common import T, dt, only, wrap_dim
@@ -119,3 +122,38 @@ def sparse_sum(self, dim, dtype):
 for _name in ("spmm", "dsmm"):
     composite(f"{_name}(Tensor self, Tensor mat2) -> Tensor", out=False, method=False)(lambda self, mat2: T.mm(self, mat2))
 on_compressed("_sparse_sum")(lambda self, dim=None, *, dtype=None: sparse_sum(self, dim, dtype))
+
+
+# ------------------------------------------------------------------------------------------------ indices of layouts
+def _index_type(name, indices, out_int32):
+    if indices.dtype.category != dt.INT:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dt.scalar_name(indices.dtype)}'")
+    return dt.int32 if out_int32 else dt.int64
+
+
+@composite("_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor", out=SAME_DTYPE, method=False)
+def _convert_indices_from_coo_to_csr(self, size, out_int32):
+    """The compressed indices (size + 1,) of sorted rows (nnz,)."""
+    dtype = _index_type("convert_indices_from_coo_to_csr", self, out_int32)
+    if len(self._shape) != 1:
+        raise RuntimeError(f"Input is supposed to be a vector, but got {len(self._shape)} dimensional tensor.")
+    return compressed.marked(self, size, dtype)
+
+
+@composite(
+    "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, bool transpose=False) -> Tensor",
+    out=SAME_DTYPE,
+    method=False,
+)
+def _convert_indices_from_csr_to_coo(crow_indices, col_indices, out_int32, transpose):
+    """The indices (2, nnz), with a row for each dimension of the batch before them, of compressed rows (*batch, n + 1) and columns (*batch, nnz)."""
+    dtype = _index_type("convert_indices_from_csr_to_coo", crow_indices, out_int32)
+    *batch, nnz = col_indices._shape
+    row = compressed.lines(crow_indices, nnz).reshape(-1)
+    at = [row, col_indices.reshape(-1)]
+    if batch:
+        members = T.arange(math.prod(batch), device=row.device).repeat_interleave(nnz)
+        at = [*T.unravel_index(members, batch), *(at[::-1] if transpose else at)]
+    elif transpose:
+        at.reverse()
+    return T.stack([i.to(dtype) for i in at])
