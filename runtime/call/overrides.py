@@ -174,7 +174,7 @@ def run_overridden(public, op, args, out, kind, kwargs=None, star=()):
         pos, kw = _as_given(op, args, named, () if named else keywords_of_call(sys._getframe(2)))
     if out is not STATE and (named or out is not None):
         kw["out"] = out
-    relevant = [a for a in _flat((*pos, *kw.values())) if a is not out or not getattr(type(out), "_of_layout", False)]
+    relevant = [*_flat((*pos, *(a for name, a in kw.items() if name != "out" or not getattr(type(a), "_of_layout", False))))]
     if LOCAL.modes or overloaded(relevant):
         return handle_torch_function(public, relevant, *pos[: len(pos) - bool(star)], *star, **kw)
     if LOCAL.autocast is None or kwargs is not None:

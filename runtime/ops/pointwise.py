@@ -394,7 +394,7 @@ _round = op(
 )
 def round_(self, decimals):
     if decimals is not None:
-        only("round_vml_cpu", self, dt.FLOAT, dt.COMPLEX)
+        only("round_cpu" if decimals else "round_vml_cpu", self, dt.FLOAT, dt.COMPLEX)
     return _round_decimals.call(self, decimals) if decimals else _round.call(self)
 
 
@@ -571,21 +571,25 @@ _MASKED_FILL |= {"node": _by_number("MaskedFill", "value", 0, 1), "expanded": "t
 op("masked_fill(Tensor self, Tensor mask, Tensor|Scalar value) -> Tensor", "MaskedFill", **_MASKED_FILL)
 
 
-def _like_self(name):
-    def promote(common, self, *others):
-        for t in others:
-            if isinstance(t, Tensor) and t.dtype is not self.dtype:
-                raise RuntimeError(f"expected dtype {self.dtype.name} for `{name}` but got dtype {t.dtype.name}")
-        return self.dtype, self.dtype
-
-    return promote
+def _lerp_promote(common, self, end, weight):
+    """self and end are of one dtype; a weight without dimensions may be of another."""
+    of_tensor = isinstance(weight, Tensor)
+    for name, t in (("end", end), ("weight", weight if of_tensor and weight._shape else self)):
+        if t.dtype is not self.dtype:
+            raise RuntimeError(f"expected dtype {dt.c_name(self.dtype)} for `{name}` but got dtype {dt.c_name(t.dtype)}")
+    if not of_tensor:
+        check_number(weight, self.dtype, "float" if self.dtype in dt.OPMATH else None)
+        common = self.dtype
+    if common.category < dt.FLOAT or common is dt.complex32:
+        raise NotImplementedError(f"\"lerp_kernel_{'tensor' if of_tensor else 'scalar'}\" not implemented for '{dt.scalar_name(common)}'")
+    return common, common
 
 
 _lerp_grads = {"self": lambda g, weight: g * (1 - conj(weight)), "end": lambda g, weight: g * conj(weight), "weight": lambda g, self, end: g * conj(end - self)}
 op(
     "lerp(Tensor self, Tensor end, Tensor|Scalar weight) -> Tensor",
     "Lerp",
-    promote=_like_self("end"),
+    promote=_lerp_promote,
     derivative=_lerp_grads,
     exact=2,
     node=_by_number("Lerp", "weight", 0, 1),

@@ -695,7 +695,7 @@ def put(self, index, source, accumulate):
             f"and source.dtype = {dt.scalar_name(source.dtype)}"
         )
     if numel(index._shape) != numel(source._shape):
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{numel(source._shape)}, index.numel() = {numel(index._shape)}"
         )

@@ -97,6 +97,9 @@ def reduced(name, input, dims, keepdim, dtype):
     for d in reversed(left):
         indices.insert(0, numbers % sizes[d])
         numbers = numbers // sizes[d]
+    if not left:
+        whole = values.sum(0) if name == "sum" or not len(values) else values[0]
+        return whole.reshape((1,) * (n if keepdim else 0) + whole.shape).to_sparse()
     if keepdim:
         for d in sparse:
             indices.insert(d, torch.zeros_like(numbers))

@@ -3,6 +3,9 @@
 import enum
 import re
 
+from torch.version import __version__ as producer_version
+
+producer_name = "pytorch"
 __all__ = [
     "OnnxExporterError",
     "OperatorExportTypes",

@@ -491,6 +491,10 @@ def case_refusals_and_formats_of_modules(torch):
         lambda: F.fractional_max_pool2d(torch.ones(2, 3, 8, 8), 2, output_ratio=[0.5, 0.5, 0.6]),
         lambda: F.interpolate(torch.ones(1, 1, 4, 4), (torch.tensor(8.0),) * 2),
         lambda: F.interpolate(torch.ones(1, 1, 1, 1), size=(2**31 - 1, 2**31 - 1)),
+        *(
+            lambda a=a: torch.ones(13).as_strided(*a).view(torch.double)
+            for a in (((2,), (2,), 1), ((3,), (2,), 1), ((2, 2), (3, 2), 1), ((2, 2), (3, 1), 0), ((2, 2), (3, 2), 0))
+        ),
         lambda: torch._nested_tensor_from_mask(torch.ones(2, 3, 4), mask.unsqueeze(2)),
         lambda: torch._nested_tensor_from_mask(torch.ones(2, 3), mask),
         lambda: torch._nested_tensor_from_mask(torch.ones(2, 4, 4), mask),
@@ -539,3 +543,21 @@ def case_what_random_programs_found(torch):
     with torch.inference_mode():
         found.append(torch.rand(2, 3).t().clone().is_inference())
     return found
+
+
+def case_weights_of_lerp_and_the_first_index_out_of_range(torch):
+    x, i = torch.arange(6.0).view(2, 3), torch.tensor([0, 1])
+    weight = torch.tensor(0.25, dtype=torch.double, requires_grad=True)
+    torch.lerp(x, x * 2, weight).sum().backward()
+    return weight.grad, attempts(
+        *(lambda w=w: torch.lerp(x, x * 2, w) for w in (torch.tensor(1), torch.tensor(0.5).half(), torch.tensor(1j), torch.ones(1).double(), True, 0.5)),
+        *(lambda w=w: x.clone().lerp_(x * 2, w) for w in (torch.tensor(1), torch.tensor(0.5).double(), torch.tensor(1j), torch.ones(2, 3).double())),
+        *(lambda w=w: torch.lerp(i, i, w) for w in (0.5, torch.tensor(0.5), torch.tensor(1))),
+        lambda: torch.lerp(x, x.half(), 0.5),
+        lambda: x[torch.tensor([0, 7, 6, -9])],
+        lambda: x[:, torch.tensor([0, 3, 2, 9])],
+        lambda: x.take(torch.tensor([9, 8, 10])),
+        lambda: x.put_(torch.tensor([0]), torch.ones(2)),
+        lambda: torch.round(i, decimals=1),
+        lambda: torch.round(i > 0),
+    )

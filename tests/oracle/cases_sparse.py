@@ -636,3 +636,61 @@ def case_distinct_values_as_the_operators_give_them(torch):
     x = torch.tensor([3.0, 1.0, 3.0], requires_grad=True)
     found = [torch._unique(x), *(torch._unique2(x, True, inverse, counts) for inverse in (False, True) for counts in (False, True) if inverse or not counts)]
     return [*(t for parts in found for t in parts), torch._unique(x, False, True)[1], torch._unique2(x)[0].grad_fn.name()]
+
+
+def case_out_that_is_an_argument(torch):
+    s = torch.tensor([[2.0, 0.0], [0.0, 3.0]]).to_sparse()
+    found = [f(s, 2, out=s) for f in (torch.mul, torch.div, torch.pow)] + [f(s, out=s) for f in (torch.neg, torch.sqrt)] + [torch.add(s, s, out=s)]
+    return [r is s for r in found], s.to_dense().nan_to_num()
+
+
+def case_empty_tensors_of_other_dimensions_and_sizes(torch):
+    s, nothing = torch.eye(3).to_sparse(), torch.sparse_coo_tensor(torch.zeros(1, 0).long(), torch.zeros(0, 3), (3, 3))
+    rows = torch.sparse_coo_tensor(torch.tensor([[0, 1]]), torch.ones(2, 3), (3, 3))
+    found = [s + nothing, nothing + s, nothing - s, s * nothing, s.clone().add_(nothing), nothing.clone().add_(s), nothing.clone().copy_(s)]
+    dims = [(nothing + nothing).sparse_dim(), torch.eye(3).to_sparse().permute(1, 0).is_coalesced()]
+    one = torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.tensor([1.0]), (3, 3)).coalesce()
+    return (
+        [t.to_dense() for t in found],
+        dims,
+        one.permute(1, 0).is_coalesced(),
+        one.permute(0, 1).is_coalesced(),
+        attempts(
+            lambda: s.clone().copy_(rows),
+            lambda: s.clone().copy_(torch.eye(2).to_sparse()),
+            lambda: s.clone().copy_(torch.eye(4).to_sparse()).to_dense(),
+            lambda: s + rows,
+            lambda: s.norm(p=2, dim=(0, 1, 2)),
+            lambda: s.norm(p=2, dim=(), keepdim=True),
+            lambda: s.norm(p=2, dim=(0, 1)),
+            lambda: s.narrow_copy(10, 0, 3),
+            lambda: s.narrow_copy(-1, 0, 1),
+            lambda: s.narrow_copy(0, -1, 1),
+            lambda: s.crow_indices(),
+            lambda: s.row_indices(),
+            lambda: s.new([1]),
+            lambda: s.new(2, 3).shape,
+            lambda: s.new(torch.tensor([[0]]).int(), torch.tensor([1.0])),
+            lambda: torch.sparse.FloatTensor([2, 3]),
+            lambda: torch.sparse.FloatTensor(2, 3).shape,
+            lambda: torch.sparse.DoubleTensor(torch.tensor([[0]]), torch.tensor([1.0]).double(), torch.Size([3])).to_dense(),
+        ),
+    )
+
+
+def case_masked_reductions_to_one_element(torch):
+    m, found = torch.ones(2, 2, dtype=torch.bool).to_sparse(), []
+    for rows in ([[0.0, 2.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, -1.0]]):
+        x = torch.tensor(rows).to_sparse()
+        for f in (torch.masked.sum, torch.masked.prod, torch.masked.amax, torch.masked.amin):
+            found += [f(x, dim=dim, keepdim=keep, mask=m) for dim in ((), (0, 1), 0) for keep in (True, False)]
+    return [(t._nnz(), t.to_dense()) for t in found]
+
+
+def case_undefined_gradients_of_sparse_tensors(torch):
+    undefined, found = torch._C._functions.UndefinedGrad(), []
+    for make in (lambda x: x.to_dense(), lambda x: torch.sparse.sum(x, 0).to_dense(), lambda x: torch.sparse.softmax(x, 1).to_dense()):
+        x = torch.eye(3).to_sparse().requires_grad_()
+        y = make(x)
+        found += torch.autograd.grad(undefined(y), x, torch.ones_like(y), allow_unused=True)
+    return found

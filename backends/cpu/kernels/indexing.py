@@ -7,14 +7,18 @@ from ..arrays import add_rows, flat_positions, flat_rows
 from ..table import inplace, numpy, without
 
 
+def _first(index, bad):
+    """The first index that is bad."""
+    return int(index[bad].reshape(-1)[0])
+
+
 def check_bounds(index, size, dim):
     """IndexError before the kernel: MindSpore would report it late, or read beyond."""
     if index.size:
         if not size:
             raise IndexError("index is out of bounds for dimension with size 0")
-        low, high = index.min(), index.max()
-        if low < -size or high >= size:
-            bad = int(low if low < -size else high)
+        if index.min() < -size or index.max() >= size:
+            bad = _first(index, (index < -size) | (index >= size))
             raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
@@ -69,7 +73,7 @@ def gather(x, dim, index, sparse_grad):
 
 def _index_error(name, index, size, dim):
     if index.size and (index.min() < 0 or index.max() >= size):
-        bad = int(index[(index < 0) | (index >= size)].reshape(-1)[0])
+        bad = _first(index, (index < 0) | (index >= size))
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 

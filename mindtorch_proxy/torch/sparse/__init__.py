@@ -67,10 +67,13 @@ class _LegacyMeta(type):
     def __instancecheck__(cls, x):
         return isinstance(x, torch.Tensor) and x.layout is torch.sparse_coo and x.dtype is cls.dtype and x.device.type == "cpu"
 
-    def __call__(cls, *args):
-        if not args:
-            return torch.sparse_coo_tensor((0,), dtype=cls.dtype)
-        return torch.sparse_coo_tensor(*args, dtype=cls.dtype) if len(args) > 1 else torch.sparse_coo_tensor(args[0], dtype=cls.dtype)
+    def __call__(cls, *args, device=None):
+        if len(args) == 1 and isinstance(args[0], (list, tuple)) and not isinstance(args[0], torch.Size):
+            raise TypeError(
+                "torch.sparse.SparseTensor(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a strided tensor and convert it "
+                "to sparse via to_sparse."
+            )
+        return torch.sparse_coo_tensor((0,), dtype=cls.dtype).new(*args, device=device)
 
 
 for _name, _dtype in (

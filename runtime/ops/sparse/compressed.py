@@ -195,7 +195,11 @@ def _part(name, kind, rows, get):
             raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got {SPOKEN[self._layout]}")
         return get(self)
 
+    def of_coordinates(self):
+        raise RuntimeError(f"{name} expected sparse {kind} compressed tensor layout but got Sparse")
+
     TABLE[name] = part
+    coo.on_coo(name)(of_coordinates)
 
 
 _part("crow_indices", "row", True, lambda self: self._lines)

@@ -2,7 +2,7 @@
 
 from ...autograd.modes import MODE
 from ...call.geometry import broadcast_shapes
-from ...device import strided
+from ...device import Size, strided
 from ...tensor import contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
 from ..creation import FUNCTIONS
@@ -59,7 +59,14 @@ class CooTensor(SparseTensor, raw=True):
     def new(self, *args, device=None):
         """A tensor of this layout by the legacy constructor: of a size, or of indices and values."""
         if args and isinstance(args[0], Tensor):
+            if args[0].dtype is not dt.int64 and len(args) > 1:
+                raise RuntimeError(f"expected scalar type Long but found {dt.scalar_name(args[0].dtype)}")
             return FUNCTIONS["sparse_coo_tensor"](*args, dtype=self.dtype, device=device or self.device)
+        if args and isinstance(args[0], (list, tuple)) and not isinstance(args[0], Size):
+            raise TypeError(
+                "SparseTensor.new(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a strided tensor and convert it to sparse "
+                "via to_sparse."
+            )
         size = tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args or (0,)
         return nothing(size, len(size), self.dtype, device or self.device)
 
@@ -220,6 +227,9 @@ def add(self, other, *, alpha=1):
     if self._shape != other._shape:
         raise RuntimeError(f"add: expected sizes of 'self' and 'other' to match, but {list(self._shape)} != {list(other._shape)}")
     a, b = self._i._shape[0], other._i._shape[0]
+    if a != b and not (self._nnz() and other._nnz()):  # PyTorch does not look at the dimensions of what is empty
+        common = dt.promote_types(self.dtype, other.dtype)
+        return (self.clone() if not other._nnz() else other * alpha if alpha != 1 else other.clone()).to(common)
     if a != b:
         dims = f"'self' has {a} sparse dimensions while 'other' has {b} sparse dimensions"
         raise RuntimeError(f"add: expected 'self' and 'other' to have same density, but {dims}")
@@ -302,6 +312,8 @@ def mul(self, other):
         a, number = (self, other) if not other._shape else (other, self)
         return a._with(a._v * number.to_dense())
     k = self._i._shape[0]
+    if self._shape == other._shape and not (self._nnz() and other._nnz()):
+        return nothing(self._shape, k, dt.promote_types(self.dtype, other.dtype), self.device)
     if len(self._shape) != len(other._shape) or k != other._i._shape[0] or self._shape[:k] != other._shape[:k]:
         raise RuntimeError(
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, and shape of sparse dimensions"
@@ -433,6 +445,8 @@ def copy_(self, src, non_blocking=False):
     if not isinstance(src, CooTensor) or not isinstance(self, CooTensor):
         types = f"Found self type = {self.type()} and src type = {src.type()}"
         raise RuntimeError(f"copy_() between dense and sparse Tensors is not implemented! {types}")
+    k = src._i._shape[0]
+    sparse_resize_(self, src._shape, k, len(src._shape) - k)  # which refuses other dimensions and smaller ones
     return self._take(src.clone().to(dtype=self.dtype, device=self.device))
 
 

@@ -50,7 +50,10 @@ def permute(self, *dims):
             "Only transpositions within sparse and dense dimensions are supported."
         )
     values = self._v if k == n else self._v.permute(0, *(d - k + 1 for d in order[k:]))
-    return make(self._i[order[:k]], values, [self._shape[d] for d in order], self._c and dims[:1] == (0,))  # PyTorch looks at the first alone, as it was given
+    out = make(self._i[order[:k]], values, [self._shape[d] for d in order])
+    if out._nnz():
+        out._c = self._c and dims[:1] == (0,)  # PyTorch looks at the first alone, as it was given
+    return out
 
 
 @on_coo("unsqueeze")
@@ -130,11 +133,10 @@ def indexed(self, index):
 @on_coo("narrow_copy")
 def narrow_copy(self, dim, start, length):
     n, k = len(self._shape), self._i._shape[0]
-    dim = wrap_dim(dim, n)
-    if start < 0:
-        start += self._shape[dim]
+    if not 0 <= dim < n:
+        raise RuntimeError(f"Dimension {dim} out of range. Expecting 0 <= dim < {n}.")
     if length < 0 or start < 0 or start + length > self._shape[dim]:
-        raise RuntimeError("Invalid range to narrow. range(start, start+length) must be a subset of range(0, self.size(dim)).")
+        raise RuntimeError(f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {self._shape[dim]}).")
     shape = (*self._shape[:dim], length, *self._shape[dim + 1 :])
     if dim >= k:
         return make(self._i, self._v.narrow(dim - k + 1, start, length).clone(), shape)
@@ -292,7 +294,10 @@ def sparse_sum(self, dim=None, *, dtype=None):
 def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
     if dtype is not None and p in ("fro", None):
         raise ValueError("dtype argument is not supported in frobenius norm")
-    if dim is not None and len(_gone(self, dim)) < len(self._shape):
+    if keepdim:
+        raise RuntimeError("norm_sparse currently does not support keepdim=True")
+    given = dim if isinstance(dim, (tuple, list)) else () if dim is None else (dim,)
+    if given and (len(given) > len(self._shape) or len(_gone(self, dim)) < len(self._shape)):
         raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the input")
     if self.dtype.category < dt.FLOAT:
         raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {dt.scalar_name(self.dtype)} instead.")
