@@ -67,7 +67,7 @@ COMPLEX_HALF = frozenset(
     """abs neg sgn conj_physical _conj add sub _rsub mul eq ne isnan isinf isfinite _isclose _where masked_fill addcmul _var _std
  linalg.vector_norm index_add any all""".split()
 )
-_NOT_HALF = frozenset("_arange _linspace gather scatter take".split())
+_NOT_HALF = frozenset("_arange _linspace gather scatter scatter_add take".split())
 REFUSED = {}
 for _lines, _always in ((_REFUSED, True), (_UNLESS_EMPTY, False)):
     for _kernel, _codes, *_ops in map(str.split, _lines.strip().splitlines()):

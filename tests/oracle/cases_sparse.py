@@ -694,3 +694,42 @@ def case_undefined_gradients_of_sparse_tensors(torch):
         y = make(x)
         found += torch.autograd.grad(undefined(y), x, torch.ones_like(y), allow_unused=True)
     return found
+
+
+def case_gradients_that_are_compressed(torch):
+    found = []
+    pattern, all_places = torch.eye(3).to_sparse_csr(), torch.arange(1.0, 10).view(3, 3).to_sparse_csr()
+    for f in (torch.mul, torch.add):
+        x, y = pattern.clone().requires_grad_(), all_places.clone().requires_grad_()
+        f(x, y).backward(all_places)
+        found += [x.grad.layout, x.grad.to_dense(), y.grad.layout, y.grad.to_dense()]
+    for g in (all_places, all_places.to_dense()):
+        x = pattern.clone().requires_grad_()
+        torch.neg(x).backward(g)
+        found += [x.grad.layout, x.grad.to_dense()]
+        a, b = torch.ones(3, 2, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+        torch.sparse.sampled_addmm(pattern.clone(), a, b).backward(g)
+        found += [a.grad, b.grad]
+    x.grad = all_places
+    out = pattern.clone()
+    kept = torch.sparse.sampled_addmm(pattern, torch.ones(3, 2), torch.ones(2, 3), alpha=2, beta=3, out=out) is out
+    return found, x.grad.to_dense(), kept, out.to_dense()
+
+
+def case_sizes_of_compressed_tensors(torch):
+    x = torch.arange(1.0, 7).view(2, 3).to_sparse_csr()
+    found = [(x.resize_(size)._nnz(), x.crow_indices().clone(), x.values().clone()) for size in ((4, 5), (1, 5))]
+    one = torch.sparse_csr_tensor(torch.tensor([0, 1]).int(), torch.tensor([0]).int(), torch.tensor([1.0]), (1, 2))
+    one.resize_as_sparse_(torch.ones(2, 2).to_sparse_csr())
+    refused = attempts(
+        *(lambda name=n: getattr(torch.zeros(2, 0, 4, 4), f"to_sparse_{name}")(*[(2, 2)] * (name[0] == "b")) for n in ("csr", "csc", "bsr", "bsc"))
+    )
+    return found, one.crow_indices().dtype, one._nnz(), one.shape, refused
+
+
+def case_complex32_at_repeated_places(torch):
+    h, at = torch.tensor([1 + 1j, 2 - 1j]).to(torch.complex32), torch.tensor([0, 0])
+    zeros = torch.zeros(2, 3, dtype=torch.complex32)
+    found = [zeros.clone()[0].index_add_(0, at, h), zeros.clone().index_add_(1, at, h.expand(2, 2)), zeros.clone().index_add_(1, at, h.expand(2, 2), alpha=2)]
+    found += [zeros.clone()[0].index_put_((at,), h, accumulate=True), torch.conj_physical(h.diag().to_sparse_bsc((1, 1))).to_dense()]
+    return [t.to(torch.complex64) for t in found], attempts(lambda: zeros.scatter_add(0, torch.zeros(1, 3).long(), zeros))

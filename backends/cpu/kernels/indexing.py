@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....runtime.tensor import from_array, strided_view
-from ..arrays import add_rows, flat_positions, flat_rows
+from ..arrays import add_at, add_rows, flat_positions, flat_rows
 from ..table import inplace, numpy, without
 
 
@@ -120,7 +120,7 @@ def scatter_add_(x, dim, index, src):
         return
     x, at, index = _at(x, dim, index)
     at, src = (at, _crop(src, index)) if at.__class__ is tuple else (at.reshape(-1), _crop(src, index).reshape(-1))
-    (np.add if x.dtype != bool else np.logical_or).at(x, at, src)
+    add_at(x, at, src)
 
 
 @inplace("index_put")
@@ -134,14 +134,16 @@ def index_put_(x, indices, values, accumulate):
     at = tuple(slice(None) if a is None else a.astype(np.int64, copy=False) for a in indices)
     if not accumulate:
         x[at] = values
-    elif x.dtype == bool:
-        np.logical_or.at(x, at, values)
     else:
-        np.add.at(x, at, values)
+        add_at(x, at, values)
 
 
 @inplace("index_add")
 def index_add_(x, dim, index, source, alpha):
+    if x.dtype.names:  # complex32
+        for part in x.dtype.names:
+            index_add_(x[part], dim, index, source[part], alpha)
+        return
     x, source = (x.reshape(1), source.reshape(1)) if x.ndim == 0 else (x, source)
     if x.ndim == 1:
         check_rows(index, len(x))

@@ -85,6 +85,12 @@ class CompressedTensor(SparseTensor, raw=True):
 
     squeeze_ = as_strided_ = unsqueeze_
 
+    def _same_places(self, other):
+        return other.layout is self._layout and T.equal(self._lines, other._lines) and T.equal(self._plain, other._plain)
+
+    def _at_indices(self, other):
+        return other._v if self._same_places(other) else other.to_dense().sparse_mask(self.detach())._v
+
     def resize_(self, *size, memory_format=None):
         return resize_(self, *size)
 
@@ -559,7 +565,8 @@ def resize_as_sparse_(self, template):
     values = self._v.flatten()
     more = template._v.numel() - values._shape[0]
     values = T.cat((values, T.zeros(more, dtype=self.dtype, device=self.device))) if more > 0 else values[: template._v.numel()]
-    return self._take(make(template._lines.clone(), template._plain.clone(), values.reshape(template._v._shape), template._shape, self._layout))
+    lines, plain = (i.to(self._lines.dtype, copy=True) for i in (template._lines, template._plain))
+    return self._take(make(lines, plain, values.reshape(template._v._shape), template._shape, self._layout))
 
 
 def resize_(self, *size, memory_format=None):
@@ -572,10 +579,10 @@ def resize_(self, *size, memory_format=None):
     if columns < self._shape[1]:
         wanted = f"The original number of columns is {self._shape[1]} while the requested new number of columns is {columns}"
         raise RuntimeError(f"torch.resize_: Resizing columns of sparse CSR tensors to a smaller value is not supported. {wanted}.")
-    if rows <= self._shape[0]:
-        ends = self._lines[: rows + 1]
-        nnz = int(ends[-1])
+    nnz = min(self._plain._shape[-1], rows * columns)
+    if rows <= self._shape[0]:  # PyTorch keeps as many values as there is room for, whatever lines they were in
+        ends = self._lines[: rows + 1].clone()
+        ends[-1] = nnz
     else:
-        nnz = self._plain._shape[-1]
         ends = T.cat((self._lines, self._lines[-1:].expand(rows - self._shape[0])))
     return self._take(make(ends, self._plain[:nnz], self._v[:nnz], size, CSR))

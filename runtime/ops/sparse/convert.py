@@ -46,6 +46,8 @@ def _dense_to_compressed(self, layout, block, dense_dim):
     if not 0 <= dense <= n - 2:
         raise RuntimeError(f"{name}: dense_dim argument must be in [0,{n - 2}] range, but {dense} is given")
     b = n - 2 - dense
+    if 0 in self._shape[:b]:
+        raise RuntimeError(f"to_{str(layout).removeprefix('torch.')}: Expected product of batch dimensions to be non-zero.")
     rows, columns = self._shape[b : b + 2]
     x = self
     if layout in BLOCKS:

@@ -4,7 +4,9 @@ The gradient of a sparse tensor's values reaches what is specified. PyTorch's gr
 a strided twin, of the same elements, where there is something that could receive them: a strided tensor that was made sparse, or a leaf.
 """
 
+import contextlib
 import functools
+import threading
 import weakref
 
 from ...autograd.function import Function
@@ -56,6 +58,24 @@ def given_by(t, source):
     return t
 
 
+class _Root(threading.local):
+    """The layout of the gradient that a backward pass started from, where that was compressed: PyTorch's operators keep it up to the leaves."""
+
+    layout = None
+
+
+_ROOT = _Root()
+
+
+@contextlib.contextmanager
+def starting_from(layout):
+    before, _ROOT.layout = _ROOT.layout, layout
+    try:
+        yield
+    finally:
+        _ROOT.layout = before
+
+
 def has_twin(t):
     return "_twin" in t.__dict__ or t.requires_grad and t.is_leaf
 
@@ -88,6 +108,7 @@ def _of_leaf(t):
             if owner is not None:
                 g, shadow.grad = shadow.grad, None
                 owner._dense_grad = g if owner._dense_grad is None else owner._dense_grad + g
+                owner._layout_of_grad = _ROOT.layout
 
         t._shadow.register_post_accumulate_grad_hook(accumulate)
     return _Elements.apply(t._shadow, t.detach().to_dense())

@@ -1,5 +1,6 @@
 """Products with sparse matrices, and the functions of torch.sparse that stand on them."""
 
+from ...call.out import SAME_DTYPE
 from ...declare import composite
 from ...device import strided
 from ..common import T, dt, only
@@ -425,7 +426,7 @@ def sparse_addmm(mat, mat1, mat2, beta, alpha):
 
 @composite(
     "_C._sparse.sparse_sampled_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    out=False,
+    out=SAME_DTYPE,
     method=False,
     aten="sparse_sampled_addmm",
 )

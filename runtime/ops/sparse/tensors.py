@@ -16,7 +16,7 @@ from ...schema import bind
 from ..common import T, Tensor, dt
 from ..memory import CONVERSIONS
 from ..valued import ValuedTensor
-from .gradients import named, reaching_all, twin
+from .gradients import named, reaching_all, starting_from, twin
 
 COO = LAYOUTS["sparse_coo"]
 ROWS = tuple(LAYOUTS[n] for n in ("sparse_csr", "sparse_bsr"))  # rows are compressed
@@ -129,20 +129,23 @@ class SparseTensor(ValuedTensor, raw=True):
             )
         self._take(new.detach()._requiring_grad(self.requires_grad))
 
-    _dense_grad = None  # what came to every element of a leaf
+    _dense_grad = _layout_of_grad = None  # what came to every element of a leaf
 
     @property
     def grad(self):
         g = self._v.grad
-        return self._gradient_of([g, self._dense_grad])
+        g = self._gradient_of([g, self._dense_grad])
+        return g if self._layout_of_grad is None or g is None else g.to_sparse(layout=self._layout_of_grad)
 
     @grad.setter
     def grad(self, g):
-        self._dense_grad = self._v.grad = None
+        self._dense_grad = self._layout_of_grad = self._v.grad = None
         if g is not None and not isinstance(g, SparseTensor):
             self._dense_grad = g
+        elif g is not None and self.layout is not COO and not self._same_places(g):
+            self._dense_grad, self._layout_of_grad = g.to_dense(), g.layout
         elif g is not None:
-            self._v.grad = g._v if self.layout is not COO else self.detach()._with(self._v)._at_indices(g)
+            self._v.grad = self.detach()._with(self._v)._at_indices(g)
 
     def _places(self):
         """Where gradients of the tensor arrive: at its values and, of a leaf, at all elements."""
@@ -157,13 +160,14 @@ class SparseTensor(ValuedTensor, raw=True):
 
     def _root(self, gradient):
         """(values, their gradient): where the backward pass of a sparse tensor starts."""
-        return self._v, None if gradient is None else gradient._v if gradient.layout is not COO else self._at_indices(gradient)
+        return self._v, None if gradient is None else self._at_indices(gradient)
 
     def backward(self, gradient=None, *args, **kwargs):
         if gradient is None:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if "_twin" in self.__dict__:
-            return twin(self).backward(gradient.to_dense(), *args, **kwargs)
+            with starting_from(gradient.layout if gradient.layout in (LAYOUTS["sparse_csr"], LAYOUTS["sparse_csc"]) else None):
+                return twin(self).backward(gradient.to_dense(), *args, **kwargs)
         values, g = self._root(gradient)
         return values.backward(g, *args, **kwargs)
 
