@@ -733,3 +733,30 @@ def case_complex32_at_repeated_places(torch):
     found = [zeros.clone()[0].index_add_(0, at, h), zeros.clone().index_add_(1, at, h.expand(2, 2)), zeros.clone().index_add_(1, at, h.expand(2, 2), alpha=2)]
     found += [zeros.clone()[0].index_put_((at,), h, accumulate=True), torch.conj_physical(h.diag().to_sparse_bsc((1, 1))).to_dense()]
     return [t.to(torch.complex64) for t in found], attempts(lambda: zeros.scatter_add(0, torch.zeros(1, 3).long(), zeros))
+
+
+def case_what_is_coalesced_and_products_of_numbers(torch):
+    def number(n, dtype=torch.float):
+        return torch.sparse_coo_tensor(torch.zeros(0, n).long(), torch.arange(1.0, n + 1).to(dtype), ())
+
+    nothing, one = torch.sparse_coo_tensor(size=(3, 3)), torch.sparse_coo_tensor(torch.tensor([[0], [1]]), torch.tensor([1.0]), (3, 3))
+    kept = [
+        f(t).is_coalesced()
+        for t in (nothing, one)
+        for f in (torch.clone, torch.neg, torch.detach, lambda t: t * 2, lambda t: t.permute(0, 1), lambda t: t.permute(1, 0))
+    ]
+    for t in (nothing, one):
+        t._coalesced_(False)
+        kept += [f(t).is_coalesced() for f in (torch.clone, torch.detach, lambda t: t.double(), lambda t: t.permute(0, 1))]
+    products = [(p._nnz(), p._values()) for a, b in ((3, 1), (1, 3), (3, 2), (2, 3), (1, 1), (0, 0)) for p in (number(a) * number(b),)]
+    for d, e in (
+        (torch.float, torch.double),
+        (torch.double, torch.float),
+        (torch.int16, torch.int64),
+        (torch.int16, torch.float),
+        (torch.complex64, torch.double),
+    ):
+        products += [number(1, d) * number(3, e), number(2, d) * torch.tensor(2).to(e), torch.tensor(2).to(e) * number(3, d)]
+    grown = torch.sparse_coo_tensor(torch.tensor([[0, 1]]), torch.arange(12.0).view(2, 2, 3), (3, 2, 3))
+    grown.resize_as_sparse_(torch.sparse_coo_tensor(torch.tensor([[0]]), torch.zeros(1, 2, 4), (4, 2, 4)))
+    return kept, [(p.dtype, p.to_dense()) if isinstance(p, torch.Tensor) else p for p in products], grown._values().reshape(-1)[:12]

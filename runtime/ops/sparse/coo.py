@@ -1,5 +1,7 @@
 """Sparse COO tensors: their parts, the rules of coalescing, and operators on coordinates."""
 
+import math
+
 from ...autograd.modes import MODE
 from ...call.geometry import broadcast_shapes
 from ...device import Size, strided
@@ -43,7 +45,9 @@ class CooTensor(SparseTensor, raw=True):
 
     def _with(self, values):
         indices = self._i if self._i.device is values.device else self._i.to(values.device)
-        return make(indices, values, self._shape, self._c)
+        t = make(indices, values, self._shape)
+        t._c = self._c
+        return t
 
     def _become(self, name, result):
         if name != "zeros":
@@ -306,10 +310,14 @@ def mul(self, other):
         self, other = other, self
     if not isinstance(other, Tensor):
         return self._with(self._v * other)
+    if not self._shape and not other._shape and self.dtype is not other.dtype:  # values have a dimension more
+        common = dt.promote_types(self.dtype, other.dtype)
+        self, other = self.to(common), other.to(common)
     if not isinstance(other, SparseTensor):
         return self._with(self._v * other) if not other._shape else _times_dense(self, other)
     if not other._shape or not self._shape:
-        a, number = (self, other) if not other._shape else (other, self)
+        swapped = other._shape or not self._shape and self._nnz() == 1 != other._nnz()
+        a, number = (other, self) if swapped else (self, other)
         return a._with(a._v * number.to_dense())
     k = self._i._shape[0]
     if self._shape == other._shape and not (self._nnz() and other._nnz()):
@@ -490,13 +498,10 @@ def sparse_resize_(self, size, sparse_dim, dense_dim):
         old, new = self._shape[part], size[part]
         if any(a > b for a, b in zip(old, new)):
             raise RuntimeError(f"shrinking the size of {kind} dimensions (from {list(old)} to {list(new)}) {where}")
-    values = self._v
-    for d in range(1, dense + 1):
-        more = size[k + d - 1] - values._shape[d]
-        if more:
-            fill = T.zeros((*values._shape[:d], more, *values._shape[d + 1 :]), dtype=values.dtype, device=values.device)
-            values = T.cat((values, fill), d)
-    return self._take(make(self._i, values, size, self._c))
+    shape = (nnz, *size[k:])
+    values = self._v.reshape(-1)  # they stay in their order in memory, as with resize_()
+    fill = T.zeros((math.prod(shape) - values._shape[0],), dtype=values.dtype, device=values.device)
+    return self._take(make(self._i, T.cat((values, fill)).reshape(shape), size, self._c))
 
 
 @on_coo("resize_as_sparse_")

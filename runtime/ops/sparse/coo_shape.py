@@ -51,8 +51,7 @@ def permute(self, *dims):
         )
     values = self._v if k == n else self._v.permute(0, *(d - k + 1 for d in order[k:]))
     out = make(self._i[order[:k]], values, [self._shape[d] for d in order])
-    if out._nnz():
-        out._c = self._c and dims[:1] == (0,)  # PyTorch looks at the first alone, as it was given
+    out._c = self._c and dims[:1] == (0,)  # PyTorch looks at the first alone, as it was given
     return out
 
 
