@@ -379,7 +379,7 @@ class Tensor(metaclass=TensorMeta):
     def requires_grad(self, value):
         if value.__class__ is not bool:
             raise RuntimeError("requires_grad must be a bool")
-        self._requiring_grad(value)
+        self._requiring_grad(value, "only Tensors of floating point and complex dtype")
 
     def requires_grad_(self, requires_grad=True):
         """Whether operators on the tensor are recorded from now on."""
@@ -389,10 +389,10 @@ class Tensor(metaclass=TensorMeta):
         refuse_in_transforms("requires_grad_", "(or perhaps using torch.autograd.functional.* APIs) ")
         return self._requiring_grad(value)
 
-    def _requiring_grad(self, value=True):
+    def _requiring_grad(self, value=True, those_that_can="only Tensors of floating point dtype"):
         """requires_grad_() of our own code, inside transforms too."""
         if value and self.dtype.category < dt.FLOAT:
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            raise RuntimeError(f"{those_that_can} can require gradients")
         if not value and self._get_grad_fn() is not None:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
@@ -667,7 +667,7 @@ class Tensor(metaclass=TensorMeta):
         t._requires_grad = False
         if require_grad:
             with DisableTorchFunctionSubclass():  # the class has not seen it yet
-                t._requiring_grad()
+                t._requiring_grad(True, "Only Tensors of floating point and complex dtype")
         return t
 
     def _instance_of(self, cls):

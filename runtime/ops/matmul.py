@@ -316,6 +316,8 @@ def _linear_meta(input, weight, bias):
         if bias.dtype is not weight.dtype:
             raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(bias)} and {_name(weight)}")
     if input.dtype is not weight.dtype:
+        if bias is not None:
+            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {_name(input)} and {_name(weight)}")
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(input.dtype)} != {dt.c_name(weight.dtype)}")
     no_bool("addmm_impl_cpu_", input)
     return (*batch, n), input.dtype

@@ -560,4 +560,10 @@ def case_weights_of_lerp_and_the_first_index_out_of_range(torch):
         lambda: x.put_(torch.tensor([0]), torch.ones(2)),
         lambda: torch.round(i, decimals=1),
         lambda: torch.round(i > 0),
+        lambda: torch.nn.Parameter(i),
+        lambda: setattr(torch.tensor([1]), "requires_grad", True),
+        lambda: i.requires_grad_(),
+        lambda: torch.nn.Linear(3, 3).half()(x),
+        lambda: torch.nn.Linear(3, 3, bias=False).half()(x),
+        lambda: torch.nn.Embedding(3, 2, padding_idx=4),
     )

@@ -16,7 +16,7 @@ def _set_weight(layer, padding_idx, weight, requires_grad, device, dtype):
     rows, columns = layer.num_embeddings, layer.embedding_dim
     if padding_idx is not None:
         if not -rows <= padding_idx < rows and padding_idx != 0:
-            raise AssertionError("padding_idx must be within num_embeddings")
+            raise AssertionError(f"{'Padding' if isinstance(layer, Embedding) else 'padding'}_idx must be within num_embeddings")
         padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
     layer.padding_idx = padding_idx
     if weight is None:
