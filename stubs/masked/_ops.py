@@ -14,7 +14,7 @@ def _limit(x, lowest):
     if torch.is_complex(x):
         raise TypeError(f"the extremum of {x.dtype} input is not defined")
     if x.dtype is torch.bool:
-        raise NotImplementedError(f"identity of a masked extremum on {x.dtype} input")
+        raise NotImplementedError(f"identity of {'amax' if lowest else 'amin'} on {x.dtype} input")
     return torch.iinfo(x.dtype).min if lowest else torch.iinfo(x.dtype).max
 
 
@@ -112,7 +112,7 @@ def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked sum."""
     x, dims, dtype = _fill("sum", input, mask), _canonical_dim(dim, input.ndim), _widened(input, dtype)
     if x.layout is not torch.strided:
-        return _sparse.reduced("sum", x, dims, bool(keepdim), dtype)
+        return _sparse.reduced("sum", x, dims, bool(keepdim), dtype, 0)
     return torch.sum(x, dims, bool(keepdim), dtype=dtype)
 
 
@@ -120,7 +120,7 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The masked product."""
     x, dtype = _fill("prod", input, mask), _widened(input, dtype)
     if x.layout is not torch.strided:
-        return _sparse.reduced("prod", x, _canonical_dim(dim, input.ndim), bool(keepdim), dtype)
+        return _sparse.reduced("prod", x, _canonical_dim(dim, input.ndim), bool(keepdim), dtype, 1)
     result = x.to(dtype)
     for d in reversed(_canonical_dim(dim, input.ndim)):
         result = result.prod(dim=d, keepdim=bool(keepdim))
@@ -146,7 +146,7 @@ def _extremum(name):
         x = _fill(name.replace("arg", "a"), input, mask)
         dim = dim if name.startswith("arg") else _canonical_dim(dim, input.ndim)
         if x.layout is not torch.strided:
-            return _sparse.reduced(name, x, dim, bool(keepdim), dtype or input.dtype)
+            return _sparse.reduced(name, x, dim, bool(keepdim), dtype or input.dtype, _limit(input, name == "amax"))
         return getattr(torch, name)(x, dim, bool(keepdim)).to(dtype or input.dtype)
 
     return _named(f, name, "The masked extremum.")

@@ -79,12 +79,12 @@ def _along_dense(name, values, dims, keepdim):
     return values
 
 
-def reduced(name, input, dims, keepdim, dtype):
-    """The sum, prod, amax or amin of what is specified."""
+def reduced(name, input, dims, keepdim, dtype, identity):
+    """The sum, prod, amax or amin of what is specified; identity: where nothing is."""
     if input.layout is torch.sparse_csr:
         if not keepdim:
             raise RuntimeError("reduction operations on CSR tensors with keepdim=False is unsupported")
-        return reduced(name, input.to_sparse(), dims, keepdim, dtype).to_sparse_csr()
+        return reduced(name, input.to_sparse(), dims, keepdim, dtype, identity).to_sparse_csr()
     input = input.coalesce()
     n = input.sparse_dim()
     sparse, dense = [d for d in dims if d < n], [d - n + 1 for d in dims if n <= d < input.ndim]
@@ -98,7 +98,7 @@ def reduced(name, input, dims, keepdim, dtype):
         indices.insert(0, numbers % sizes[d])
         numbers = numbers // sizes[d]
     if not left:
-        whole = values.sum(0) if name == "sum" or not len(values) else values[0]
+        whole = values[0] if len(values) else values.new_full(values.shape[1:], identity)
         return whole.reshape((1,) * (n if keepdim else 0) + whole.shape).to_sparse()
     if keepdim:
         for d in sparse:

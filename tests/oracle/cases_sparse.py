@@ -760,3 +760,24 @@ def case_what_is_coalesced_and_products_of_numbers(torch):
     grown = torch.sparse_coo_tensor(torch.tensor([[0, 1]]), torch.arange(12.0).view(2, 2, 3), (3, 2, 3))
     grown.resize_as_sparse_(torch.sparse_coo_tensor(torch.tensor([[0]]), torch.zeros(1, 2, 4), (4, 2, 4)))
     return kept, [(p.dtype, p.to_dense()) if isinstance(p, torch.Tensor) else p for p in products], grown._values().reshape(-1)[:12]
+
+
+def case_sums_over_the_same_indices_and_reductions_of_nothing(torch):
+    at = torch.tensor([[0, 0, 1]])
+    x, y = (torch.sparse_coo_tensor(at.clone(), torch.tensor([1.0, 2.0, 3.0]), (3,)) for _ in range(2))
+    other = torch.sparse_coo_tensor(torch.tensor([[2, 1, 1]]), torch.tensor([1.0, 2.0, 3.0]), (3,))
+    sums = [x + x, x + y, x - y, x.add(y, alpha=2), other + other, x + other, x.clone().add_(y), x + y.double()]
+    leaf = x.clone().requires_grad_()
+    values = [(t._values().requires_grad, t._values().grad_fn is None) for t in (leaf, leaf * 2)]
+    nowhere, found = torch.zeros(2, dtype=torch.bool).to_sparse(), []
+    for f in (torch.masked.sum, torch.masked.prod, torch.masked.amax, torch.masked.amin):
+        for dtype in (torch.float, torch.int8):
+            for dim, keep in (((), False), (0, True)):
+                r = f(torch.tensor([1, 2]).to(dtype).to_sparse(), dim=dim, keepdim=keep, mask=nowhere)
+                found.append((r._nnz(), r.dtype, r.to_dense()))
+    refused = attempts(
+        lambda: x.norm(p=0, dtype=torch.double),
+        lambda: torch.empty_like(x, memory_format=torch.preserve_format),
+        lambda: torch.zeros_like(x, layout=torch.strided, memory_format=torch.preserve_format),
+    )
+    return [(s._nnz(), s.is_coalesced(), s._values()) for s in sums], values, found, refused

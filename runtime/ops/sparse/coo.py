@@ -209,7 +209,7 @@ TABLE.update(
     _dimI=lambda self: self._i._shape[0],
     _dimV=lambda self: len(self._shape) - self._i._shape[0],
     _indices=lambda self: self._i,
-    _values=lambda self: self._v,
+    _values=lambda self: self._v.detach() if self._v.requires_grad else self._v,
     _nnz=lambda self: self._i._shape[1],
 )
 
@@ -241,6 +241,10 @@ def add(self, other, *, alpha=1):
     v = (other._v if alpha == 1 else other._v * alpha).to(common)
     if common is dt.bool_:
         raise NotImplementedError("\"cadd_sparse\" not implemented for 'Bool'")
+    if T.equal(self._i, other._i):  # PyTorch walks along both and merges what meets
+        both = make(self._i, self._v.to(common) + v, self._shape)
+        both._c = self._c and other._c
+        return both
     both = make(T.cat((self._i, other._i), 1), T.cat((self._v.to(common), v)), self._shape)
     if self._c and other._c:
         return both.coalesce()
@@ -432,10 +436,11 @@ def floor_divide_(self, other):
 # ------------------------------------------------------------------------------------------------ memory
 @on_coo("zeros_like", "empty_like")
 def zeros_like(self, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None, pin_memory=False):
+    if layout not in (None, COO):
+        like = T.empty(self._shape, dtype=dtype or self.dtype, layout=layout, device=device or self.device)
+        return T.zeros_like(like, memory_format=memory_format, requires_grad=requires_grad)
     if memory_format is not None:
         raise RuntimeError("memory format option is only supported by strided tensors")
-    if layout not in (None, COO):
-        return T.zeros(self._shape, dtype=dtype or self.dtype, layout=layout, device=device or self.device, requires_grad=requires_grad)
     out = nothing(self._shape, self._i._shape[0], dtype or self.dtype, device or self.device)
     return out._requiring_grad() if requires_grad else out
 

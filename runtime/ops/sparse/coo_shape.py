@@ -295,6 +295,8 @@ def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
         raise ValueError("dtype argument is not supported in frobenius norm")
     if keepdim:
         raise RuntimeError("norm_sparse currently does not support keepdim=True")
+    if dtype is not None:
+        raise RuntimeError("norm_sparse currently does not support 'dtype' argument")
     given = dim if isinstance(dim, (tuple, list)) else () if dim is None else (dim,)
     if given and (len(given) > len(self._shape) or len(_gone(self, dim)) < len(self._shape)):
         raise RuntimeError("norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the input")
