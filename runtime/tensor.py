@@ -389,10 +389,10 @@ class Tensor(metaclass=TensorMeta):
         refuse_in_transforms("requires_grad_", "(or perhaps using torch.autograd.functional.* APIs) ")
         return self._requiring_grad(value)
 
-    def _requiring_grad(self, value=True, those_that_can="only Tensors of floating point dtype"):
-        """requires_grad_() of our own code, inside transforms too."""
+    def _requiring_grad(self, value=True, *words):
+        """requires_grad_() of our own code, inside transforms too. words: how the error for other dtypes begins."""
         if value and self.dtype.category < dt.FLOAT:
-            raise RuntimeError(f"{those_that_can} can require gradients")
+            raise RuntimeError(f"{words[0] if words else 'only Tensors of floating point dtype'} can require gradients")
         if not value and self._get_grad_fn() is not None:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "

@@ -30,8 +30,8 @@ class ValuedTensor(Tensor, raw=True):
         self._v.requires_grad_(requires_grad)
         return self
 
-    def _requiring_grad(self, value=True):
-        self._v._requiring_grad(value)
+    def _requiring_grad(self, value=True, *words):
+        self._v._requiring_grad(value, *words)
         return self
 
     def retain_grad(self):

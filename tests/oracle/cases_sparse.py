@@ -781,3 +781,12 @@ def case_sums_over_the_same_indices_and_reductions_of_nothing(torch):
         lambda: torch.zeros_like(x, layout=torch.strided, memory_format=torch.preserve_format),
     )
     return [(s._nnz(), s.is_coalesced(), s._values()) for s in sums], values, found, refused
+
+
+def case_sparse_tensors_that_are_made_to_require_gradients(torch):
+    def required(t):
+        t.requires_grad = True
+        return t.requires_grad, t.requires_grad_().is_leaf, torch.nn.Parameter(t.detach()).requires_grad
+
+    kinds = (torch.eye(2).to_sparse(), torch.eye(2).to_sparse_csr(), torch.eye(2), torch.eye(2).long().to_sparse(), torch.eye(2).long())
+    return attempts(*(lambda t=t: required(t) for t in kinds))
