@@ -129,6 +129,18 @@ def _in_pieces(x, most, fn, otherwise):
     return otherwise(x) if k is None else np.add.reduce(fn(x.reshape(-1, n // k)).reshape(*x.shape[:-1], k), -1)
 
 
+def first_of(index, bad):
+    """The first index that is bad."""
+    return int(index[bad].reshape(-1)[0])
+
+
+def check_places(index, size, dim):
+    """PyTorch's error for an index that gather, scatter and their kin do not take; they know no negative ones."""
+    if index.size and (index.min() < 0 or index.max() >= size):
+        bad = first_of(index, (index < 0) | (index >= size))
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
 def add_at(out, at, values):
     """out[at] += values, once for each of what falls on the same place."""
     for part in out.dtype.names or (...,):  # those of complex32

@@ -251,7 +251,8 @@ def _made_in(t):
 
 def made_inside(t):
     """Whether a transform that has ended made a tensor."""
-    return isinstance(t._vc, _Made) and t._vc.inside is not None and t._vc.inside.ended
+    transform = getattr(t._vc, "inside", None)
+    return transform is not None and transform.ended
 
 
 def check_captured(t, name):

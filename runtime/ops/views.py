@@ -105,15 +105,14 @@ def _view_dtype(self, dtype):
     names = f"{dt.scalar_name(self.dtype)} as {dt.scalar_name(dtype)}"
     if not self._shape:
         raise RuntimeError(f"self.dim() cannot be 0 to view {names} (different element sizes)")
-    st, k = _strides(self), b // a
-    if k and self._shape[-1] % k:
+    st, k, wider = _strides(self), max(a, b) // min(a, b), b > a
+    if wider and self._shape[-1] % k:
         raise RuntimeError(f"self.size(-1) must be divisible by {k} to view {names} (different element sizes), but got {self._shape[-1]}")
-    if k and self._offset % k:
+    if wider and self._offset % k:
         raise RuntimeError(f"self.storage_offset() must be divisible by {k} to view {names} (different element sizes), but got {self._offset}")
     if st[-1] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 to view {names} (different element sizes), but got {st[-1]}")
-    if not k:
-        k = a // b
+    if not wider:
         shape, st, off = (*self._shape[:-1], self._shape[-1] * k), (*[s * k for s in st[:-1]], 1), self._offset * k
     else:
         for i, s in enumerate(st[:-1]):

@@ -3,13 +3,8 @@
 import numpy as np
 
 from ....runtime.tensor import from_array, strided_view
-from ..arrays import add_at, add_rows, flat_positions, flat_rows
+from ..arrays import add_at, add_rows, check_places, first_of, flat_positions, flat_rows
 from ..table import inplace, numpy, without
-
-
-def _first(index, bad):
-    """The first index that is bad."""
-    return int(index[bad].reshape(-1)[0])
 
 
 def check_bounds(index, size, dim):
@@ -18,7 +13,7 @@ def check_bounds(index, size, dim):
         if not size:
             raise IndexError("index is out of bounds for dimension with size 0")
         if index.min() < -size or index.max() >= size:
-            bad = _first(index, (index < -size) | (index >= size))
+            bad = first_of(index, (index < -size) | (index >= size))
             raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
@@ -64,17 +59,11 @@ numpy("index_select", f"IndexSelect has no CPU kernel; {SLOW_GATHER}", take_rows
 @numpy("gather", "GatherD is 3.6 times slower at 1M elements (7.5 ms against 2.1) and does not refuse indices out of range")
 def gather(x, dim, index, sparse_grad):
     if x.ndim == 0 or index.ndim == 0:
-        _index_error("gather", index, x.reshape(-1).shape[0] if x.ndim == 0 else x.shape[dim], dim)
+        check_places(index, x.reshape(-1).shape[0] if x.ndim == 0 else x.shape[dim], dim)
         return np.broadcast_to(x.reshape(-1)[index.reshape(-1)], index.reshape(-1).shape).reshape(index.shape)
-    _index_error("gather", index, x.shape[dim], dim)
+    check_places(index, x.shape[dim], dim)
     x = x[tuple(slice(1 if st == 0 and d != dim and index.size else None) for d, st in enumerate(x.strides))]  # what is expanded is not copied
     return np.take(np.ascontiguousarray(x).reshape(-1), flat_positions(index, x.shape, dim), mode="clip")
-
-
-def _index_error(name, index, size, dim):
-    if index.size and (index.min() < 0 or index.max() >= size):
-        bad = _first(index, (index < 0) | (index >= size))
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def _at(x, dim, index):
@@ -82,7 +71,7 @@ def _at(x, dim, index):
     if x.ndim == 0:
         x = x.reshape(1)
     index = index.reshape(1) if index.ndim == 0 else index
-    _index_error("scatter", index, x.shape[dim], dim)
+    check_places(index, x.shape[dim], dim)
     if x.flags.c_contiguous:
         return x.reshape(-1), flat_positions(index, x.shape, dim), index
     at = list(np.ogrid[tuple(slice(0, s) for s in index.shape)])

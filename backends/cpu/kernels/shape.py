@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..arrays import zeroed
+from ..arrays import check_places, zeroed
 from ..table import instead, legacy, numpy, pyboost_, without
 
 # ------------------------------------------------------------------------------------------------ cat, stack
@@ -89,17 +89,11 @@ def _reduce_at(x, at, src, reduce, include_self):
     return out
 
 
-def _check(index, size, dim):
-    if index.size and (index.min() < 0 or index.max() >= size):
-        bad = int(index[(index < 0) | (index >= size)].reshape(-1)[0])
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
-
-
 @numpy("scatter_reduce", WHY)
 def scatter_reduce(x, dim, index, src, reduce, include_self):
     shape = x.shape
     x, index, src = np.atleast_1d(x), np.atleast_1d(index), np.atleast_1d(src)
-    _check(index, x.shape[dim], dim)
+    check_places(index, x.shape[dim], dim)
     at = list(np.ogrid[tuple(slice(0, s) for s in index.shape)])
     at[dim] = index
     at = tuple(np.broadcast_arrays(*at))

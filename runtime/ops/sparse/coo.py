@@ -458,8 +458,8 @@ def copy_(self, src, non_blocking=False):
     if not isinstance(src, CooTensor) or not isinstance(self, CooTensor):
         types = f"Found self type = {self.type()} and src type = {src.type()}"
         raise RuntimeError(f"copy_() between dense and sparse Tensors is not implemented! {types}")
-    k = src._i._shape[0]
-    sparse_resize_(self, src._shape, k, len(src._shape) - k)  # which refuses other dimensions and smaller ones
+    if self._nnz():
+        _check_growing(self, src._shape, src.sparse_dim(), src.dense_dim())
     return self._take(src.clone().to(dtype=self.dtype, device=self.device))
 
 
@@ -486,13 +486,9 @@ def _check_dims(size, sparse_dim, dense_dim):
         raise RuntimeError(f"'len(size) == sparse_dim + dense_dim' is not satisfied: {dims}")
 
 
-@on_coo("sparse_resize_")
-def sparse_resize_(self, size, sparse_dim, dense_dim):
-    """Another size; where there are values it may only grow."""
-    size, k, nnz = tuple(size), self._i._shape[0], self._i._shape[1]
-    _check_dims(size, sparse_dim, dense_dim)
-    if not nnz:
-        return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
+def _check_growing(self, size, sparse_dim, dense_dim):
+    """PyTorch's errors for another size of a tensor with values, which may only grow."""
+    k = self._i._shape[0]
     dense = len(self._shape) - k
     where = "on a non-empty sparse tensor is not supported.\nYou could try the following options:\n1. If you need an empty sparse tensor of this size, "
     where += "call `x = torch.sparse_coo_tensor(size)`.\n2. If you need to resize this tensor, keep the number of dimensions and let none of them shrink."
@@ -503,7 +499,17 @@ def sparse_resize_(self, size, sparse_dim, dense_dim):
         old, new = self._shape[part], size[part]
         if any(a > b for a, b in zip(old, new)):
             raise RuntimeError(f"shrinking the size of {kind} dimensions (from {list(old)} to {list(new)}) {where}")
-    shape = (nnz, *size[k:])
+
+
+@on_coo("sparse_resize_")
+def sparse_resize_(self, size, sparse_dim, dense_dim):
+    """Another size; where there are values it may only grow."""
+    size, nnz = tuple(size), self._nnz()
+    _check_dims(size, sparse_dim, dense_dim)
+    if not nnz:
+        return sparse_resize_and_clear_(self, size, sparse_dim, dense_dim)
+    _check_growing(self, size, sparse_dim, dense_dim)
+    shape = (nnz, *size[sparse_dim:])
     values = self._v.reshape(-1)  # they stay in their order in memory, as with resize_()
     fill = T.zeros((math.prod(shape) - values._shape[0],), dtype=values.dtype, device=values.device)
     return self._take(make(self._i, T.cat((values, fill)).reshape(shape), size, self._c))
