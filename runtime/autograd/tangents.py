@@ -10,7 +10,7 @@ import weakref
 
 from ..call.state import LOCAL, STATE, activate
 from ..registry import T
-from ..tensor import Tensor
+from ..tensor import Tensor, numel
 from .modes import MODE
 
 
@@ -74,22 +74,35 @@ class Level:
 
 
 def _same_layout(a, b):
-    return a._offset == b._offset and all(x == y or n == 1 for x, y, n in zip(a.stride(), b.stride(), a._shape))
+    """Whether two tensors of one shape lie alike in memory of as many elements, so that views of one are views of the other."""
+    if a.is_conj() is not b.is_conj() or a.is_neg() is not b.is_neg():
+        return False
+    if 0 in a._shape:
+        return True
+    strided = a._stride is None and b._stride is None or all(x == y or n == 1 for x, y, n in zip(a.stride(), b.stride(), a._shape))
+    return strided and a._offset == b._offset and _reach(a) == _reach(b)
+
+
+def _reach(t):
+    """How many elements the memory of t holds."""
+    return numel(t._shape) if t._storage is None else t._storage.nbytes() // t.dtype.itemsize
 
 
 def _zeros_as(t, tangent):
     """Zeros in the dtype of a tangent, in memory as t is."""
-    if t._stride is None and not t._offset:
-        return T.zeros(t._shape, dtype=tangent.dtype, device=tangent.device)
-    reach = 0 if 0 in t._shape else 1 + sum((n - 1) * s for n, s in zip(t._shape, t.stride()))
-    return T.zeros((t._offset + reach,), dtype=tangent.dtype, device=tangent.device).as_strided(t._shape, t.stride(), t._offset)
+    reach = _reach(t)
+    if t._stride is None and not t._offset and reach == numel(t._shape):
+        zeros = T.zeros(t._shape, dtype=tangent.dtype, device=tangent.device)
+    else:
+        zeros = T.zeros((reach,), dtype=tangent.dtype, device=tangent.device).as_strided(t._shape, t.stride(), t._offset)
+    if t.is_conj() and tangent.dtype.is_complex:
+        zeros = zeros.conj()
+    return zeros._neg_view() if t.is_neg() else zeros
 
 
 def _laid_out(tangent, t):
     """The tangent itself where it lies in memory as t does, else a copy that does."""
-    if tangent._stride is None and t._stride is None and not t._offset and not tangent._offset or tangent.is_sparse or _same_layout(tangent, t):
-        return tangent
-    return _zeros_as(t, tangent).copy_(tangent)
+    return tangent if tangent.is_sparse or _same_layout(tangent, t) else _zeros_as(t, tangent).copy_(tangent)
 
 
 def _part(tangent, base, t):

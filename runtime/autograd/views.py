@@ -1,5 +1,7 @@
 """Differentiable views: whose they are, what writing into them makes of the graph."""
 
+import gc
+import sys
 import weakref
 
 from .. import dtypes as dt
@@ -130,9 +132,13 @@ def rebase(self, node, nr=0):
     """self was modified in place by `node`: make node its history, and its base's through CopySlices."""
     v = self._view
     if v is None or v.base is self:
+        if not self._requires_grad:
+            _reach_views(self)
         set_history(self, node, nr)
         return
     base = v.base
+    if not base._requires_grad:
+        _reach_views(base, self)
     of_base, of_self, apart = _geometries(base, self)
     base_edge = edge(base)
     base_meta = meta_of(base)
@@ -156,6 +162,21 @@ def rebase(self, node, nr=0):
     set_history(base, copy)
     self._requires_grad = True
     v.rebuild(self, self._vc[0] if self._vc is not None else 0)
+
+
+def _reach_views(base, written=None):
+    """The views made while a base had no gradient have one from now on, as it has: an in-place operator has written a history into it, or into a view.
+
+    Nothing lists the views of a tensor, which are made often. That some live shows by who holds the counter of versions that they share; only
+    then all objects are looked through (some 30 ms).
+    """
+    counter = base._vc
+    holders = sys.getrefcount(counter) - 2  # but for the local name and the argument
+    if counter.__class__ is not list or holders <= (1 if written is None else 2):
+        return
+    for t in gc.get_referrers(counter):
+        if isinstance(t, Tensor) and t._view is not None and t._view.base is base and t.dtype.category >= dt.FLOAT:
+            t._requires_grad = True
 
 
 def _save_of_view(node, base, view, copy):

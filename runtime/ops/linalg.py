@@ -1305,7 +1305,7 @@ def lobpcg(A, k, B, X, n, iK, niter, tol, largest, method, tracker, ortho_iparam
     k = (1 if X is None else X._shape[-1]) if k is None else k
     if size < 3 * k:
         raise ValueError(
-            f"LPBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of requested eigenpairs (={k})"
+            f"LOBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of requested eigenpairs (={k})"
         )
     if B is None:
         L, V = LINALG.eigh(A)

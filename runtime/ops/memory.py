@@ -104,6 +104,8 @@ _to_copy = op("_to_copy(Tensor self, ScalarType? dtype=None, Device? device=None
 
 
 def _grad_to(g, meta):
+    if g.dtype.is_complex and not meta[1].is_complex:
+        g = T.real(g)  # by design: nothing to warn of
     return T._to_copy(g, dtype=meta[1] if g.dtype is not meta[1] else None, device=meta[2] if g.device is not meta[2] else None)
 
 
@@ -320,7 +322,8 @@ def copy_(self, src, non_blocking=False):
         shadow = alias(self)
         _copy.record(shadow, (self, src_view))
         _written(_copy, self, src_view, src)
-        rebase(self, shadow._grad_fn)
+        node, shadow = shadow._grad_fn, None
+        rebase(self, node)
     else:
         _written(_copy, self, src_view, src)
     return self
@@ -386,7 +389,8 @@ def fill_(self, value, op=_fill):
         shadow = alias(self)
         op.record(shadow, (self, value))
         _written(op, self, source, value)
-        rebase(self, shadow._grad_fn)
+        node, shadow = shadow._grad_fn, None
+        rebase(self, node)
     else:
         _written(op, self, source, value)
     return self
@@ -559,9 +563,9 @@ def _resized(self, size, memory_format=None):
     if any(n < 0 for n in size) and 0 not in size:
         raise RuntimeError("numel: integer multiplication overflow")
     stride = format_strides(size, memory_format)
-    self._bump()
     if size == tuple(self._shape) and memory_format is None:
         return self
+    self._bump()
     n = numel(size)
     st = self._get_storage()
     need = (self._offset + n) * self.dtype.itemsize

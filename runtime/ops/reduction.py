@@ -446,7 +446,12 @@ def _pick_scan(name, prim, call=None):
     def grad(g0, self_shape, dim, out1):
         return T.zeros(self_shape, dtype=g0.dtype, device=g0.device).scatter_add(dim, out1, g0) if self_shape else g0
 
-    options = dict(prepare=_along, meta=meta, call=call, derivative=grad, opmath=False, out=UNNAMED_SCALAR_TYPE, non_differentiable=(1,))
+    def along(self, dim):
+        if not self._shape and dim not in (-1, 0):
+            raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+        return _along(self, dim)
+
+    options = dict(prepare=along, meta=meta, call=call, derivative=grad, opmath=False, out=UNNAMED_SCALAR_TYPE, non_differentiable=(1,))
     op(f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)", prim, **options)
 
 

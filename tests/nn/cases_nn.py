@@ -496,6 +496,35 @@ def case_orthogonal(torch):
     return r
 
 
+def case_state_dicts_of_spectral_norm_of_every_version(torch):
+    nn = torch.nn
+    m = nn.utils.spectral_norm(nn.Linear(3, 5))
+    for _ in range(3):
+        m(torch.randn(2, 3))
+    m.eval()
+    state, x = m.state_dict(), torch.randn(2, 3)
+    found = [state._metadata, list(state)]
+
+    def loaded(drop, weight, noted, strict=True):
+        d = copy.deepcopy(state)
+        for suffix in drop:
+            del d["weight" + suffix]
+        if weight:
+            d["weight"] = m.weight.detach().clone()
+        if not noted:
+            del d._metadata[""]["spectral_norm"]
+        fresh = nn.utils.spectral_norm(nn.Linear(3, 5)).eval()
+        told = fresh.load_state_dict(d, strict=strict)
+        return sorted(told.missing_keys), sorted(told.unexpected_keys), torch.allclose(fresh(x), m(x), atol=1e-5)
+
+    for drop in ((), ("_v",), ("_u", "_v"), ("_orig",)):
+        for weight in (False, True):
+            for noted in (False, True):
+                found.append(outcome(lambda: loaded(drop, weight, noted)))
+                found.append(outcome(lambda: loaded(drop, weight, noted, strict=False)[:2]))
+    return found
+
+
 def case_weight_and_spectral_norm(torch):
     nn, utils = torch.nn, torch.nn.utils
     a = utils.parametrizations.weight_norm(nn.Conv1d(2, 3, 2), dim=1)

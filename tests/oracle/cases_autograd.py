@@ -526,3 +526,52 @@ def case_first_gradients_that_nobody_holds_are_taken(torch):
     y = torch.ones(2, 3).t().requires_grad_()
     (y * 2).backward(torch.ones(3, 2))
     return [*found, y.grad, y.grad.is_contiguous()]
+
+
+def case_views_of_a_base_that_is_given_a_history(torch):
+    p, found = torch.ones(1, requires_grad=True), []
+    x = torch.ones(5)
+    views = [x.select(0, 1), x[1:3], x[1:3][0], x[1:3].view(torch.int32)]
+    x.add_(p)
+    found += [(v.requires_grad, v._version) for v in views]
+    found += [torch.autograd.grad((v * 2).sum(), p, retain_graph=True) for v in views[:3]]
+    x = torch.ones(5)
+    written, beside, apart = x[:2], x[1:], x.detach()
+    written.mul_(p * 3)
+    found += [beside.requires_grad, apart.requires_grad, torch.autograd.grad((beside * torch.arange(4.0)).sum(), p)]
+    x = torch.ones(4)
+    rows = x.unbind(0)
+    x.mul_(p)
+    found += [r.requires_grad for r in rows]
+    x = torch.ones(4)
+    with torch.no_grad():
+        unseen = x[0]
+    part = x[:2]
+    x[3] = p[0]
+    return found, (part * 2).requires_grad, attempts(lambda: unseen * 2)
+
+
+def case_versions_of_resizing_to_the_same_size(torch):
+    x, found = torch.rand(1), []
+    for size in ((1, 2), (3,), (3,), (2,)):
+        found.append(x.resize_(size)._version)
+        found.append(x.resize_as_(torch.empty(size))._version)
+    return found
+
+
+def case_gradients_of_real_tensors_made_complex_warn_of_nothing(torch):
+    x = torch.arange(6.0).view(3, 2).requires_grad_()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        x.to(torch.complex128).sum().abs().backward()
+    return x.grad, len(told)
+
+
+def case_gradients_of_activations_in_half_types(torch):
+    found = []
+    for dtype in (torch.bfloat16, torch.float16):
+        for name in ("mish", "selu", "celu", "silu", "gelu", "elu", "softplus"):
+            x = torch.linspace(-4, 4, 33).to(dtype).requires_grad_()
+            getattr(torch.nn.functional, name)(x).backward(torch.linspace(-1, 1, 33).to(dtype))
+            found.append(x.grad)
+    return found

@@ -792,3 +792,29 @@ def case_sparse_tensors_that_are_made_to_require_gradients(torch):
 
     kinds = (torch.eye(2).to_sparse(), torch.eye(2).to_sparse_csr(), torch.eye(2), torch.eye(2).long().to_sparse(), torch.eye(2).long())
     return attempts(*(lambda t=t: required(t) for t in kinds))
+
+
+def case_linear_with_sparse_weights_of_every_layout(torch):
+    dense, found = torch.tensor([[1.0, 0, 0, 2], [0, 3, 0, 0], [0, 0, 0, 4], [0, 0, 5, 0]]), []
+    for layout, block in (("coo", None), ("csr", None), ("csc", None), ("bsr", (2, 2)), ("bsc", (2, 2))):
+        for shape in ((4,), (2, 4), (2, 3, 4)):
+            for bias in (None, torch.arange(4.0)):
+                weight = dense.to_sparse(layout=getattr(torch, "sparse_" + layout), blocksize=block)
+                found += attempts(lambda: torch.nn.functional.linear(torch.arange(4.0).expand(shape), weight, bias))
+                if layout[0] != "b":
+                    weight, x = weight.requires_grad_(), torch.arange(4.0).expand(shape).clone().requires_grad_()
+                    grads = torch.autograd.grad(torch.nn.functional.linear(x, weight, bias).sum(), (weight, x))
+                    found += [(g.layout, g.contiguous()) for g in grads]
+    return found
+
+
+def case_gradients_of_products_of_coalesced_leaves(torch):
+    found = []
+    for make in (lambda: torch.tensor([[1.0, 0], [0, 2]]).to_sparse(), lambda: torch.sparse_coo_tensor([[0, 1, 1]], [1.0, 2.0, 3.0], (3,))):
+        a = make().requires_grad_()
+        (a * a).to_dense().sum().backward()
+        with torch.autograd.graph.save_on_cpu():
+            b = make().requires_grad_()
+            (b * b).to_dense().sum().backward()
+        found += [a.grad.coalesce(), b.grad.coalesce()]
+    return found

@@ -9,7 +9,7 @@ from ...tensor import contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
 from ..creation import FUNCTIONS
 from ..valued import Table
-from .gradients import same_elements, to_all
+from .gradients import same_elements, to_all, within
 from .tensors import COO, SparseTensor, could_not_run, refused, rules, written
 
 TABLE = Table()
@@ -308,7 +308,7 @@ def sub_(self, other, *, alpha=1):
 
 
 @on_coo("mul", "multiply")
-@to_all
+@within
 def mul(self, other):
     if not isinstance(self, SparseTensor):
         self, other = other, self

@@ -120,6 +120,12 @@ def to_all(f):
     return f
 
 
+def within(f):
+    """@within: as @to_all, but what it makes of several sparse arguments has elements where all of them have: gradients have those of the arguments."""
+    f.gradient = "within"
+    return f
+
+
 def same_elements(f):
     """@same_elements: the result has the elements of the argument."""
     f.gradient = "same"
@@ -139,7 +145,7 @@ def reaching_all(func, kind, args, kwargs, result):
         return given_by(result, _source(sparse[0]))
     if result._v.requires_grad:
         given_by(result, _Twin(func, tuple(map(_source, args)), kwargs))
-        if len(sparse) > 1 and result.is_sparse and result._c:  # each has a gradient wherever the sum has values
+        if len(sparse) > 1 and kind != "within" and result.is_sparse and result._c:  # each has a gradient wherever the sum has values
             result._v = twin(result)[tuple(result._i)]
     return result
 

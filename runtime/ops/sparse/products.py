@@ -208,7 +208,13 @@ def hspmm(mat1, mat2):
 def _linear(matmul, addmm):
     @to_all
     def linear(input, weight, bias=None):
-        return matmul(input, weight.t()) if bias is None else addmm(bias, input, weight.t())
+        if len(input._shape) == 2 and bias is not None:
+            return addmm(bias, input, weight.t())
+        rows = input if len(input._shape) < 3 else input.reshape(-1, input._shape[-1])
+        out = matmul(rows, weight.t())
+        if rows is not input:
+            out = out.reshape(*input._shape[:-1], weight._shape[0])
+        return out if bias is None else out + bias
 
     return linear
 
@@ -246,7 +252,8 @@ def _check_kernel(a, b, kernel):
 def _csr_product(a, b, result):
     """The product of two matrices for a result of a layout."""
     layouts = a.layout, b.layout
-    if COO in layouts or compressed.BSC in layouts or BSR in layouts and not (layouts[0] is BSR and layouts[1] is strided and result is strided):
+    blocks = any(x in BLOCKS for x in layouts) and not (result is strided and layouts in ((BSR, strided), (strided, compressed.BSC)))
+    if COO in layouts or blocks:
         raise _no_product(result, a, b)
     if not _sparse(a) and not _sparse(b):
         raise _no_product(result, a, b)

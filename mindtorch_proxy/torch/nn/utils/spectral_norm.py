@@ -24,6 +24,8 @@ def _default_dim(module):
 class SpectralNorm:
     """The hook: computes `name` as name_orig over its largest singular value, by power iteration on name_u and name_v."""
 
+    _version = 1  # what state dicts note: since 1 they hold name_v and no longer `name`
+
     def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12):
         if n_power_iterations <= 0:
             raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
@@ -81,7 +83,49 @@ class SpectralNorm:
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
         module.register_forward_pre_hook(fn)
+        module._register_state_dict_hook(SpectralNormStateDictHook(fn))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(fn))
         return fn
+
+
+class SpectralNormStateDictHook:
+    """Notes the hook's version in the metadata of a state dict, under spectral_norm."""
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __call__(self, module, state_dict, prefix, local_metadata):
+        noted = local_metadata.setdefault("spectral_norm", {})
+        key = self.fn.name + ".version"
+        if key in noted:
+            raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
+        noted[key] = self.fn._version
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Makes name_v for state dicts of before version 1, which hold the normalized weight in its place."""
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        fn, key = self.fn, prefix + self.fn.name
+        version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version")
+        if version is not None and version >= 1:
+            return
+        if version is None and key not in state_dict and all(key + s in state_dict for s in ("_orig", "_u", "_v")):
+            return  # of version 1, without its metadata
+        missing = [key + s for s in ("_orig", "", "_u") if key + s not in state_dict]
+        if missing:
+            if strict:
+                missing_keys.extend(missing)
+            return
+        with torch.no_grad():
+            original, weight, u = state_dict[key + "_orig"], state_dict.pop(key), state_dict[key + "_u"]
+            matrix = fn.reshape_weight_to_matrix(original)
+            v = torch.linalg.pinv(matrix) @ u
+            # scaled so that u, v give the singular value by which the weight was divided
+            state_dict[key + "_v"] = v * ((original / weight).mean() / torch.dot(u, torch.mv(matrix, v)))
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
