@@ -255,7 +255,8 @@ def make_intercepted(op):
             plain = args if flag is None else (*args[:flag], False, *args[flag + 1 :])  # what is said of gradients stays above
             found = None if recording and flag is None else resolve(op, plain)
             if found is None or found[0].implicit:
-                return parts(*args) if op.python else as_native(parts, args)
+                itself = op.python or op.options.operator is not None and found is None  # its operator is what PyTorch's dispatcher is given
+                return parts(*args) if itself else as_native(parts, args)
             out = handle(op, plain, parts)
             return out._requiring_grad() if flag is not None and args[flag] and not out._requires_grad else out
         recording = recording and op.derivative is not None

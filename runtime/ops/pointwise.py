@@ -179,7 +179,9 @@ def div(self, other, rounding_mode=None):
     return _div_round.call(self, other, rounding_mode)
 
 
-composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, sparse="coo values")(lambda self, other: _div.call(self, other))
+composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, operator=_div, sparse="coo values")(
+    lambda self, other: _div.call(self, other)
+)
 _remainder_promote = cpu("remainder_cpu", "bool", "complex")
 _remainder_grads = {"self": lambda g: g, "other": lambda g, self, other: -g * _div_round.call(self, other, "floor")}
 _REMAINDER = dict(promote=_remainder_promote, derivative=_remainder_grads, node=_by_number("Remainder", "other", 0, 1))

@@ -1,6 +1,9 @@
 """Hooks, views under the grad modes, custom functions, gradient edges, threads: what surrounds the derivatives."""
 
 import threading
+import warnings
+
+from attempts import attempts
 
 
 def error(f, *args, **kwargs):
@@ -575,3 +578,21 @@ def case_gradients_of_activations_in_half_types(torch):
             getattr(torch.nn.functional, name)(x).backward(torch.linspace(-1, 1, 33).to(dtype))
             found.append(x.grad)
     return found
+
+
+def case_what_dispatch_modes_see_of_division_with_gradients(torch):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            node = torch._C._current_autograd_node()
+            seen.append((str(func), [str(a) for a in args if not isinstance(a, torch.Tensor)], node and type(node).__name__))
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(2, requires_grad=True)
+    with Names():
+        y = [x / 2, x.div(2), torch.true_divide(x, 2), torch.div(x, x), 2 / x, x.div(2, rounding_mode="floor")]
+        y[0].backward(torch.ones(2))
+    return seen
