@@ -237,6 +237,7 @@ def make_intercepted(op):
     defaults = tuple(a.default for a in schema.args)
     implicit = IMPLICIT.get(op.full)
     composite, differentiable = op.fn is not None and implicit is None, op.options.role == "compute"
+    native = not op.python and op.options.operator is None  # one with an operator is that to PyTorch's dispatcher
     parts = op.fn if op.options.mutates else direct  # not the single kernel of a function that changes arguments
     flag = next((i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None)  # what makes new tensors: no gradient flows through it
 
@@ -255,8 +256,7 @@ def make_intercepted(op):
             plain = args if flag is None else (*args[:flag], False, *args[flag + 1 :])  # what is said of gradients stays above
             found = None if recording and flag is None else resolve(op, plain)
             if found is None or found[0].implicit:
-                itself = op.python or op.options.operator is not None and found is None  # its operator is what PyTorch's dispatcher is given
-                return parts(*args) if itself else as_native(parts, args)
+                return as_native(parts, args) if native else parts(*args)
             out = handle(op, plain, parts)
             return out._requiring_grad() if flag is not None and args[flag] and not out._requires_grad else out
         recording = recording and op.derivative is not None

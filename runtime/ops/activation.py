@@ -31,14 +31,13 @@ def _hidden(schema, prim, **kw):
     return op(schema, prim, function=False, method=False, inplace=False, **{"promote": DEFAULT, **kw})
 
 
-def _in_float32(formula):
+def _in_opmath(formula):
     """A formula of several steps, which half types would round at each, as PyTorch's one kernel rounds once."""
 
     @functools.wraps(formula)
     def wide(g, self, *args):
-        if self.dtype.itemsize > 2:
-            return formula(g, self, *args)
-        return formula(g.to(dt.float32), self.to(dt.float32), *args).to(self.dtype)
+        dtype = dt.OPMATH.get(self.dtype)
+        return formula(g, self, *args) if dtype is None else formula(g.to(dtype), self.to(dtype), *args).to(self.dtype)
 
     return wide
 
@@ -169,7 +168,7 @@ _elu_backward = _hidden(
 _elu_grad = lambda g, self, alpha: _elu_backward.call(g, self, alpha)
 _elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad)
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
-_selu_grad = _in_float32(lambda g, self: ATEN.elu_backward(g, SELU_ALPHA, SELU_SCALE, 1, False, self))
+_selu_grad = _in_opmath(lambda g, self: ATEN.elu_backward(g, SELU_ALPHA, SELU_SCALE, 1, False, self))
 _selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True, node="EluBackward0")
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 
@@ -180,7 +179,7 @@ def _celu_promote(common, self, alpha):
     return _reals("elu")(common)
 
 
-_celu_grad = _in_float32(lambda g, self, alpha: ATEN.elu_backward(g, alpha, 1, 1 / alpha, False, self))
+_celu_grad = _in_opmath(lambda g, self, alpha: ATEN.elu_backward(g, alpha, 1, 1 / alpha, False, self))
 _celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=_celu_promote, derivative=_celu_grad, inplace_function=True)
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
@@ -235,7 +234,7 @@ def _silu_check(input, inplace):
 _functional("silu(Tensor input, bool inplace=False) -> Tensor", _silu, _silu_check)
 
 
-@_in_float32
+@_in_opmath
 def _mish_backward(g, self):
     s, t = T.sigmoid(self), T.tanh(F.softplus(self))
     return g * (t + self * s * (1 - t * t))
@@ -263,7 +262,7 @@ _softplus_grad = lambda g, self, beta, threshold: _softplus_backward.call(g, sel
 _SOFTPLUS = dict(promote=_reals("softplus"), derivative=_softplus_grad, inplace=False, out=FOUND_DTYPE, python=False, autocast=FLOAT32_ON_ACCELERATORS)
 op("nn.functional.softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "SoftplusExt", **_SOFTPLUS)
 _LOGSIGMOID = dict(
-    promote=_reals("log_sigmoid"), derivative=_in_float32(lambda g, self: g * T.sigmoid(-self)), aten="log_sigmoid_forward.default", node="LogSigmoidBackward0"
+    promote=_reals("log_sigmoid"), derivative=_in_opmath(lambda g, self: g * T.sigmoid(-self)), aten="log_sigmoid_forward.default", node="LogSigmoidBackward0"
 )
 op("nn.functional.logsigmoid(Tensor self) -> Tensor", "LogSigmoid", inplace=False, contiguous=True, out=SAME_SCALAR_TYPE, python=False, **_LOGSIGMOID)
 _hardswish_backward = _hidden(

@@ -3,8 +3,6 @@
 import threading
 import warnings
 
-from attempts import attempts
-
 
 def error(f, *args, **kwargs):
     try:
@@ -551,7 +549,7 @@ def case_views_of_a_base_that_is_given_a_history(torch):
         unseen = x[0]
     part = x[:2]
     x[3] = p[0]
-    return found, (part * 2).requires_grad, attempts(lambda: unseen * 2)
+    return found, (part * 2).requires_grad, error(lambda: unseen * 2)
 
 
 def case_versions_of_resizing_to_the_same_size(torch):
@@ -594,5 +592,7 @@ def case_what_dispatch_modes_see_of_division_with_gradients(torch):
     x = torch.ones(2, requires_grad=True)
     with Names():
         y = [x / 2, x.div(2), torch.true_divide(x, 2), torch.div(x, x), 2 / x, x.div(2, rounding_mode="floor")]
+        d = x.detach()
+        y += [d / 2, torch.true_divide(d, 2), d.true_divide_(2)]
         y[0].backward(torch.ones(2))
     return seen

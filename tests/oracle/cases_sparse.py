@@ -801,6 +801,7 @@ def case_linear_with_sparse_weights_of_every_layout(torch):
             for bias in (None, torch.arange(4.0)):
                 weight = dense.to_sparse(layout=getattr(torch, "sparse_" + layout), blocksize=block)
                 found += attempts(lambda: torch.nn.functional.linear(torch.arange(4.0).expand(shape), weight, bias))
+                found += attempts(lambda: torch.matmul(torch.arange(4.0).expand(shape), weight.t()))
                 if layout[0] != "b":
                     weight, x = weight.requires_grad_(), torch.arange(4.0).expand(shape).clone().requires_grad_()
                     grads = torch.autograd.grad(torch.nn.functional.linear(x, weight, bias).sum(), (weight, x))

@@ -112,6 +112,8 @@ def _matmul(mm, mv):
             return mv(other.t(), self)
         if a == b == 2:
             return mm(self, other)
+        if b == 2 and not _sparse(self):
+            return mm(self.reshape(-1, self._shape[-1]), other).reshape(*self._shape[:-1], other._shape[1])
         raise RuntimeError(f"expand is unsupported for {SPOKEN[(self if _sparse(self) else other).layout]} tensors")
 
     return matmul
@@ -210,10 +212,7 @@ def _linear(matmul, addmm):
     def linear(input, weight, bias=None):
         if len(input._shape) == 2 and bias is not None:
             return addmm(bias, input, weight.t())
-        rows = input if len(input._shape) < 3 else input.reshape(-1, input._shape[-1])
-        out = matmul(rows, weight.t())
-        if rows is not input:
-            out = out.reshape(*input._shape[:-1], weight._shape[0])
+        out = matmul(input, weight.t())
         return out if bias is None else out + bias
 
     return linear
