@@ -6,6 +6,7 @@ imported (of ours many are, at the first call that needs them).
 
 import os
 import threading
+import time
 import weakref
 from importlib import _bootstrap  # type: ignore[attr-defined]
 
@@ -37,6 +38,25 @@ def finish_imports():
             _bootstrap._lock_unlock_module(name)
         if all(_held_elsewhere(_bootstrap._module_locks.get(n, lambda: None)()) for n in names):
             return  # that was a circle: this thread is importing too
+
+
+def threads_sleep(*names, seconds=5.0):
+    """Wait until the system's threads of these names sleep: a thread of MindSpore's pool keeps its mutex while it goes to sleep and while it wakes, and a
+    child that is copied at that moment finds the mutex locked for ever. How long that is, is the scheduler's to say (Linux: elsewhere it isn't asked).
+    """
+    tasks, end = "/proc/self/task", time.monotonic() + seconds
+    waiting = [f"{tasks}/{task}/stat" for task in os.listdir(tasks)] if os.path.isdir(tasks) else []
+    while (waiting := [task for task in waiting if _awake(task, names)]) and time.monotonic() < end:
+        time.sleep(0.0002)
+
+
+def _awake(task, names):
+    try:
+        with open(task) as file:
+            name, _, rest = file.read().partition("(")[2].rpartition(")")
+    except OSError:  # it ended meanwhile
+        return False
+    return name.startswith(names) and rest.split()[0] != "S"
 
 
 def _held_elsewhere(module_lock):

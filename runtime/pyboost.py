@@ -25,7 +25,7 @@ from textwrap import dedent
 import numpy as np
 
 from ..installation import does_not_load
-from .forks import finish_imports
+from .forks import finish_imports, threads_sleep
 
 LOCK = threading.RLock()
 _cache = {}
@@ -120,6 +120,7 @@ def _before_fork():
     LOCK.acquire()
     if _fork is not None:
         _fork.prepare_before_fork()
+        threads_sleep("KernelThread_", "ActorThread_")
 
 
 def _after_fork_in_parent():
