@@ -40,7 +40,7 @@ def converted(torch, m, x, chains=(), exact=True):
     c = q.convert(prepared)
     found = [c.quant.scale, c.quant.zero_point, c.a.scale, c.a.zero_point, c.b.scale, c.sum.scale, str(c.a.weight().qscheme())]
     # The strides of a convolution's unpacked weight follow the kernels that PyTorch takes for the processor: contiguous from oneDNN where it has
-    # AVX-512, channels last from FBGEMM where it has not.
+    # AVX-512 VNNI, channels last from FBGEMM where it has not.
     found.append(c.a.weight().int_repr().contiguous())
     found += [
         c(x) if exact else bool((c(x) - m(x)).abs().max() < 3 * c.b.scale),

@@ -81,24 +81,25 @@ def test_locks_are_free_in_a_child(stress):
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are asked for their state by /proc")
 def test_a_fork_waits_for_the_pool_to_sleep(monkeypatch):
     """A worker of MindSpore's pool that a fork caught on its way to sleep left its mutex locked: the child's first kernel hung (one DataLoader in twenty)."""
-    asked, sleep, name = [], threading.Event(), b"KernelThread_7"
+    asked, sleep = [], threading.Event()
     monkeypatch.setattr(forks, "_awake", lambda task, names, awake=forks._awake: asked.append(awake(task, names)) or asked[-1])
 
     def work(started):
-        ctypes.CDLL(None).prctl(15, name)  # PR_SET_NAME: this thread's
+        ctypes.CDLL(None).prctl(15, b"KernelThread_7")  # PR_SET_NAME: this thread's
         started.set()
-        end = time.monotonic() + 0.3
-        while time.monotonic() < end:
-            hashlib.sha256(bytes(1 << 20))
-        ended.append(time.monotonic())
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 1_000_000)  # one call without the GIL: a thread that waits for it sleeps, as far as the system is asked
+        ended.append(True)
         sleep.wait()
 
     for seconds, waits in ((5.0, True), (0.05, False)):
         started, ended = threading.Event(), []
+        asked.clear()
         thread = threading.Thread(target=work, args=(started,))
         thread.start()
         started.wait()
+        time.sleep(0.05)  # it is inside the call by now
         forks.threads_sleep("KernelThread_7", seconds=seconds)
+        time.sleep(0.02)  # for the GIL, if the call has just ended
         assert bool(ended) is waits and any(asked)  # a thread that never sleeps holds no fork up for ever
         sleep.set()
         thread.join()
