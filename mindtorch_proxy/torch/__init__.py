@@ -110,6 +110,7 @@ _LAZY = {
         StringType TensorType TupleType
         DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptModule ScriptObject StorageBase Tag
         is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
+        "_classes": "classes",
         "_compile": "_disable_dynamo",
         "_tensor_str": "set_printoptions",
         "_ops": "ops",

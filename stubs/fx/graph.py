@@ -45,10 +45,13 @@ _INPLACE = {"i" + k.rstrip("_"): v + "=" for k, v in _BINARY.items() if k not in
 
 @dataclass
 class PythonCode:
-    """Source text and the objects that it names."""
+    """Source text, the objects that it names, and what its body came from: _lineno_map gives the place of a node in the graph for a line of
+    the body, counted from 1 after line _prologue_start of the source."""
 
     src: str
     globals: dict
+    _lineno_map: dict | None = None
+    _prologue_start: int = 0
 
 
 class CodeGen:
@@ -405,7 +408,8 @@ class Graph:
         for node in reversed(self._order):
             for n in node._input_nodes:
                 last_use.setdefault(n, node)
-        for node in self._order:
+        for i, node in enumerate(self._order):
+            lines.append(f"{_COUNTER}{i}")
             done = [n.name for n in node._input_nodes if last_use[n] is node and node.op != "output"] + [node.name] * (not node.users)
             delete = f";  {' = '.join(done)} = None" if done else ""
             if node.op == "placeholder":
@@ -437,7 +441,7 @@ class Graph:
             given = f"([{', '.join(positional)}], {{{','.join(f'{k!r}:{k}' for k in keywords)}}})"
             if parameters:
                 leaves = ", ".join(p.partition(" ")[0] for p in parameters)
-                lines = [f"{leaves}, = fx_pytree.tree_flatten_spec({given}, {root_module}._in_spec)", *lines]
+                lines.insert(0, f"{leaves}, = fx_pytree.tree_flatten_spec({given}, {root_module}._in_spec)")
             if info.out_spec is not None and lines[-1].startswith("return "):
                 lines[-1] = f"return pytree.tree_unflatten({lines[-1][7:]}, {root_module}._out_spec)"
             parameters = list(info.orig_args)
@@ -445,12 +449,31 @@ class Graph:
         ordered = [p for p in parameters if not p.startswith("*")] + stars
         if self._codegen._body_transformer is not None:
             lines = [line.rstrip("\n") for line in self._codegen._body_transformer([f"{line}\n" for line in lines])]
-        body = "\n".join(f"    {line}" for line in lines) or "    pass"
+        body, lineno_map = _without_counters(lines)
         wrap = add_global("wrap", torch.fx._symbolic_trace.wrap) if wrapped else ""
         head = "\n".join(f'{wrap}("{name}")' for name in wrapped)
         names.update(self._codegen.additional_globals())
         definition = self._codegen.gen_fn_def(ordered if root_module == "self" else [root_module, *ordered], returns)
-        return PythonCode(f"\n{head}\n\n{definition}\n{body}\n    ", names)
+        prologue = f"\n{head}\n\n{definition}"
+        return PythonCode(f"{prologue}\n{body}\n    ", names, lineno_map, prologue.count("\n") + 1)
+
+
+_COUNTER = "# COUNTER: "  # a line before those of a node, with its place in the graph: a function given to on_generate_code sees it too
+
+
+def _without_counters(lines):
+    """The body of a function, and for each of its lines the place of its node in the graph (None before the first)."""
+    body, lineno_map, place = [], {}, None
+    for line in lines:
+        if line.startswith(_COUNTER):
+            place = int(line.removeprefix(_COUNTER))
+        else:
+            body.append(f"    {line}")
+            lineno_map[len(body)] = place
+    if not body:
+        body, lineno_map = ["    pass"], {1: place}
+    lineno_map[len(body) + 1] = place
+    return "\n".join(body), lineno_map
 
 
 def _found(qualified):

@@ -110,6 +110,7 @@ class GraphModule(torch.nn.Module):
         """Make forward from the graph as it is now; returns the code."""
         code = self._graph.python_code("self")
         self._code, namespace = code.src, dict(code.globals)
+        self._lineno_map, self._prologue_start = code._lineno_map, code._prologue_start
         GraphModule._count += 1
         filename = f"<eval_with_key>.{GraphModule._count}{self._graph._traced_from}"
         exec(compile(code.src, filename, "exec"), namespace)

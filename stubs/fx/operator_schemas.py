@@ -5,7 +5,7 @@ import inspect
 import numbers
 import types
 import typing
-from typing import Any, List, NamedTuple, Optional, Tuple  # noqa: UP035  (a signature's types are written so)
+from typing import Any, List, NamedTuple, Optional  # noqa: UP035  (a signature's types are written so)
 
 import torch
 from torch._jit_internal import boolean_dispatched
@@ -67,7 +67,7 @@ def _torchscript_schema_to_signature(schema):
             parameters = [p.replace(kind=kind) for p in parameters]
         parameters.append(kinds(name, kind, default=default, annotation=_torchscript_type_to_python_type(a.type)))
     returns = [_torchscript_type_to_python_type(a.type) for a in schema.returns]
-    result = type(None) if not returns else returns[0] if len(returns) == 1 else Tuple[tuple(returns)]  # noqa: UP006
+    result = None if not returns else returns[0] if len(returns) == 1 else tuple(returns)
     required = [p for p in parameters if p.default is kinds.empty or p.kind is kinds.KEYWORD_ONLY]
     if len(required) != len(parameters):  # defaults before what has none: the signature is a description, and is not checked as source is
         return inspect.Signature(parameters, return_annotation=result, __validate_parameters__=False)

@@ -592,3 +592,37 @@ def case_methods_that_are_named_become_nodes(torch):
     finally:
         _wrapped_methods_to_patch.pop()
     return [traced.code, traced(torch.ones(3)), torch.ones(3)[1]]
+
+
+def case_lines_of_the_code_and_the_nodes_behind_them(torch):
+    def f(x):
+        torch.add(x, 1)
+        return {"a": torch.relu(x), "b": x * 2}
+
+    def greeted(_):
+        return lambda body: ["print('hello')\n", *body]
+
+    traced = torch.fx.symbolic_trace(f)
+    found = [traced._lineno_map, traced._prologue_start]
+    traced.graph.on_generate_code(greeted)
+    traced.recompile()
+    empty = torch.fx.GraphModule(torch.nn.Module(), torch.fx.Graph())
+    return [*found, traced._lineno_map, traced._prologue_start, traced.code, empty._lineno_map, empty.code]
+
+
+def case_functions_of_torch_and_the_operators_behind_them(torch):
+    from torch.fx.operator_schemas import get_signature_for_torch_op
+    from torch.jit._builtins import _find_builtin
+
+    functional = """adaptive_avg_pool1d avg_pool1d avg_pool2d bilinear celu_ conv2d cosine_similarity elu_ gelu hardshrink linear logsigmoid one_hot pdist
+    prelu relu relu_ selu_ softmax softplus threshold threshold_"""
+    functions = [getattr(torch.nn.functional, n) for n in functional.split()]
+    functions += [torch._assert_async, torch.linalg.lu, torch.linalg.norm, torch.norm, torch._segment_reduce, torch.mm]
+    functions += [torch.sparse.mm, torch.sparse.addmm, torch.sparse.sum]
+    same = "hardshrink relu_ rrelu_ celu_ selu_ threshold_ avg_pool1d bilinear cosine_similarity prelu".split()
+    return [
+        [(_find_builtin(f), list(map(str, get_signature_for_torch_op(f) or []))) for f in functions],
+        [getattr(torch, n) is getattr(torch.nn.functional, n) for n in same],
+        text(lambda: torch.classes.quantized.Conv2dPackedParamsBase_),
+        text(lambda: torch.classes.__path__._path),
+    ]

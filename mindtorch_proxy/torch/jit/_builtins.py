@@ -10,13 +10,14 @@ _HOMES = (
     ("torch.linalg", "linalg_"),
     ("torch.fft", "fft_"),
     ("torch.special", "special_"),
-    ("torch._C._sparse", "sparse_"),
+    ("torch._C._sparse", ""),
 )
 # of the functions that stand in PyTorch's Python files, those that are operators all the same
 _OPERATORS = frozenset(
     """atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod block_diag chain_matmul einsum istft meshgrid split unravel_index
-    avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear one_hot scaled_dot_product_attention softplus softshrink""".split()
+    avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot scaled_dot_product_attention softplus softshrink""".split()
 )
+_RENAMED = {"logsigmoid": "log_sigmoid", "_segment_reduce": "segment_reduce"}  # a function called otherwise than its operator
 
 
 def _find_builtin(fn):
@@ -26,10 +27,11 @@ def _find_builtin(fn):
         return None
     name = name.rpartition(".")[2]
     in_python = getattr(torch.nn.functional, name, None) is fn and getattr(torch, name, None) is not fn
-    if name not in _OPERATORS and (in_python or name in torch.functional.__all__):
+    in_python |= name in torch.functional.__all__ and getattr(torch.functional, name) is fn
+    if in_python and name not in _OPERATORS:
         return None
     for home, prefix in _HOMES:
-        full = name if name.startswith(prefix) else prefix + name
+        full = _RENAMED.get(name) or (name if name.startswith(prefix) else prefix + name)
         if aten.schemas(full) and getattr(_module(home), name, None) is fn:
             return f"aten::{full}"
     return None

@@ -16,10 +16,11 @@ from torch.overrides import (  # noqa: F401
 from . import _reduction as _Reduction, grad  # noqa: F401
 from ._arguments import _list_with_default, _pair, _single, _triple  # noqa: F401
 
-# functions of the root namespace that are here as well
+# functions of the root namespace that are here as well, the same objects
 _ROOT = frozenset(
-    """conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d adaptive_avg_pool1d channel_shuffle
- native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist cosine_similarity bilinear prelu""".split()
+    """celu_ conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc avg_pool1d adaptive_avg_pool1d channel_shuffle
+ native_channel_shuffle pixel_shuffle pixel_unshuffle pairwise_distance pdist cosine_similarity bilinear
+ hardshrink prelu relu_ rrelu_ selu_ threshold_""".split()
 )
 
 
@@ -34,7 +35,7 @@ def __getattr__(name):
     if name == "__all__":  # what `from torch.nn.functional import *` gives
         return [n for n in __dir__() if n[:1] != "_"]
     if name[:2] != "__":
-        f = _registry.function("nn.functional", name) or (_registry.function("torch", name) if name in _ROOT else None)
+        f = _registry.function("torch" if name in _ROOT else "nn.functional", name)
         if f is None and name in ("GRID_SAMPLE_INTERPOLATION_MODES", "GRID_SAMPLE_PADDING_MODES", "_canonical_mask"):
             f = getattr(_nn, name.removeprefix("_"))
         if f is None and name == "_VF":
@@ -46,5 +47,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    inplace = {n for n in ("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "rrelu_", "selu_", "threshold_") if _registry.function("nn.functional", n)}
-    return sorted({*globals(), *_registry.names("nn.functional"), *_ROOT, *inplace})
+    return sorted({*globals(), *_registry.names("nn.functional"), *_ROOT, "elu_", "hardtanh_", "leaky_relu_"})
