@@ -169,6 +169,11 @@ class Op:
         return self.compiled_derivative.record(out, args)
 
     @property
+    def is_view(self):
+        """Whether autograd takes the result for a view: others, _unsafe_view and view.dtype, share memory and no more."""
+        return self.geometry is not None and self.derivative is not None and self.schema.aliases
+
+    @property
     def is_method(self):
         wanted, args = self.options.method, self.schema.args
         return self.namespace in ("torch", "Tensor") and bool(args) and args[0].name == "self" and args[0].is_tensor if wanted is None else wanted

@@ -361,7 +361,8 @@ def randperm(gen, n, dtype=np.dtype(np.int64)):
     _require(dtype, NUMERIC, "randperm")
     limit = {"float16": 2049, "float32": (1 << 24) + 1}.get(NAMES[dtype])
     _check(limit is None or n <= limit, f"n cannot be greater than {'2^24+1' if dtype == F32 else limit} for {_name(dtype)} type.")
-    _check(NAMES[dtype] in FLOATING or n <= np.iinfo(dtype).max, f"value cannot be converted to type {NAMES[dtype]}_t without overflow")
+    spoken = "int" if NAMES[dtype] == "int32" else NAMES[dtype] + "_t"
+    _check(NAMES[dtype] in FLOATING or n - 1 <= np.iinfo(dtype).max, f"value cannot be converted to type {spoken} without overflow")
     if n < 2:
         return np.zeros(n, dtype)
     if n < 0xFFFFFFFF // 20:

@@ -81,6 +81,7 @@ class Schema:
         self.text, (full, self._args, returns) = text, m.groups()
         self.namespace, self.name, self.overload = _split_name(full)
         self.returns = _ALIAS.sub("", returns).strip() if "(" in returns else returns
+        self.aliases = self.returns is not returns  # the results are views of an argument
         self.several = "[]" in self.returns or self.returns.startswith("(")
 
     @functools.cached_property
@@ -181,7 +182,7 @@ def accepts(arg, v):
 
 def begins_with_bool(v):
     """Whether v is a bool or a sequence of which the first is one: PyTorch takes a bool for an int behind the first only."""
-    return (v[0] if v and isinstance(v, (tuple, list)) else v).__class__ is bool
+    return (v[0] if isinstance(v, (tuple, list)) and v else v).__class__ is bool
 
 
 def spoken(arg):

@@ -14,6 +14,14 @@ from .device import HOST, META, usable
 from .device import device as _device
 
 
+def not_allocated(n):
+    """PyTorch's error for memory that is not there."""
+    return RuntimeError(
+        f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate {n} bytes. "
+        "Error code 12 (Cannot allocate memory)"
+    )
+
+
 class SharedMemory:
     """A file without a name, mapped: it is gone with the last process that holds it, however that ends."""
 
@@ -181,7 +189,10 @@ class StorageBase:
         if not self._resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
         if self._bytes is not None:
-            new = np.empty(nbytes, np.uint8)
+            try:
+                new = np.empty(nbytes, np.uint8)
+            except MemoryError:
+                raise not_allocated(nbytes) from None
             n = min(nbytes, self._bytes.size)
             new[:n] = self._bytes[:n]
             self._bytes = new

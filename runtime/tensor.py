@@ -31,6 +31,24 @@ def contiguous_strides(shape):
 numel = math.prod  # of a shape
 
 
+def check_numel(shape):
+    """Refuse a shape of more elements than 64 bits count."""
+    if numel(shape) >= 1 << 63:
+        raise RuntimeError("numel: integer multiplication overflow")
+
+
+def too_large(shape):
+    """PyTorch's error for a shape whose bytes, or strides, 64 bits do not count."""
+    return RuntimeError("Stride calculation overflowed" if 0 in shape else f"Storage size calculation overflowed with sizes={list(shape)}")
+
+
+def check_bytes(shape, dtype):
+    """The shape and dtype of a result, refused where no memory can have it."""
+    if (numel(shape) or numel(n or 1 for n in shape[1:])) * dtype.itemsize >= 1 << 63:
+        raise too_large(shape)
+    return shape, dtype
+
+
 def canonical(shape, stride):
     """None where the strides are those of a fresh contiguous tensor, else the strides."""
     return None if stride == contiguous_strides(shape) else stride
@@ -749,6 +767,12 @@ def unversioned(t):
     return t
 
 
+def unviewed(t):
+    """A tensor in memory that nothing else sees: autograd takes it for one of its own, although it was made as a view."""
+    t._view = None
+    return t
+
+
 def wrap(ms, shape, dtype, device=HOST):
     """A fresh contiguous tensor over a kernel's result."""
     t = _new(Tensor)
@@ -791,6 +815,7 @@ def fresh(a, dtype):
 
 
 def meta_tensor(shape, dtype, stride=None):
+    check_bytes(shape, dtype)
     t = wrap(None, tuple(shape), dtype, META)
     if stride is not None:
         t._stride = canonical(t._shape, tuple(stride))

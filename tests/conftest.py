@@ -41,6 +41,23 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xfail(strict=True, reason=f"{entry['category']}: {entry['reason']}"))
 
 
+# files whose tests compare what one run of all of their programs gave
+_TOGETHER = frozenset(f"tests/{name}.py" for name in ("nn/test_against_oracle", "oracle/test_differential", "stubs/test_against_oracle"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Each of these files goes to one worker, which makes that run once; all other tests go wherever there is time."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return file if file in _TOGETHER else nodeid
+
+    return Scheduling(config, log)
+
+
 @pytest.fixture(scope="session")
 def python():
     """python(*arguments, **variables): run this Python, not activated, and return its output; check=False returns the process."""

@@ -19,6 +19,8 @@ _OTHERS = re.compile(
 
 # functions of Python that take a number for the second tensor, so that the overload for numbers is called by its own name alone
 _NUMBERS = re.compile(r"(add|sub|mul|div)_?\.Tensor")
+# TorchScript's own that tensors with a geometry of their own are asked for by
+_OF_GEOMETRY = {f"aten::{name}" for name in ("size", "sym_size", "stride", "sym_stride", "is_non_overlapping_and_dense", "is_strides_like_format")}
 
 
 def main(path):
@@ -34,7 +36,9 @@ def main(path):
             try:
                 flags = "I" if torch._C._dispatch_has_kernel_for_dispatch_key(full, "CompositeImplicitAutograd") else ""
             except RuntimeError:  # TorchScript's own
-                continue
+                if full not in _OF_GEOMETRY:
+                    continue
+                flags = ""
             flags += "N" * bool(_NUMBERS.match(full[6:]))
             found = torch._C._get_operation_overload("aten::" + name, overload)
             flags += "".join(sorted(_TAGS.get(str(t).rpartition(".")[2], "") for t in found[2])) if found else ""

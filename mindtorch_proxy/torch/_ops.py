@@ -16,7 +16,7 @@ from mindtorch_proxy.runtime.call.overload import values_of
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function
 from mindtorch_proxy.runtime.call.state import dispatching
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
-from mindtorch_proxy.runtime.tensor import Tensor
+from mindtorch_proxy.runtime.tensor import Tensor, is_dense
 
 
 def _missing(name, args, kwargs):
@@ -383,6 +383,16 @@ def _unpool(n):
     return run
 
 
+def _of_geometry(name):
+    """A method that gives a tuple where the dispatcher's operator gives a list, or one number of it."""
+
+    def run(self, *dim, **named):
+        found = getattr(self, name)(*dim, **named)
+        return found if dim or named else list(found)
+
+    return run
+
+
 @_dispatched("cdist")
 def _cdist(x1, x2, p=2.0, compute_mode=None):
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
@@ -468,6 +478,8 @@ _UNDER_OTHER_NAMES |= {
     "_embedding_bag_forward_only": _embedding_bag,
     "_convolution": _convolution,
     "_pin_memory": lambda self, device=None: self.pin_memory(),
+    **{prefix + name: _of_geometry(name) for prefix in ("", "sym_") for name in ("size", "stride")},
+    "is_non_overlapping_and_dense": lambda self: is_dense(self.shape, self.stride()),
     "_unsafe_index": lambda self, indices: ops.aten.index(self, indices),
     **{name: _on_a_copy(name) for name in ("cauchy", "copy", "exponential", "geometric", "log_normal", "random", "resize", "uniform", "zero")},
     "hardtanh_": lambda self, min_val=-1, max_val=1: ops.aten.clamp_(self, min_val, max_val),

@@ -6,6 +6,7 @@ call (they stand in the operator's own call as well, call/codegen.py), and backw
 
 import inspect
 import traceback
+from functools import cached_property
 
 from ..call.codegen import Source
 from ..call.state import NUMBERS_OR_NONE
@@ -66,8 +67,9 @@ RECORDING = {
 class Derivative:
     """The compiled derivative of an operator.
 
-    reads: for each formula (positions among the differentiable arguments, arguments read, outputs read). record(out, args) hangs a node
-    on the outputs of a call; record_lines() are its lines, over the arguments a0, a1, ... and `out`.
+    reads: for each formula (positions among the differentiable arguments, arguments read, outputs read); shapes: {name: position} of differentiable
+    arguments whose shape a formula reads. record(out, args) hangs a node on the outputs of a call; record_lines() are its lines, over the arguments
+    a0, a1, ... and `out`.
     """
 
     def __init__(self, op):
@@ -78,7 +80,7 @@ class Derivative:
         order = sorted({n for names, _ in entries for n in names}, key=index.__getitem__)
         self.diff = [index[n] for n in order]
         self.list_at = next((k for k, i in enumerate(self.diff) if schema.args[i].list), None)
-        self.reads, steps = [], []
+        self.reads, self.shapes, steps = [], {}, []
         for names, fn in entries:
             reader = _Reader(self, index, order, [order.index(n) for n in names])
             steps.append((reader.targets, fn, [reader.expression(p) for p in inspect.signature(fn).parameters]))
@@ -118,10 +120,23 @@ class Derivative:
         return source.add("return tuple(result)").function(f"backward of {self.op.full}")
 
     def _record(self):
+        return self._recorder("record", "out, args", self.record_lines())
+
+    @cached_property
+    def save(self):
+        """save(args): the first half of record(), where formulas read no output: a node that hangs on nothing yet."""
+        return self._recorder("save", "args", self._save_lines())
+
+    @cached_property
+    def hang(self):
+        """hang(node, out): the second half."""
+        return Source("hang", "node, out").add(*self._output_lines()).function(f"outputs of {self.op.full}")
+
+    def _recorder(self, name, parameters, lines):
         args = self.op.schema.args
-        source = Source("record", "out, args", **self.names(), defaults=tuple(a.default for a in args))
+        source = Source(name, parameters, **self.names(), defaults=tuple(a.default for a in args))
         source.add(f"if len(args) < {len(args)}:", "    args += defaults[len(args) :]", f"{''.join(f'a{i}, ' for i in range(len(args)))} = args")
-        return source.add(*self.record_lines(), "return node").function(f"record of {self.op.full}")
+        return source.add(*lines, "return node").function(f"{name} of {self.op.full}")
 
     def names(self):
         """The globals that record_lines() needs."""
@@ -129,6 +144,9 @@ class Derivative:
 
     def record_lines(self, tensors=None):
         """Lines that make the node of a call and hang it on `out`; afterwards `node` is the node. tensors: see pipeline._stages."""
+        return self._save_lines(tensors) + self._output_lines()
+
+    def _save_lines(self, tensors=None):
         tensors = {i for i, a in enumerate(self.op.schema.args) if a.type == "Tensor"} if tensors is None else tensors
         lines = ["node = new(node_class)", "node._seq = next_sequence()"]
         edges, metas = [], []
@@ -149,7 +167,7 @@ class Derivative:
             "if MODE.anomaly:",
             "    node.trace = forward_trace()",
         ]
-        return lines + self._output_lines()
+        return lines
 
     def _edge_lines(self, k, i, tensor):
         """Lines that set e (edge), m (shape, dtype, device) and n (whether a gradient is needed) of a differentiable argument."""
@@ -252,4 +270,6 @@ class _Reader:
         at = self.order.index(argument)
         if at == self.derivative.list_at:
             return f"[m[{k}] for m in node._in_meta[{at} : {at} + n]]"
+        if k == 0 and self.derivative.list_at is None:
+            self.derivative.shapes[argument] = at
         return f"node._in_meta[{self.derivative.slot(at)}][{k}]"

@@ -62,7 +62,7 @@ def call(op, args, level):
     before, LOCAL.levels = LOCAL.levels, level.outer
     try:
         out = op.call(*args)
-        if op.geometry is not None:
+        if op.is_view:
             _view(op, level, args, out)
         elif op.derivative is not None:
             outs = out if isinstance(out, (tuple, list)) else (out,)

@@ -484,6 +484,9 @@ class OpNode(Node):
         raw, _, key = name.partition("_saved_")
         if raw in ("", "_raw") and key:
             names = [a.name for a in self.op.schema.args]
+            at = self.op.compiled_derivative.shapes.get(key.removesuffix("_sym_sizes")) if key not in names and not raw else None
+            if at is not None and self._in_meta[at] is not None:
+                return self._in_meta[at][0]
             if self.saved is None:
                 raise RuntimeError(FREED)
             if key in names and not (raw and self.op.is_tensor[names.index(key)] is False):

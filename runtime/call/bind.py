@@ -8,8 +8,10 @@ from ...tracebacks import shorten
 from .. import dtypes as dt
 from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, spoken_signature, type_error
 from ..signatures import mismatch, signatures, type_name
-from ..tensor import Tensor, numel
+from ..storage import not_allocated
+from ..tensor import Tensor, numel, too_large
 from ..warn import warn_once
+from .geometry import broadcast_shapes
 from .state import NUMBERS_OR_NONE, direct
 from .tracing import NUMBERS as TRACED
 
@@ -27,11 +29,7 @@ def fail(e, o, values, name, is_method_):
     frames."""
     shorten(e)
     overflow(o, values, name)
-    if isinstance(e, MemoryError) or isinstance(e, RuntimeError) and str(e).startswith("Allocate memory failed"):
-        raise out_of_memory(e, o, values) from None
-    if isinstance(e, ValueError) and str(e).startswith(("array is too big", "Maximum allowed dimension")):
-        sizes = next((list(v) for a, v in zip(o.schema.args, values) if a.list and a.base == "int"), "")
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}") from None
+    no_memory(e, o, values)
     if not isinstance(e, (TypeError, AttributeError)) or isinstance(e, TypeError) and "(): argument '" in str(e):
         return
     missing(o, values, name, is_method_)
@@ -72,6 +70,18 @@ def unfit(o, values, name, is_method_, **more):
     return mismatch(spelled(o, name), is_method_, args, {**kwargs, **more})
 
 
+def no_memory(e, o, values):
+    """PyTorch's error where one was for want of memory, or of a number for the size of it."""
+    if isinstance(e, MemoryError) or isinstance(e, RuntimeError) and str(e).startswith("Allocate memory failed"):
+        raise out_of_memory(e, o, values) from None
+    if isinstance(e, ValueError) and str(e).startswith(("array is too big", "Maximum allowed dimension")):
+        sizes = next((v for a, v in zip(o.schema.args, values) if a.list and a.base == "int"), None)
+        operands = [v._shape for v in values if isinstance(v, Tensor)]
+        if sizes is None and (o.promote is not None or len(operands) == 1):
+            sizes = broadcast_shapes(*operands)
+        raise too_large(sizes or ()) from None
+
+
 def expect(o, i, value):
     """Refuse a value that is not of the class that the i-th argument declares."""
     a = o.schema.args[i]
@@ -86,10 +96,7 @@ def out_of_memory(e, o, values):
     else:
         result = o.meta(*values) if o.meta is not None else None
         n = 0 if result is None else sum(math.prod(r[0]) * r[1].itemsize for r in (result if result.__class__ is list else [result]))
-    return RuntimeError(
-        f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate {n} bytes. "
-        "Error code 12 (Cannot allocate memory)"
-    )
+    return not_allocated(n)
 
 
 def missing(o, values, name, is_method_):
@@ -234,12 +241,10 @@ def as_ints(v, length=None):
                     raise TypeError("must be tuple of ints, but found element of type bool at pos 0")
                 return tuple([as_int(i) for i in v])
         return tuple(v)
-    if isinstance(v, Tensor) and v._shape:
-        return tuple(v.tolist())
     if c is range:
         return tuple(v)
-    if c is bool:
-        raise TypeError("must be tuple of ints, not bool")
+    if c is bool or isinstance(v, (Tensor, np.ndarray)) and v.shape and v.shape != (1,):
+        raise TypeError(f"must be tuple of ints, not {type_name(v)}")
     n = as_int(v)
     return (n,) * (length or 1)
 

@@ -17,6 +17,7 @@ from ..backend import backend
 from ..device import HOST
 from ..registry import IMPLICIT
 from ..tensor import INFERENCE, Tensor, numel, strided_view, versions
+from .bind import no_memory
 from .codegen import Source
 from .dispatch import elementwise, general, handle, intercepted, requires_grad
 from .overload import resolve
@@ -73,13 +74,15 @@ def make_operator(op, name, otherwise, takes):
     """
     source = Source(name, "a0, a1", **_names(op), STATE=STATE, direct=direct, takes=takes, otherwise=otherwise)
     source.add("if STATE.active or a0.__class__ not in direct or a1.__class__ not in takes:", "    return otherwise(a0, a1)")
-    begun, source.names["shorten"] = len(source.lines), shorten
+    begun = len(source.lines)
+    source.names |= {"shorten": shorten, "no_memory": no_memory}
     if op.fn is not None:
         source.add("return function(a0, a1)")
     else:
         source.add(*(f"a{i} = defaults[{i}]" for i in range(2, len(op.schema.args))))
         _stages(op, source, tensors={0})
-    stages = ["    try:", *("    " + line for line in source.lines[begun:]), "    except Exception as error:", "        shorten(error)", "        raise"]
+    stages = ["    try:", *("    " + line for line in source.lines[begun:]), "    except Exception as error:", "        shorten(error)"]
+    stages += ["        no_memory(error, op, (a0, a1))", "        raise"]
     source.lines[begun:] = stages  # no instruction more where nothing is raised
     return source.function(f"Tensor.{name}")
 
@@ -137,7 +140,7 @@ def _view(op, source, given):
         source.add(f"out = tuple([strided_view(a0, *g) for g in geometry({given})])")
         source.add("for t in out:", "    note_view(t, a0, 'multi')")
     else:
-        source.add(f"out = strided_view(a0, *geometry({given}))", "note_view(out, a0)")
+        source.add(f"out = strided_view(a0, *geometry({given}))", *["note_view(out, a0)"] * op.is_view)
 
 
 def _general(op, source, given, tensors):
@@ -230,6 +233,20 @@ def as_native(fn, args):
         LOCAL.native = before
 
 
+def _saved(op, args):
+    """The node of a call that is still to run, its arguments saved: a hook that raises then keeps the kernel from running. None where results are saved too."""
+    if op.compiled_derivative.saves_output:
+        return None
+    return op.compiled_derivative.save(args if op.prepare is None else op.prepare(*args))
+
+
+def _record(op, node, out, args):
+    if node is None:
+        op.record(out, args if op.prepare is None else op.prepare(*args))
+    else:
+        op.compiled_derivative.hang(node, out)
+
+
 def make_intercepted(op):
     """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a __torch_dispatch__ exist."""
     backend(HOST)  # with the backends come the decompositions, IMPLICIT's among them
@@ -260,13 +277,14 @@ def make_intercepted(op):
             out = handle(op, plain, parts)
             return out._requiring_grad() if flag is not None and args[flag] and not out._requires_grad else out
         recording = recording and op.derivative is not None
+        node = _saved(op, args) if recording and MODE.saved_hooks else None
         out = handle(op, args, direct)
-        if op.geometry is not None:
+        if op.is_view:
             for t in out if schema.several else (out,):
                 if t._storage is not None and t._storage is args[0]._storage:
                     note_view(t, args[0], "multi" if schema.several else None)
         if recording and out is not None:  # a class may answer with nothing
-            op.record(out, args if op.prepare is None else op.prepare(*args))
+            _record(op, node, out, args)
         return out
 
     return call

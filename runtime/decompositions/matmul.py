@@ -3,7 +3,8 @@
 from .. import dtypes as dt
 from ..ops.linalg import pinv_forward
 from ..ops.matmul import rows
-from ..registry import LINALG, T, decomposition
+from ..registry import LINALG, F, T, decomposition
+from ..tensor import unviewed
 
 decomposition("_linalg_pinv")(pinv_forward)
 decomposition("_over_rows")(lambda a, b: T.mm(rows(a).t(), rows(b)))
@@ -20,9 +21,9 @@ def plus(product, c, beta, alpha):
 for _name, _fn in {
     "baddbmm": lambda c, a, b, beta, alpha: plus(T.bmm(a, b), c, beta, alpha),
     "addmv": lambda c, a, v, beta, alpha: plus(T.mv(a, v), c, beta, alpha),
-    "dot": lambda a, b: T.mm(a.unsqueeze(0), b.unsqueeze(1)).reshape(()),
+    "dot": lambda a, b: unviewed(T.mm(a.unsqueeze(0), b.unsqueeze(1)).reshape(())),
     "vdot": lambda a, b: T.dot(T.conj_physical(a) if a.dtype.is_complex else a, b),
-    "mv": lambda a, v: T.mm(a, v.unsqueeze(1)).squeeze(1),
+    "mv": lambda a, v: unviewed(T.mm(a, v.unsqueeze(1)).squeeze(1)),
 }.items():
     decomposition(_name)(_fn)
 
@@ -43,3 +44,9 @@ def distances(a, b, p):
 def paired(a, p):
     i, j = T.triu_indices(len(a), len(a), 1, device=a.device)
     return T._cdist(a.index_select(0, i).unsqueeze(1), a.index_select(0, j).unsqueeze(1), p).reshape(-1)
+
+
+@decomposition("_addmm_activation")
+def addmm_activation(c, a, b, beta, alpha, use_gelu):
+    out = T.addmm(c, a, b, beta=beta, alpha=alpha)
+    return F.gelu(out) if use_gelu else T.relu(out)

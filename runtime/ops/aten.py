@@ -3,7 +3,7 @@
 from ..declare import composite
 from ..device import usable
 from ..registry import F, Namespace
-from .common import M, T
+from .common import T
 
 NN = Namespace("_C._nn")
 
@@ -132,12 +132,6 @@ def slice(self, dim, start, end, step):
 def index(self, indices):
     """self[indices], None standing for a whole dimension."""
     return T._index(self, indices)
-
-
-@composite("aten._unsafe_view(Tensor self, int[] size) -> Tensor")
-def _unsafe_view(self, size):
-    """A view that says it is none."""
-    return M.view(self, size)
 
 
 @composite("aten.alias(Tensor(a) self) -> Tensor(a)", out=False)

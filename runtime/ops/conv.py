@@ -1,12 +1,15 @@
 """Convolutions: one operator for both directions, one for the gradient of the weight; their derivatives are each other."""
 
+import functools
 import warnings
 
 from ..autograd.modes import MODE
 from ..call.autocast import LOWER
+from ..call.bind import as_ints
 from ..call.dispatch import intercepted
 from ..call.state import STATE
 from ..declare import composite, op
+from ..device import HOST
 from ..registry import Namespace
 from .common import F, T, conj, dt, only
 from .memory import keep_format
@@ -138,6 +141,9 @@ def _weight_grad(g, input, weight_shape, stride, padding, dilation, transposed, 
 
 
 def _parts(g, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+    if not input._shape[1]:  # neither has the result channels, whatever the weight's number of them is
+        shapes = input._shape, weight._shape, bias_sizes
+        return tuple(weight.new_zeros(shape) if asked else None for shape, asked in zip(shapes, output_mask))
     rest = stride, padding, dilation, transposed, groups
     return (
         _input_grad(g, input._shape, weight, *rest) if output_mask[0] else None,
@@ -149,7 +155,7 @@ def _parts(g, input, weight, bias_sizes, stride, padding, dilation, transposed, 
 def _backward(g, input, weight, stride, padding, dilation, transposed, output_padding, groups, needs):
     """As one operator for whoever looks at calls below autograd, as its parts where they are to be differentiated or nobody looks."""
     whole = STATE.interceptors and not MODE.grad and intercepted((g, input, weight))
-    bias_sizes = [g._shape[1]] if needs[2] else [0]
+    bias_sizes = [weight._shape[1] * groups if transposed else weight._shape[0]] if needs[2] else [0]
     return (ATEN.convolution_backward if whole else _parts)(
         g, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, list(needs)
     )
@@ -160,6 +166,25 @@ composite(
     "aten.convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation, "
     "bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor, Tensor)"
 )(_parts)
+
+
+@composite(
+    "aten._convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, int[] stride, int[] padding, "
+    "int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor, Tensor)"
+)
+def convolution_double_backward(ggi, ggw, ggb, g, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask):
+    """The gradients of convolution_backward's arguments grad_output, input and weight; as in PyTorch the mask leaves nothing out."""
+    geometry, rest = (stride, padding, dilation, transposed, output_padding, groups), (stride, padding, dilation, transposed, groups)
+    terms = [convolution.call(x, w, None, *geometry) for x, w in ((ggi, weight), (self, ggw)) if x is not None and w is not None]
+    if ggb is not None:
+        terms.append(ggb.reshape(1, -1, *(1,) * len(stride)).expand(g._shape))
+    return (
+        functools.reduce(T.add, terms) if terms else None,
+        None if ggw is None else _input_grad(g, self._shape, ggw, *rest),
+        None if ggi is None else _weight_grad(g, ggi, weight._shape, *rest),
+    )
+
+
 convolution = op(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) "
     "-> Tensor",
@@ -193,9 +218,8 @@ def weight_by_convolution(x, g, kernel, stride, padding, dilation, groups):
 
 # ------------------------------------------------------------------------------------------------ the public forms
 def _amounts(v, dims):
-    if isinstance(v, (tuple, list)):
-        return tuple(int(i) for i in v) * (dims if len(v) == 1 else 1)
-    return (v.__index__(),) * dims
+    v = as_ints(v, dims)
+    return v * dims if len(v) == 1 else v
 
 
 def _batched(name, input, dims):
@@ -273,3 +297,17 @@ for _dims in (1, 2, 3):
 def conv_tbc(self, weight, bias, pad):
     """A convolution over (time, batch, channels) with a weight of (kernel, in, out)."""
     return T.conv1d(self.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad).permute(2, 0, 1)
+
+
+@composite("_nnpack_spatial_convolution(Tensor input, Tensor weight, Tensor? bias, int[2] padding, int[2] stride=1) -> Tensor", method=False, out=False)
+def nnpack_spatial_convolution(input, weight, bias, padding, stride):
+    """conv2d for what NNPACK takes: images of float32 on the host."""
+    if len(input._shape) != 4 or len(weight._shape) != 4:
+        raise RuntimeError("NNPack convolutionOutput expects 4D input Tensor N,C,H,W")
+    if any(t.dtype is not dt.float32 or t.device is not HOST for t in (input, weight, *(() if bias is None else (bias,)))):
+        raise RuntimeError("Mismatched Tensor types in NNPack convolutionOutput")
+    if input._shape[1] != weight._shape[1]:
+        raise RuntimeError(
+            f"Mismatch between number of input channels in input Tensor ({input._shape[1]}) and weight Tensor ({weight._shape[1]}) in NNPack convolutionOutput"
+        )
+    return T.conv2d(input, weight, bias, stride, padding)

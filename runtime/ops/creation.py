@@ -20,8 +20,8 @@ from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
 from ..storage import UntypedStorage
+from ..tensor import check_bytes, check_numel, from_array, meta_tensor, strided_view, tensor_method
 from ..tensor import empty as _empty
-from ..tensor import from_array, meta_tensor, strided_view, tensor_method
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
 from .common import T, Tensor, check_number, contiguous_strides, dt, numel
@@ -96,11 +96,12 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
         raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
     d, dev = _options(dtype, layout, device)
     size, stride = _size(size), tuple(stride)
-    if min(stride, default=0) < 0:
+    check_numel(size)
+    n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(size, stride))
+    if min(stride, default=0) < 0 or n * d.itemsize >= 1 << 63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if dev is META:
         return _flag(_defined(meta_tensor(size, d, stride)), requires_grad)
-    n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(size, stride))
     memory = _empty((n,), d, dev)
     return _flag(_defined(strided_view(memory, size, None if stride == contiguous_strides(size) else stride, 0)), requires_grad)
 
@@ -287,8 +288,8 @@ def _flatten(data, depth, shape, flat):
         if numel(data._shape) != 1:
             raise ValueError(_ONE) if data.dtype.category >= dt.FLOAT else TypeError(_NO_INDEX)
         data = data.detach().reshape(())
-    elif isinstance(data, np.ndarray) and data.ndim:
-        data = data.tolist() if data.dtype.kind not in "fc" else list(data)
+    elif isinstance(data, np.ndarray):
+        data = data[()] if not data.ndim else data.tolist() if data.dtype.kind not in "fc" else list(data)
     if isinstance(data, (list, tuple)) or hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, _NO_SEQUENCE):
         if len(shape) == depth:
             if flat:
@@ -298,7 +299,7 @@ def _flatten(data, depth, shape, flat):
             shape.append(len(data))
         elif shape[depth] != len(data):
             raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-        for x in data:
+        for x in _elements(data):
             if x is data and flat:
                 raise TypeError("new(): self-referential lists are incompatible")
             _flatten(x, depth + 1, shape, flat)
@@ -306,6 +307,16 @@ def _flatten(data, depth, shape, flat):
     if depth != len(shape):
         raise TypeError("not a sequence")
     flat.append(data if isinstance(data, (*_SCALARS, Tensor, np.ndarray)) else _as_number(data, not flat))
+
+
+def _elements(data):
+    """What a sequence holds; one of another kind than Python's own is asked for its first element before."""
+    if not isinstance(data, (list, tuple)) and len(data):
+        try:
+            data[0]
+        except Exception as e:
+            raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from e
+    return data if len(data) else ()
 
 
 def _as_number(x, first):
@@ -320,6 +331,9 @@ _NO_SEQUENCE = (str, bytes, dict, Tensor, np.generic, np.ndarray)
 
 
 def _precise(d, want):
+    """The dtype in which numbers of dtype d are taken: the wanted one, or one without loss for whole numbers and truth values made of them."""
+    if want is not None and want.category < dt.FLOAT <= d.category:
+        return dt.float64 if d.category == dt.FLOAT else dt.complex128
     return want if want is not None and want.category >= d.category >= dt.FLOAT and want.np is not None and want is not dt.complex32 else d
 
 
@@ -332,6 +346,8 @@ def _from_numbers(x, d, want):
             return np.array(x, dtype=np.int64 if d is not dt.bool_ else np.bool_).astype(d.np), d
         return np.array(x, dtype=d.np), d
     except OverflowError:
+        if want is dt.bool_:  # what no type of whole numbers holds is true all the same
+            return np.array(x, dtype=object).astype(np.bool_), want
         if want is None or want.category < dt.FLOAT and want is not dt.uint64:
             raise ValueError("Overflow when unpacking long long") from None
     wide = dt.uint64 if want is dt.uint64 else dt.float64
@@ -458,7 +474,11 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     elif isinstance(obj, UntypedStorage):
         d = dtype or dt.get_default_dtype()
         t, shared = _empty((0,), d).set_(obj, 0, (obj.nbytes() // d.itemsize,)), True
-    elif not isinstance(obj, (list, tuple, int, float, complex, bool)):
+    elif isinstance(obj, np.generic):
+        if copy is False:
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
+        t, shared = tensor(obj), False
+    elif _is_buffer(obj):
         t, shared = frombuffer(obj, dtype=dtype or dt.get_default_dtype()), True
     else:
         if copy is False:
@@ -473,6 +493,14 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     if requires_grad != t._requires_grad:
         t = t.detach()._requiring_grad(requires_grad)
     return t
+
+
+def _is_buffer(obj):
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    return True
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
@@ -596,7 +624,7 @@ def __new__(cls, *args, device=None, size=None):
 FUNCTIONS["scalar_tensor"] = scalar_tensor
 
 # ------------------------------------------------------------------------------------------------ ranges
-_arange_meta = lambda start, end, step, dtype, device: ((arange_size(start, end, step, dtype),), dtype)
+_arange_meta = lambda start, end, step, dtype, device: check_bytes((arange_size(start, end, step, dtype),), dtype)
 _ARANGE = dict(meta=_arange_meta, call=lambda p, start, end, step, dtype, device: p(start, end, step, dtype), aten="arange.start_step")
 arange_op = op("_arange(Scalar start, Scalar end, Scalar step, ScalarType dtype, Device device) -> Tensor", "Arange", opmath=False, role="fill", **_ARANGE)
 
@@ -650,7 +678,7 @@ def range_(start, end, step, dtype, layout, device, requires_grad, pin_memory):
 
 
 _LINSPACE = dict(
-    meta=lambda start, end, steps, dtype, device: ((steps,), dtype),
+    meta=lambda start, end, steps, dtype, device: check_number(start, dtype) or check_number(end, dtype) or check_bytes((steps,), dtype),
     call=lambda p, start, end, steps, dtype, device: p(start, end, steps, dtype),
     opmath=False,
     aten="linspace.default",
@@ -671,18 +699,29 @@ def _ends(name, start, end, steps):
     return *(x.item() if isinstance(x, Tensor) else x for x in (start, end)), steps
 
 
+def _range_dtype(name, start, end, dtype):
+    """The dtype of a range: complex where one of its ends is."""
+    if isinstance(start, complex) or isinstance(end, complex):
+        inferred = dt.scalar_dtype(1j)
+        if dtype is not None and not dtype.is_complex:
+            raise RuntimeError(f"torch.{name}(): inferred dtype {dt.c_name(inferred)} can't be safely cast to passed dtype {dt.scalar_name(dtype)}")
+        return dtype or inferred
+    return dtype or dt.get_default_dtype()
+
+
 @composite(f"linspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, *, {OPTS}) -> Tensor", out=FILLED)
 def linspace(start, end, steps, dtype, layout, device, requires_grad, pin_memory):
     start, end, steps = _ends("linspace", start, end, steps)
-    d = dtype or (dt.scalar_dtype(1j) if isinstance(start, complex) or isinstance(end, complex) else dt.get_default_dtype())
-    return _flag(linspace_op.call(start, end, steps, d, place(device)), requires_grad)
+    return _flag(linspace_op.call(start, end, steps, _range_dtype("linspace", start, end, dtype), place(device)), requires_grad)
 
 
 @composite(f"logspace(Tensor|Scalar start, Tensor|Scalar end, Any steps, float base=10.0, *, {OPTS}) -> Tensor", out=FILLED)
 def logspace(start, end, steps, base, dtype, layout, device, requires_grad, pin_memory):
-    d = dtype or dt.get_default_dtype()
-    wide = dt.float64 if d.category < dt.COMPLEX else dt.complex128
     start, end, steps = _ends("logspace", start, end, steps)
+    d = _range_dtype("logspace", start, end, dtype)
+    if d is dt.bool_:
+        raise NotImplementedError("\"logspace_cpu\" not implemented for 'Bool'")
+    wide = dt.float64 if d.category < dt.COMPLEX else dt.complex128
     if d.category == dt.INT:
         start, end = int(start), int(end)
     return _flag(T.pow(base, T.linspace(start, end, steps, dtype=wide, device=device)).to(d), requires_grad)

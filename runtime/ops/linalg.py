@@ -8,7 +8,7 @@ from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, SAME_DTYPE, SAME_SCALAR_TYPE, with_out
 from ..call.overrides import overridable
 from ..declare import composite, op
-from ..device import contiguous_format
+from ..device import HOST, contiguous_format
 from ..registry import provide
 from ..tensor import canonical
 from ..warn import warn_once
@@ -629,6 +629,20 @@ _lu_permutation_meta = lambda pivots, n, dtype: ((*pivots._shape[:-1], n, n), dt
 permutation = op("_lu_permutation(Tensor pivots, int n, ScalarType dtype) -> Tensor", method=False, function=False, opmath=False, meta=_lu_permutation_meta)
 
 
+def _check_pivots(pivots, n, small, large):
+    """The errors of PyTorch's kernels for the host where pivots name no row of n: the messages for those that are too small, and too large."""
+    if pivots.device is HOST and has_values(pivots) and 0 not in pivots._shape:
+        least, most = T.aminmax(pivots)
+        if least.item() < 1:
+            raise RuntimeError(small)
+        if most.item() > n:
+            raise RuntimeError(large)
+
+
+_NO_ROW = "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?"
+_NO_ROW_TO_SOLVE = "Pivots given to lu_solve must all be {} or equal to {}. Did you properly pass the result of lu_factor?"
+
+
 @composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", out=SAME_DTYPE)
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of a factorization."""
@@ -640,6 +654,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     m, n = LU_data._shape[-2:]
     k = min(m, n)
     none = T.empty((0,), dtype=LU_data.dtype, device=LU_data.device)
+    if unpack_pivots:
+        _check_pivots(LU_pivots, m, _NO_ROW, _NO_ROW)
     P = permutation.call(LU_pivots, m, LU_data.dtype) if unpack_pivots else none
     if not unpack_data:
         return P, none, T.empty_like(none)
@@ -656,7 +672,7 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
     same_dtype(LU, B, fn, "LU")
     if pivots.dtype is not dt.int32:
         raise RuntimeError(f"{fn}: pivots should be a Tensor of scalar type torch.int32")
-    check_square(LU, "torch.linalg.lu_solve", "LU")
+    check_square(LU, "torch.linalg.lu_solve")
     check_matrix(B, fn, "B")
     _fits(LU, B, left, fn)
     if LU._shape[-1] != pivots._shape[-1]:
@@ -665,7 +681,9 @@ def linalg_lu_solve(LU, pivots, B, left, adjoint):
         raise RuntimeError(f"{fn}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots._shape)} instead")
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), True, not adjoint))
-    P = permutation.call(pivots, LU._shape[-1], LU.dtype)
+    n = LU._shape[-1]
+    _check_pivots(pivots, n, _NO_ROW_TO_SOLVE.format("greater", 1), _NO_ROW_TO_SOLVE.format("smaller", "LU.size(-2)"))
+    P = permutation.call(pivots, n, LU.dtype)
     if adjoint:
         y = LINALG.solve_triangular(mH(LU), B, upper=False)
         return columns(P @ LINALG.solve_triangular(mH(LU), y, upper=True, unitriangular=True))

@@ -5,7 +5,7 @@ import string
 from ..backend import backend
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, LOWER, LOWER_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
 from ..call.geometry import broadcast_shapes, preserved_strides
-from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
+from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.overrides import handle_torch_function, has_torch_function, overridable
 from ..call.state import LOCAL
 from ..declare import composite, op
@@ -13,6 +13,7 @@ from ..registry import function, provide
 from ..warn import warn_once
 from .common import LINALG, T, Tensor, conj, dt, like_self, numel, wrap_dim
 from .memory import _to_copy
+from .pointwise import no_derivative
 
 
 def _name(t):
@@ -256,6 +257,14 @@ _addmm_grads = {
     "mat2": lambda g, mat1, alpha, node: scaled(_right_gradient(g, mat1, node, 2), alpha),
 }
 _adding("addmm", "mat1", "mat2", "Addmm", _addmm_meta, _addmm_grads, autocast=LOWER)
+_ADDMM_ACTIVATION = dict(
+    meta=lambda self, mat1, mat2, beta, alpha, use_gelu: _addmm_meta(self, mat1, mat2),
+    derivative={k: no_derivative("derivative for aten::_addmm_activation is not implemented", RuntimeError) for k in ("self", "mat1", "mat2")},
+    out=SAME_DTYPE,
+    inplace=False,
+    no_forward="aten::_addmm_activation",
+)
+op("_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor", **_ADDMM_ACTIVATION)
 _baddbmm_grads = {
     "batch1": lambda g, batch2, alpha: scaled(T.bmm(g, mH(batch2)), alpha),
     "batch2": lambda g, batch1, alpha: scaled(T.bmm(mH(batch1), g), alpha),
@@ -425,14 +434,17 @@ def _chain(ms):
     return product(0, n - 1)
 
 
-composite("linalg.multi_dot(Tensor[] tensors) -> Tensor", out=SAME_DTYPE, autocast=LOWER_ON_ACCELERATORS)(lambda tensors: _multi_dot(tensors))
+_MULTI_DOT_DTYPE = Out("multi_dot(): expected out tensor to have dtype {want} but got {got}")
+composite("linalg.multi_dot(Tensor[] tensors) -> Tensor", out=_MULTI_DOT_DTYPE, autocast=LOWER_ON_ACCELERATORS)(lambda tensors: _multi_dot(tensors))
 
 
 @composite("_chain_matmul(Tensor[] matrices) -> Tensor", method=False)
 def chain_matmul(matrices):
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for t in matrices:
         if len(t._shape) != 2:
-            raise RuntimeError(f"chain_matmul: expected every tensor to be a matrix but got {len(t._shape)} dimensions")
+            raise RuntimeError(f"Tensor dimension is {len(t._shape)}, expected 2 instead.")
     return matrices[0].clone() if len(matrices) == 1 else _multi_dot(matrices)
 
 
@@ -513,10 +525,12 @@ def _parse(equation, operands):
     left, arrow, right = equation.partition("->")
     terms, at = [], 0
     for i, part in enumerate(left.split(",")):
+        if i == len(operands):
+            raise _error("fewer operands were provided than specified in the equation")
         terms.append(_subscripts(part, f"operand {i}", at))
         at += len(part) + 1
-    if len(terms) != len(operands):
-        raise _error(f"{'fewer' if len(terms) > len(operands) else 'more'} operands were provided than specified in the equation")
+    if len(terms) < len(operands):
+        raise _error("more operands were provided than specified in the equation")
     wide = 0
     for i, (t, x) in enumerate(zip(terms, operands)):
         named, n = len(t) - (Ellipsis in t), len(x._shape)
@@ -638,7 +652,7 @@ _inner = function("torch", "einsum")
 
 def einsum(*args):
     """The sum of products that the equation names: einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2])."""
-    if len(args) < 2:
+    if len(args) < 2 or isinstance(args[1], (list, tuple)) and not args[1] and not isinstance(args[0], Tensor):
         raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
     if not isinstance(args[0], Tensor):
         equation, operands = args[0], args[1:]

@@ -17,7 +17,7 @@ from ..device import memory_format as memory_format_class
 from ..registry import provide
 from ..signatures import mismatch
 from ..storage import UntypedStorage
-from ..tensor import alias, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method, versions
+from ..tensor import alias, check_bytes, check_numel, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method, versions
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
 from .common import T, Tensor, contiguous_strides, dt, numel
@@ -62,7 +62,13 @@ def keep_format(out, *inputs):
     fmt = next((f for t in inputs if t._stride is not None and (f := suggested_format(t))), None)
     if fmt is None:
         return out
-    return tuple(o.contiguous(memory_format=fmt) for o in out) if out.__class__ is tuple else out.contiguous(memory_format=fmt)
+    return tuple(_laid_out(o, fmt) for o in out) if out.__class__ is tuple else _laid_out(out, fmt)
+
+
+def _laid_out(out, fmt):
+    """A result in a memory format; contiguous() leaves what is both in that one and contiguous with strides that say the latter alone."""
+    out = out.contiguous(memory_format=fmt)
+    return out if out.stride() == format_strides(out._shape, fmt) else out.clone(memory_format=fmt)
 
 
 def storage_order(t):
@@ -562,6 +568,8 @@ def _resized(self, size, memory_format=None):
         raise RuntimeError("cannot resize variables that has a forward grad")
     if any(n < 0 for n in size) and 0 not in size:
         raise RuntimeError("numel: integer multiplication overflow")
+    check_numel(size)
+    check_bytes(size, self.dtype)
     stride = format_strides(size, memory_format)
     if size == tuple(self._shape) and memory_format is None:
         return self

@@ -5,6 +5,7 @@ from itertools import product
 
 from ..autograd import MODE
 from ..call.autocast import FLOAT32
+from ..call.bind import as_dim
 from ..call.out import SAME_DTYPE
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
@@ -189,7 +190,7 @@ def _adaptive_size(x, output_size, dims):
     v = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(v) >= len(x._shape) and dims > 1 and isinstance(output_size, (tuple, list)):
         raise ValueError(f"Input dimension should be at least {len(v) + 1}")
-    return tuple(n if i is None else i.__index__() for i, n in zip(v, x._shape[-len(v) :]))
+    return tuple(n if i is None else as_dim(i) for i, n in zip(v, x._shape[-len(v) :]))
 
 
 def _check_adaptive(fn, x, size, dims, colon=""):

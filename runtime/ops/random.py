@@ -7,10 +7,10 @@ from ..autograd import MODE, check_inplace
 from ..autograd.tangents import visible
 from ..call.geometry import in_order, memory_order
 from ..call.out import CAST, Out, with_out
-from ..call.state import STATE
+from ..call.state import STATE, dispatching
 from ..declare import composite, op
 from ..device import HOST, META
-from ..tensor import alias
+from ..tensor import alias, strided_view
 from .common import T, Tensor, dt, has_values, like_self, numel
 from .creation import LIKE, OPTS, _flag, _like, _options, _size
 from .memory import copy_
@@ -124,7 +124,8 @@ def _from_size(name, kind, params):
 def _filled_like(self, kind, params, generator, dtype, layout, device, fmt):
     t = _like(self, dtype, layout, device, fmt, lambda s, d, dev: T.empty(s, dtype=d, device=dev))
     params = (*params[:2], t.is_contiguous()) if kind == "normal" else params
-    return _draw_as(kind, t, params, generator)
+    r = _draw_as(kind, t, params, generator)
+    return r if r._stride == t._stride or r.__class__ in dispatching else strided_view(r, t._shape, t._stride, 0)
 
 
 _from_size("rand", "uniform", (0.0, 1.0))

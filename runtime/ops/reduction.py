@@ -7,6 +7,7 @@ from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
 from ..call.out import INPUT_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, UNNAMED_SCALAR_TYPE, Out
 from ..declare import composite, op
+from ..tensor import unviewed
 from ..warn import warn
 from .common import T, Tensor, conj, dt, has_values, numel, wrap_dim, wrap_dims
 
@@ -582,7 +583,7 @@ def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
         weight = T.full((), 0.5, dtype=x.dtype, device=x.device) if interpolation == "midpoint" else rank - low
         out = T.lerp(out, x.gather(-1, rank.ceil().to(dt.int64)), weight)
     out = out.movedim(-1, 0)
-    return out.reshape((*q._shape, *shape))
+    return unviewed(out.reshape((*q._shape, *shape)))
 
 
 for _name in ("quantile", "nanquantile"):

@@ -9,6 +9,7 @@ from ..call.autocast import FLOAT32
 from ..call.out import SAME_DTYPE
 from ..declare import composite, op
 from ..device import contiguous_format
+from ..tensor import check_bytes, unviewed
 from .common import F, T, Tensor, dt, numel
 from .memory import keep_format
 
@@ -55,9 +56,7 @@ def _upsample_meta(mode, dims):
         if self.dtype.category != dt.FLOAT and not (self.dtype is dt.uint8 and (mode[:7] == "nearest" or dims == 2)):
             raise NotImplementedError(f"\"upsample_{mode}{dims}d\" not implemented for '{dt.scalar_name(self.dtype)}'")
         shape = (*self._shape[:2], *output_size)
-        if numel(shape) * self.dtype.itemsize >= 1 << 63:
-            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
-        return shape, self.dtype
+        return check_bytes(shape, self.dtype)
 
     return meta
 
@@ -349,7 +348,7 @@ def affine_grid_generator(theta, size, align_corners):
         c = c if align_corners else c * ((s - 1) / s)
         axes.append(c.reshape([s if d == len(spatial) - 1 - k else 1 for d in range(len(spatial))]).expand(spatial))
     base = T.stack([*axes, T.ones(spatial, dtype=theta.dtype, device=theta.device)], -1).reshape(1, -1, len(spatial) + 1).expand(N, -1, -1)
-    return T.bmm(base, theta.transpose(1, 2)).reshape(N, *spatial, len(spatial))
+    return unviewed(T.bmm(base, theta.transpose(1, 2)).reshape(N, *spatial, len(spatial)))
 
 
 @composite("nn.functional.affine_grid(Tensor theta, int[] size, bool? align_corners=None) -> Tensor", out=False)
@@ -459,6 +458,11 @@ def _check_pixels(name, x, factor, label):
         raise RuntimeError(f"{name} expects a positive {label}, but got {factor}")
 
 
+def _rearranged(x, self):
+    """Elements of self in another order, in memory of their own also where a view could show them."""
+    return keep_format(x.clone(memory_format=contiguous_format) if x._storage is self._storage else x, self)
+
+
 @composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", method=False, out=False)
 def pixel_shuffle(self, r):
     """(*, C r r, H, W) as (*, C, H r, W r)."""
@@ -471,8 +475,7 @@ def pixel_shuffle(self, r):
         )
     n = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    x = x.reshape(*lead, c // (r * r), h * r, w * r)
-    return keep_format(x.clone(memory_format=contiguous_format) if r == 1 else x, self)
+    return _rearranged(x.reshape(*lead, c // (r * r), h * r, w * r), self)
 
 
 @composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", method=False, out=False)
@@ -485,8 +488,7 @@ def pixel_unshuffle(self, r):
             raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={s} is not divisible by {r}")
     n = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    x = x.reshape(*lead, c * r * r, h // r, w // r)
-    return keep_format(x.clone(memory_format=contiguous_format) if r == 1 else x, self)
+    return _rearranged(x.reshape(*lead, c * r * r, h // r, w // r), self)
 
 
 @composite("channel_shuffle(Tensor self, int groups) -> Tensor", method=False, out=False, alias=("native_channel_shuffle",))
@@ -498,4 +500,4 @@ def channel_shuffle(self, groups):
     n, c, *rest = self._shape
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    return keep_format(self.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(self._shape).contiguous(), self)
+    return _rearranged(self.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(self._shape), self)

@@ -14,7 +14,7 @@ from ..call.promotion import result_dtype
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, channels_last, channels_last_3d, contiguous_format
-from ..tensor import strided_view, unversioned, versions
+from ..tensor import check_bytes, strided_view, unversioned, unviewed, versions
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
@@ -182,7 +182,7 @@ def flip(self, dims):
     order = storage_order(self)
     if order is None:
         return flip_op.call(self, dims)
-    return flip_op.call(self.permute(order), tuple(sorted(order.index(d) for d in dims))).permute(inverse(order))
+    return unviewed(flip_op.call(self.permute(order), tuple(sorted(order.index(d) for d in dims))).permute(inverse(order)))
 
 
 @composite("fliplr(Tensor self) -> Tensor", out=False)
@@ -260,7 +260,11 @@ def _repeat_grad(g, self_shape, repeats):
     return g.reshape(split).sum(dims) if dims else g
 
 
-_REPEAT = dict(prepare=_repeat_prepare, meta=lambda self, repeats: (tuple(r * s for r, s in zip(repeats, self._shape)), self.dtype), derivative=_repeat_grad)
+def _repeat_meta(self, repeats):
+    return check_bytes(tuple(r * s for r, s in zip(repeats, self._shape)), self.dtype)
+
+
+_REPEAT = dict(prepare=_repeat_prepare, meta=_repeat_meta, derivative=_repeat_grad)
 op("Tensor.repeat(Tensor self, int[] repeats) -> Tensor", "Tile", varargs="repeats", opmath=False, **_REPEAT)
 
 
@@ -340,7 +344,7 @@ def _triangle(name, prim, call=None):
         d, dev = _options(dtype, layout, device)
         ones = T.ones((row, col), dtype=dt.bool_, device=HOST)
         r = getattr(T, name)(ones, offset).nonzero().t().contiguous().to(device=dev, dtype=d)
-        return _flag(r, requires_grad)
+        return _flag(unviewed(r), requires_grad)
 
 
 _triangle("tril", "TrilExt")
@@ -532,7 +536,7 @@ def _unsafe(name, args):
     def parts(self, *rest):
         out = getattr(M, name)(self, *rest)
         for t in out:
-            unversioned(t)._view = None
+            unviewed(unversioned(t))
         return out
 
     composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)(parts)
@@ -622,11 +626,18 @@ def kron(self, other):
     a, b = ((1,) * (n - len(t._shape)) + tuple(t._shape) for t in (self, other))
     left = self.reshape([x for s in a for x in (s, 1)])
     right = other.reshape([x for s in b for x in (1, s)])
-    return (left * right).reshape([x * y for x, y in zip(a, b)])
+    return unviewed((left * right).reshape([x * y for x, y in zip(a, b)]))
 
 
-@composite("unravel_index(Tensor indices, int[1] shape) -> Tensor[]", method=False, out=False, python=True)
+@composite("unravel_index(Tensor indices, Any shape) -> Tensor[]", method=False, out=False, python=True)
 def unravel_index(indices, shape):
+    if isinstance(shape, int):
+        shape = (shape,)
+    elif not isinstance(shape, (list, tuple)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    for n in shape:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if indices.dtype.category != dt.INT:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if any(s < 0 for s in shape):

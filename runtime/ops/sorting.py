@@ -4,6 +4,7 @@ from ..call.geometry import in_order
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
 from ..call.promotion import result_dtype
 from ..declare import composite, op
+from ..tensor import unviewed
 from ..warn import warn_once
 from .common import T, Tensor, changed, dt, has_values, numel, wrap_dim
 from .memory import storage_order
@@ -33,7 +34,7 @@ def sort(self, dim, descending, stable):
         return sort_op.call(self, dim, descending, bool(stable))
     values, indices = sort_op.call(self.permute(order), order.index(dim), descending, bool(stable))
     back = inverse(order)
-    return values.permute(back), indices.permute(back)
+    return unviewed(values.permute(back)), unviewed(indices.permute(back))
 
 
 @composite("argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False) -> Tensor", out=False)

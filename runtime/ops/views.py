@@ -10,8 +10,8 @@ from ..call.autocast import FLOAT32
 from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
-from ..registry import ATEN, OPERATORS, Namespace
-from ..tensor import check_writable, strided_view
+from ..registry import ATEN, OPERATORS
+from ..tensor import check_numel, check_writable, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
@@ -93,7 +93,9 @@ def _view_geometry(self, size):
     return size, _norm(size, st), self._offset
 
 
-_view = view("Tensor.view(Tensor(a) self, int[] size) -> Tensor(a)", _view_geometry, derivative=lambda g, self_shape: T.reshape(g, self_shape), varargs="size")
+_RESHAPED = dict(derivative=lambda g, self_shape: T.reshape(g, self_shape))
+_view = view("Tensor.view(Tensor(a) self, int[] size) -> Tensor(a)", _view_geometry, varargs="size", **_RESHAPED)
+_unsafe_view = view("aten._unsafe_view(Tensor self, int[] size) -> Tensor", _view_geometry, node="UnsafeViewBackward0", **_RESHAPED)
 
 
 def _view_dtype(self, dtype):
@@ -129,13 +131,8 @@ view("Tensor.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", _view_d
 def reshape(self, shape):
     """A view where one exists, else a copy."""
     if self._stride is not None and view_strides(self._shape, self._stride, infer_size(shape, numel(self._shape))) is None:
-        self = self.contiguous()
-        if STATE.interceptors:
-            return _ATEN._unsafe_view(self, shape)  # by which PyTorch's is seen below autograd
+        return _unsafe_view.call(self.contiguous(), shape)
     return _view.call(self, shape)
-
-
-_ATEN = Namespace("aten")
 
 
 composite("Tensor.view_as(Tensor self, Tensor other) -> Tensor")(lambda self, other: self.view(other._shape))
@@ -348,6 +345,7 @@ def _expand_geometry(self, size, implicit=False):
     st, off = _strides(self), k - n
     out, ost = [0] * k, [0] * k
     if n == 0 and min(size, default=0) >= 0:
+        check_numel(size)
         return tuple(size), _norm(tuple(size), tuple(ost)), self._offset
     for i in range(k - 1, -1, -1):
         want = size[i]
@@ -369,6 +367,7 @@ def _expand_geometry(self, size, implicit=False):
         if out[i] < 0:
             raise RuntimeError(f"invalid expanded size {want}")
     out = tuple(out)
+    check_numel(out)
     return out, _norm(out, tuple(ost)), self._offset
 
 
@@ -549,49 +548,65 @@ def chunk(self, chunks, dim):
     return T._split_with_sizes(self, [0] * chunks, dim) if size == 0 else self.split(size, dim)
 
 
-@composite("tensor_split(Tensor self, Any indices_or_sections, int dim=0) -> Tensor[]")
-def tensor_split(self, indices_or_sections, dim):
+def _split_dim(self, dim):
     if not self._shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    d = wrap_dim(dim, len(self._shape))
-    n, spec = self._shape[d], indices_or_sections
-    if isinstance(spec, Tensor):
-        spec = spec.tolist()
-    if isinstance(spec, (tuple, list)):
-        cuts = [slice_bounds(n, 0, int(i), 1)[1] if i < 0 or i <= n else n for i in spec]
-        starts, ends = [0, *cuts], [*cuts, n]
-        return tuple(self._slice(d, min(a, n), b if b >= a else a, 1) for a, b in zip(starts, ends))
-    if spec <= 0:
-        raise RuntimeError(f"number of sections must be larger than 0, got {spec}")
-    small, extra = divmod(n, spec)
-    return T._split_with_sizes(self, [small + 1] * extra + [small] * (spec - extra), d)
+    return wrap_dim(dim, len(self._shape))
+
+
+@composite("tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor[]")
+def tensor_split_tensor(self, tensor_indices_or_sections, dim):
+    wanted = tensor_indices_or_sections
+    if wanted.dtype is not dt.int64:
+        raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dt.scalar_name(wanted.dtype)}")
+    if len(wanted._shape) > 1:
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with "
+            f"{len(wanted._shape)} dims"
+        )
+    return T.tensor_split(self, wanted.tolist(), dim)
+
+
+@composite("tensor_split.sections(Tensor self, int sections, int dim=0) -> Tensor[]")
+def tensor_split_sections(self, sections, dim):
+    d = _split_dim(self, dim)
+    if sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    small, extra = divmod(self._shape[d], sections)
+    return T._split_with_sizes(self, [small + 1] * extra + [small] * (sections - extra), d)
+
+
+@composite("tensor_split.indices(Tensor self, int[] indices, int dim=0) -> Tensor[]")
+def tensor_split_indices(self, indices, dim):
+    d = _split_dim(self, dim)
+    n = self._shape[d]
+    cuts = [slice_bounds(n, 0, i, 1)[1] if i < 0 or i <= n else n for i in indices]
+    return tuple(self._slice(d, min(a, n), b if b >= a else a, 1) for a, b in zip([0, *cuts], [*cuts, n]))
 
 
 def _named_split(name, dim_of, least):
-    @composite(f"{name}(Tensor self, Any indices_or_sections) -> Tensor[]")
-    def f(self, indices_or_sections):
+    def checked(self):
         n = len(self._shape)
-        if not isinstance(indices_or_sections, (int, tuple, list)):
-            raise TypeError(
-                f"{name}() received an invalid combination of arguments - got (Tensor, {type(indices_or_sections).__name__}), but expected one "
-                "of:\n * (Tensor input, int sections)\n * (Tensor input, tuple of ints indices)\n"
-            )
         if n < least:
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {n} dimensions!")
-        d = dim_of(n)
-        if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or self._shape[d] % indices_or_sections):
+        return dim_of(n)
+
+    @composite(f"{name}.int(Tensor self, int sections) -> Tensor[]")
+    def into(self, sections):
+        d = checked(self)
+        if sections <= 0 or self._shape[d] % sections:
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {self._shape[d]} is not divisible by "
-                f"the split_size {indices_or_sections}!"
+                f"the split_size {sections}!"
             )
-        return T.tensor_split(self, indices_or_sections, d)
+        return T.tensor_split(self, sections, d)
 
-    return f
+    composite(f"{name}.array(Tensor self, int[] indices) -> Tensor[]")(lambda self, indices: T.tensor_split(self, indices, checked(self)))
 
 
-hsplit = _named_split("hsplit", lambda n: 0 if n == 1 else 1, 1)
-vsplit = _named_split("vsplit", lambda n: 0, 2)
-dsplit = _named_split("dsplit", lambda n: 2, 3)
+_named_split("hsplit", lambda n: 0 if n == 1 else 1, 1)
+_named_split("vsplit", lambda n: 0, 2)
+_named_split("dsplit", lambda n: 2, 3)
 
 
 # ------------------------------------------------------------------------------------------------ diagonal, unfold
@@ -665,6 +680,7 @@ def _as_strided_geometry(self, size, stride, storage_offset=None):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if off < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {off}")
+    check_numel(size)
     if 0 not in size:
         need = (off + sum((s - 1) * st for s, st in zip(size, stride)) + 1) * self.dtype.itemsize
         have = self._get_storage().nbytes()

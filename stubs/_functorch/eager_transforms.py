@@ -9,6 +9,7 @@ import functools
 import torch
 from torch.autograd import forward_ad
 from torch.autograd.function import _differentiating, _made_inside, _transforming
+from torch.autograd.functional import _construct_standard_basis_for
 from torch.autograd.graph import disable_saved_tensors_hooks
 
 from ..utils._pytree import tree_flatten, tree_iter, tree_map, tree_unflatten
@@ -369,13 +370,8 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
 def standard_basis(tensors):
     """The unit vectors of the space of all the tensors together: for each tensor the part that belongs to it, one vector after the other."""
-    sizes, before, parts = [t.numel() for t in tensors], 0, []
-    for t, n in zip(tensors, sizes):
-        part = t.new_zeros((sum(sizes), n))
-        part.diagonal(-before).fill_(1)
-        parts.append(part.view(sum(sizes), *t.shape))
-        before += n
-    return parts
+    sizes = [t.numel() for t in tensors]
+    return [part.view(sum(sizes), *t.shape) for part, t in zip(_construct_standard_basis_for(tensors, sizes), tensors)]
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):

@@ -845,13 +845,14 @@ def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
     return tree_unflatten([_maybe_remove_batch_dim(_get_name(func), o, vmap_level, batch_size, d) for o, d in zip(outs, flat)], spec)
 
 
-def _vmap_increment_nesting(batch_size, randomness):
-    """Begin a level of vmap: its number."""
+def _vmap_increment_nesting(batch_size, randomness, transforms=True):
+    """Begin a level of vmap: its number. transforms: whether what torch.func forbids, and does to custom functions, holds in it."""
     level, entered = len(_LEVELS) + 1, contextlib.ExitStack()
     batches = Batches(batch_size, randomness, _wrap, _is_batched, _given, lambda: vmap_increment_nesting(batch_size, randomness), _left)
     _LEVELS.append((level, batch_size))
     entered.enter_context(_VmapMode(level, batch_size, randomness))
-    entered.enter_context(_transforming(batches.handler(level)))
+    if transforms:
+        entered.enter_context(_transforming(batches.handler(level)))
     _ENTERED.append(entered)
     return level
 
@@ -876,10 +877,10 @@ def _left():
 
 
 @contextlib.contextmanager
-def vmap_increment_nesting(batch_size, randomness):
+def vmap_increment_nesting(batch_size, randomness, transforms=True):
     """A level of vmap for a block."""
     try:
-        yield _vmap_increment_nesting(batch_size, randomness)
+        yield _vmap_increment_nesting(batch_size, randomness, transforms)
     finally:
         _vmap_decrement_nesting()
 

@@ -596,3 +596,114 @@ def case_what_dispatch_modes_see_of_division_with_gradients(torch):
         y += [d / 2, torch.true_divide(d, 2), d.true_divide_(2)]
         y[0].backward(torch.ones(2))
     return seen
+
+
+def case_saved_tensors_are_copied_before_they_are_written_to_and_not_else(torch):
+    allow, found = torch.autograd.graph.allow_mutation_on_saved_tensors, []
+    writes = {
+        "none": lambda b: b + 1,
+        "in place": lambda b: b.mul_(2),
+        "twice": lambda b: b.mul_(2).add_(1),
+        "view": lambda b: b[:1].zero_(),
+        "transposed": lambda b: b.t().add_(1),
+        "views": lambda b: [row.zero_() for row in b.unbind()],
+        "detached": lambda b: b.detach().exp_(),
+        "its data": lambda b: b.data.add_(1),
+        "out": lambda b: torch.add(b, 1, out=b),
+        "out, a view": lambda b: torch.neg(b[:1], out=b[:1]),
+        "out, a product": lambda b: torch.mm(torch.ones(2, 2), torch.ones(2, 3), out=b),
+        "out, resized": lambda b: torch.ones(4, 4, out=b),
+        "foreach": lambda b: torch._foreach_add_([torch.ones(2), b], 1),
+        "foreach of views": lambda b: torch._foreach_mul_(list(b.unbind()), 2),
+        "index": lambda b: b.__setitem__(b > 2, 5.0),
+        "geometry": lambda b: b.t_().mul_(2),
+        "a function over others": lambda b: torch.nn.functional.relu_(b.square_().neg_()),
+        "filled": lambda b: torch.nn.init.constant_(b, 3.0),
+        "random": lambda b: b.normal_() is None,
+    }
+    for name, write in writes.items():
+        with allow() as context, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            b, w = torch.arange(6.0).view(2, 3).clone(), torch.ones(2, 3, requires_grad=True)
+            outs = [w * b, (w + 1) * b]
+            before = len(context.cloned), len(context.original), len(context.tid_to_weakhandle)
+            write(b)
+            after = len(context.cloned), len(context.original)
+            sum(o.sum() for o in outs).backward()
+            del outs
+            found.append((name, before, after, len(context.cloned), len(context.original), w.grad))
+    return found
+
+
+def case_saved_tensors_of_several_versions(torch):
+    with torch.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        a = torch.arange(3.0, requires_grad=True)
+        b = a.clone()
+        first = (b**2).sum()
+        b.sin_()
+        second = b.exp()
+        b.cos_()
+        second.mul_(3)
+        counts = [(len(context.cloned), len(context.original))]
+        first.backward(retain_graph=True)
+        gradients = [a.grad, *torch.autograd.grad(second.sum(), a, retain_graph=True)]
+        g = torch.autograd.grad(first, a, create_graph=True)[0]
+        gradients += torch.autograd.grad(g.sum(), a)
+        counts.append((len(context.cloned), len(context.original)))
+        del second
+        counts.append((len(context.cloned), len(context.original)))
+        missing = (a * 2).exp().sum()
+        kept = sorted(name for name in vars(context) if name[0] != "_")
+        context.clear()
+        return [counts, gradients, kept, [len(getattr(context, name)) for name in kept], error(missing.backward), error(first.backward)]
+
+
+def case_writes_to_inference_tensors_while_saved_tensors_may_change(torch):
+    def write():
+        with torch.autograd.graph.allow_mutation_on_saved_tensors(), torch.inference_mode():
+            torch.ones(2).add_(1)
+
+    return error(write)
+
+
+def case_shapes_that_nodes_have_saved(torch):
+    base, found = torch.ones(2, 3, 4, requires_grad=True) * 1, []
+    made = [base.view(-1), base.reshape(6, 4), base.expand(5, 2, 3, 4), base[0], base[:1], base[:, 1], base.squeeze(), base.sum(), base.sum(0), base.mean(1)]
+    made += [base.diagonal(), base.unfold(0, 1, 1), base.repeat(1, 1, 1), base.index_select(0, torch.tensor([0])), base.max(0)[0], base[torch.tensor([0])]]
+    for out in made:
+        shape = out.grad_fn._saved_self_sym_sizes
+        found.append((out.grad_fn.name(), type(shape).__name__, list(shape), [type(n).__name__ for n in shape]))
+    out = base.view(-1)
+    out.sum().backward()
+    return found, list(out.grad_fn._saved_self_sym_sizes), [hasattr(y.grad_fn, "_saved_self_sym_sizes") for y in (base.exp(), base.transpose(0, 1))]
+
+
+def case_hooks_of_saved_arguments_run_before_the_kernel_that_a_mode_sees(torch):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    class Stop(Exception):
+        pass
+
+    def stop(t):
+        seen.append("saved")
+        raise Stop
+
+    x = torch.ones(2, requires_grad=True)
+    calls = [lambda: x.sin(), lambda: x * x, lambda: x.pow(2), lambda: x @ x, lambda: x.clamp(min=0), lambda: x + 1]
+    for call in calls:
+        with Names(), torch.autograd.graph.saved_tensors_hooks(stop, lambda t: t):
+            try:
+                call()
+            except Stop:
+                seen.append("stopped")
+    with Names(), torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append("saved") or t * 1, lambda t: t):
+        y = (x.sin() * x).sum()
+    y.backward()
+    return seen, x.grad.round(decimals=4)

@@ -567,3 +567,147 @@ def case_weights_of_lerp_and_the_first_index_out_of_range(torch):
         lambda: torch.nn.Linear(3, 3, bias=False).half()(x),
         lambda: torch.nn.Embedding(3, 2, padding_idx=4),
     )
+
+
+def case_convolutions_without_channels(torch):
+    """Their gradients are zeros of the arguments' sizes, the bias's as well."""
+    out = []
+    for dims, dtype in ((1, torch.float32), (2, torch.complex64), (3, torch.float32)):
+        conv = getattr(torch.nn, f"Conv{dims}d")(0, 8, 2, stride=2, dtype=dtype)
+        x = torch.ones(2, 0, *(5,) * dims, dtype=dtype, requires_grad=True)
+        y = conv(x)
+        y.backward(torch.ones_like(y))
+        out += [y, x.grad, conv.weight.grad, conv.bias.grad]
+    return out + _words(
+        lambda: torch.conv_transpose1d(torch.ones(2, 0, 7), torch.ones(8, 0, 2)), lambda: torch.conv1d(torch.ones(2, 1, 0), torch.ones(8, 0, 2))
+    )
+
+
+def case_second_gradients_of_convolutions(torch):
+    double_backward, out = torch.ops.aten._convolution_double_backward, []
+    for transposed in (False, True):
+        x, w, b = torch.randn(2, 3, 6), torch.randn(3, 3, 3), torch.randn(3)
+        y = torch.ops.aten.convolution(x, w, b, (2,), (1,), (1,), transposed, (0,), 1)
+        gx, gw, gb, gy = (torch.randn(t.shape) for t in (x, w, b, y))
+        for given in ((gx, gw, gb), (gx, None, None), (None, gw, gb), (None, None, gb), (None, None, None)):
+            grads = double_backward(*given, gy, w, x, (2,), (1,), (1,), transposed, (0,), 1, [True, False, True])
+            out.append([g if g is None else g.contiguous() for g in grads])  # PyTorch's of the weight is a view of what it computed
+    images, weight = torch.randn(2, 2, 6, 6, requires_grad=True), torch.randn(3, 2, 3, 3, requires_grad=True)
+    torch.backends.nnpack.is_available()  # where PyTorch initializes it
+    y = torch._nnpack_spatial_convolution(images, weight, torch.ones(3), padding=1, stride=2)
+    return [*out, y, *torch.autograd.grad(y.sum(), (images, weight))] + _words(
+        lambda: torch._nnpack_spatial_convolution(images[0], weight, None, 0),
+        lambda: torch._nnpack_spatial_convolution(images.double(), weight.double(), None, 0),
+        lambda: torch._nnpack_spatial_convolution(images, weight[:, :1], None, 0),
+    )
+
+
+def case_memory_formats_where_dimensions_are_of_one(torch):
+    """Strides of dimensions of one element tell a format as well."""
+    F, last, out = torch.nn.functional, torch.channels_last, []
+    for shape in ((2, 1, 3, 3), (4, 16, 1, 1), (2, 3, 1, 4)):
+        x = torch.ones(shape).to(memory_format=last)
+        drawn = [torch.rand_like(x), torch.randn_like(x), torch.randint_like(x, 3), torch.rand_like(x, memory_format=torch.contiguous_format)]
+        out += [t.stride() for t in drawn]
+        out += [F.max_pool2d(x, 1), F.avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, 1), F.interpolate(x, scale_factor=2), F.group_norm(x, 1)]
+        for w in (torch.ones(1, shape[1], 1, 1), torch.ones(1, shape[1], 1, 1).to(memory_format=last)):
+            out += [F.conv2d(x, w), F.conv2d(x.contiguous(), w), F.conv_transpose2d(x, w.transpose(0, 1).to(memory_format=last))]
+    return out
+
+
+def case_ends_of_ranges(torch):
+    found = []
+    for make in (torch.linspace, torch.logspace):
+        for start, end in ((0, 1j), (0j, 1), (torch.tensor(1j), 2)):
+            for dtype in (None, torch.float32, torch.float16, torch.int64, torch.bool, torch.complex64, torch.complex128):
+                found += _words(lambda: make(start, end, 5, dtype=dtype))
+        found += _words(lambda: make(0, 1, 3, dtype=torch.bool))
+    return found + _words(
+        lambda: torch.linspace(0, 300, 3, dtype=torch.uint8), lambda: torch.linspace(0, 1e39, 3), lambda: torch.linspace(0, 70000, 3, dtype=torch.float16)
+    )
+
+
+def case_permutations_as_long_as_a_type_counts(torch):
+    limits = {torch.uint8: 256, torch.int8: 128, torch.int16: 1 << 15, torch.float16: 2049, torch.int32: 1 << 31}
+    return [_words(lambda: torch.randperm(n, dtype=dtype)) for dtype, limit in limits.items() for n in (limit, limit + 1) if n < 1 << 20 or n == limit + 1]
+
+
+def case_tensors_of_sequences(torch):
+    """What torch.tensor and torch.asarray make of sequences of other kinds, NumPy's scalars, and numbers wanted as truth values or whole."""
+    import array
+
+    import numpy as np
+
+    class Sequence:
+        def __init__(self, values, error=None):
+            self.values, self.error = values, error
+
+        def __len__(self):
+            return len(self.values)
+
+        def __getitem__(self, i):
+            if self.error is not None:
+                raise self.error
+            return self.values[i]
+
+    tiny = [1e-323, 1e-324, 0j, 1e-323j, 1e-324j, 1 + 2j, -1j]
+    makers = [
+        lambda: torch.tensor(Sequence([1.0, 2.0])),
+        lambda: torch.tensor(Sequence([Sequence([1, 2]), Sequence([3, 4])])),
+        lambda: torch.tensor(Sequence([1.0], TypeError())),
+        lambda: torch.tensor([Sequence([1.0], KeyError("a"))]),
+        lambda: torch.tensor(Sequence([], TypeError())),
+        lambda: torch.tensor(((7, np.array(5)), (np.array(9), 5.0))),
+        lambda: torch.tensor(((7, 5), (9, np.array(5.0)))),
+        lambda: torch.tensor(((5, np.array(3)), (np.array(3), 5))),
+        lambda: torch.tensor(tiny, dtype=torch.bool),
+        lambda: torch.tensor(1e-60, dtype=torch.bool),
+        lambda: torch.tensor([2**63, 0, 2**2000], dtype=torch.bool),
+        lambda: torch.tensor([16777217.0, -3.99], dtype=torch.int64),
+        lambda: torch.asarray(np.float32(0.5), copy=False),
+    ]
+    for x in (range(5), range(0), Sequence([1, 2]), np.float64(0.5), np.float32(0.5), np.int8(3), np.array(1.5), array.array("f", [1, 2]), 3, [True, 2]):
+        makers += [lambda x=x: torch.asarray(x), lambda x=x: torch.as_tensor(x)]
+    makers += [lambda x=x: torch.asarray(x, copy=False) for x in (range(5), Sequence([1, 2]), [1, 2])]
+    return _words(*makers)
+
+
+def case_refusals_of_linear_algebra(torch):
+    found, x, y = [], torch.ones(2), torch.ones(2, 3)
+    for shape in ((2, 2), (3, 2, 2), (4, 2), (2, 3, 5)):
+        A = torch.randn(shape, dtype=torch.float64)
+        LU, pivots = torch.linalg.lu_factor(A)
+        B = torch.ones(*shape[:-1], 1, dtype=torch.float64)
+        for wrong in (0, -1, shape[-2] + 1):
+            p = pivots.clone()
+            p[..., 0] = wrong
+            found += _words(
+                lambda: torch.lu_unpack(LU, p),
+                lambda: torch.lu_unpack(LU, p, unpack_pivots=False),
+                lambda: torch.linalg.lu_solve(LU, p, B),
+                lambda: torch.linalg.lu_solve(LU, p, B, adjoint=True),
+            )
+    for equation, operands in (("", []), (",", [x]), ("a,b,1", [x, x]), ("a1,b", [x]), ("", [x, x]), ("a", [x, x])):
+        found += _words(lambda: torch.einsum(equation, operands))
+    return found + _words(
+        lambda: torch.chain_matmul(),
+        lambda: torch.chain_matmul(x, x),
+        lambda: torch.chain_matmul(y),
+        lambda: torch.linalg.multi_dot([y, y.t()], out=torch.empty(0, dtype=torch.float64)),
+        lambda: torch.linalg.multi_dot([y, y.t()], out=torch.empty(0)),
+    )
+
+
+def case_products_with_an_activation(torch):
+    out = []
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        c, a, b = torch.randn(2, 4).to(dtype), torch.randn(2, 3).to(dtype), torch.randn(3, 4).to(dtype)
+        for options in ({}, {"use_gelu": True}, {"beta": 0.5, "alpha": 2, "use_gelu": True}):
+            out.append(torch._addmm_activation(c, a, b, **options))
+        out += [torch._addmm_activation(torch.full_like(c, math.nan), a, b, beta=0), torch._addmm_activation(c[0], a, b, out=torch.empty(0, dtype=dtype))]
+        out.append(torch._addmm_activation(c.to("meta"), a.to("meta"), b.to("meta")).shape)
+    return out + _words(
+        lambda: torch._addmm_activation(torch.ones(2, 4, requires_grad=True), torch.ones(2, 3), torch.ones(3, 4)).sum().backward(),
+        lambda: torch._addmm_activation(torch.ones(2, 4, dtype=torch.bool), torch.ones(2, 3) > 0, torch.ones(3, 4) > 0),
+        lambda: torch._addmm_activation(torch.ones(5), torch.ones(2, 3), torch.ones(3, 4)),
+    )

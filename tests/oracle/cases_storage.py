@@ -311,3 +311,109 @@ def case_tensors_over_storages(torch):
     ):
         found.append(_told(f))
     return found
+
+
+def case_what_is_a_view_to_autograd(torch):
+    def facts(t):
+        return t._is_view(), t.requires_grad, t.is_leaf, None if t.grad_fn is None else type(t.grad_fn).__name__
+
+    x = torch.arange(1.0, 7.0).view(2, 3)
+    leaf = x.clone().requires_grad_()
+    found = [facts(leaf.t().reshape(6)), facts(leaf.t().flatten()), facts(leaf.reshape(6))]
+    # of another dtype: memory is shared, and autograd knows nothing of it
+    found += [facts(t.view(d)) for t in (x, leaf, x.to(torch.int32)) for d in (torch.float32, torch.int32, torch.half, torch.complex64) if d.itemsize < 8]
+    y = (leaf * 1).t().reshape(6)
+    y.mul_(2)
+    y.sum().backward()
+    with torch.no_grad():  # and written to with gradients afterwards: their memory is nobody else's
+        made = [x.t().reshape(6), x.t().flip(0), x.t().sort(0)[0], x[0].dot(x[1]), x @ x[0], torch.kron(x, x).flatten(), torch.tril_indices(2, 2).double()]
+    for t in made:
+        t.mul_(torch.tensor(2.0, requires_grad=True))
+    return found, leaf.grad, [t._version for t in made], made[:-1]
+
+
+def case_results_lie_in_memory_of_their_own(torch):
+    F = torch.nn.functional
+
+    def shares(f, *shape):
+        t = torch.ones(shape)
+        return f(t).untyped_storage().data_ptr() == t.untyped_storage().data_ptr()
+
+    images = [lambda t: F.pixel_shuffle(t, 2), lambda t: F.pixel_shuffle(t, 1), lambda t: F.channel_shuffle(t, 4), lambda t: F.channel_shuffle(t, 1)]
+    return (
+        [shares(lambda t: t.flip(d), *shape) for shape in ((1,), (2, 1), (1, 1, 1), (3, 1, 2)) for d in (0, -1, ())],
+        [shares(lambda t: t.rot90(k), 1, 1) for k in range(5)],
+        [shares(f, 1, 4, 1, 1) for f in images] + [shares(lambda t: F.pixel_unshuffle(t, 2), 1, 1, 2, 2)],
+        [
+            shares(lambda t: t.roll(0), 1),
+            shares(lambda t: t.repeat(1), 1),
+            shares(lambda t: torch.cat([t]), 1),
+            shares(lambda t: torch.einsum("ij->ji", t), 1, 1),
+        ],
+    )
+
+
+def case_sizes_that_no_memory_has(torch):
+    one, meta = torch.ones(1), torch.ones(1, device="meta")
+    sizes = ([2, 4, 2**29, 2**29], [8, 8, 2**29, 2**29], [0, 4, 2**61], [2**62, 2], [2**63 - 1], [2**31, 2**31, 2], [2**44])
+    made = [
+        lambda s: torch.empty((), dtype=torch.double).resize_(s),
+        lambda s: torch.empty(s),
+        lambda s: one.repeat(s),
+        lambda s: (one.expand(s) + 1).shape,
+        lambda s: one.expand(s).contiguous(),
+        lambda s: torch.zeros(s, dtype=torch.double),
+        lambda s: one.as_strided(s, [0] * len(s)).shape,
+    ]
+    unseen = [lambda s: torch.empty(s, device="meta").shape, lambda s: (meta.expand(s) + 1).shape]
+    counts = [lambda n: torch.arange(n), lambda n: torch.linspace(0, 1, n), lambda n: torch.ones(2).repeat(n)]
+    last = torch.tensor([2**63 - 1])
+    return attempts(
+        *(lambda f=f, s=s: f(s) for s in sizes for f in made),
+        *(lambda f=f, s=s: f(s) for s in sizes[:-1] for f in unseen),
+        *(lambda f=f, n=n: f(n) for n in (2**62, 2**44) for f in counts),
+        lambda: torch.bincount(last),
+        lambda: torch.empty_strided([2**62, 2], [2**40, 2**40], device="meta"),
+    )
+
+
+def case_sections_of_tensors_and_sizes_in_tensors(torch):
+    t, m = torch.arange(10.0), torch.ones(4, 4, 4)
+    sections = (
+        3,
+        (2, 5),
+        (1, -1),
+        torch.tensor(3),
+        torch.tensor([2, 5]),
+        torch.tensor(1.5),
+        torch.tensor([[1]]),
+        torch.tensor(0),
+        torch.tensor(True),
+        1.5,
+        "a",
+        0,
+    )
+    two = torch.tensor([0, 1])
+    refused = [
+        lambda v: t.view(2, 5).flip(v),
+        lambda v: m.sum(v),
+        lambda v: m.permute(v),
+        lambda v: torch.ones(v),
+        lambda v: t.repeat(v),
+        lambda v: m.roll(v),
+        lambda v: m.amax(v),
+        lambda v: torch.nn.functional.pad(m, v),
+        lambda v: torch.empty(v),
+        lambda v: m.mean(v),
+        lambda v: torch.nn.functional.layer_norm(m, v),
+    ]
+    return attempts(
+        *(lambda s=s: torch.tensor_split(t, s) for s in sections),
+        lambda: t.tensor_split(torch.tensor(2), 3),
+        lambda: torch.ones(()).tensor_split(torch.tensor(1)),
+        *(lambda s=s, f=f: [p.shape for p in f(m, s)] for s in (2, 3, 0, (1,), "a", 1.5) for f in (torch.hsplit, torch.vsplit, torch.dsplit)),
+        *(lambda f=f, v=v: f(v) for f in refused for v in (two, two.numpy())),
+        lambda: torch.unravel_index(torch.tensor([1]), torch.tensor([1, 2])),
+        lambda: torch.unravel_index(torch.tensor([1]), (1, 2.0)),
+        lambda: torch.unravel_index(torch.tensor([5, 3]), 8),
+    )

@@ -96,3 +96,28 @@ def test_gradients_of_in_place_operators():
     assert calls["aten.mul_.Tensor"] == calls["aten.exp_.default"] == 1
     y.sum().backward()
     torch.testing.assert_close(x.grad, (2 * x * (x * x).exp()).detach())
+
+
+def test_saved_memory_is_copied_before_a_write_wherever_in_it_that_begins():
+    """PyTorch tells memory by the address of a tensor's first element, and hands out what was written over."""
+    saved = {"a view is saved": lambda b: b[1:], "the other end": lambda b: b[:1], "all of it": lambda b: b}
+    written = {"the base": lambda b: b, "a view": lambda b: b[1:], "the other end first": lambda b: (b[2:].mul_(3), b)[1]}
+    for (what, view), (where, write) in ((s, w) for s in saved.items() for w in written.items()):
+        with torch.autograd.graph.allow_mutation_on_saved_tensors():
+            b, w = torch.arange(1.0, 5.0), torch.ones(4, requires_grad=True)
+            out, want = (view(w) * view(b)).sum(), view(b).clone()
+            write(b).mul_(2)
+            out.backward()
+        assert torch.equal(view(w.grad), want), (what, where)
+
+
+def test_what_is_saved_at_the_address_of_what_was_copied_is_another_tensor():
+    with torch.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        w, b = torch.ones(2, requires_grad=True), torch.ones(2)
+        first = w * b
+        b.add_(1)
+        (old,) = context.cloned
+        context.tid_to_weakhandle[id(b), b.data_ptr(), b._version] = old  # as if b were new, with the identity and the version of what is gone
+        second = w * b
+        assert torch.equal(torch.autograd.grad(second.sum(), w)[0], torch.full((2,), 2.0))
+        assert torch.equal(torch.autograd.grad(first.sum(), w)[0], torch.ones(2))

@@ -606,6 +606,48 @@ def case_selective_checkpoints(torch):
     return found + [text(lambda: c.create_selective_checkpoint_contexts(bad)) for bad in (3, [torch.ops.aten.mm])] + [[p.name for p in c.CheckpointPolicy]]
 
 
+def case_modes_of_selective_checkpoints(torch):
+    from torch.utils import _python_dispatch as d
+    from torch.utils import checkpoint as c
+
+    seen, storage, asked = [], {}, []
+
+    class Hands(c._CachedTorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func not in c.SAC_IGNORED_OPS:  # how often they are called, nobody promises
+                seen.append(str(func))
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    def decide(ctx, op, *args, **kwargs):
+        asked.append(str(op))
+        return op is torch.ops.aten.exp.default
+
+    def f(x):
+        mode = d._get_current_dispatch_mode()
+        y = x.cos().exp()
+        entry = mode.storage[torch.ops.aten.exp.default][0]
+        if isinstance(mode, c._CachingTorchDispatchMode):
+            seen.append([entry.val.round(decimals=4), entry.val.requires_grad, entry.get_val(False) is entry.val])
+        seen.append([type(mode).__name__, mode.ignore_compile_internals(), mode.is_infra_mode(), sorted(mode.func_counter.values())])
+        return y.sin()
+
+    x, storage = torch.ones(2, requires_grad=True), collections.defaultdict(dict)
+    y = c.checkpoint(f, x, use_reentrant=False, early_stop=False, context_fn=lambda: (c._CachingTorchDispatchMode(decide, storage), Hands(decide, storage)))
+    y.sum().backward(retain_graph=True)
+    again = text(lambda: y.sum().backward())
+    return seen, asked, x.grad.round(decimals=4), again
+
+
+def case_operators_that_ask_for_geometry(torch):
+    aten, x, found = torch.ops.aten, torch.ones(2, 3), []
+    for packet in (aten.size, aten.sym_size, aten.stride, aten.sym_stride):
+        found.append([packet.default(x), packet.int(x, 1), packet(x), packet(x, 0), packet(x, dim=-1), packet.overloads(), str(packet.default._schema)])
+    tensors = [x, x.t(), x[:, 1], x.expand(2, 2, 3), x[:1], torch.empty(0, 3), torch.empty(()), torch.ones(3)[::2]]
+    found.append([aten.is_non_overlapping_and_dense(t) for t in tensors])
+    ignored = sorted(map(str, torch.utils.checkpoint.SAC_IGNORED_OPS))
+    return found, str(aten.is_strides_like_format.default._schema), [name for name in ignored if name.startswith("aten")], text(lambda: aten.size.int(x, 5))
+
+
 def case_iterable_datasets_that_are_their_own_iterators(torch):
     class Restarting(torch.utils.data.IterableDataset):
         def __iter__(self):

@@ -238,6 +238,8 @@ def mode(x, dim, keepdim):
 def bincount(x, weights, minlength):
     if x.size and x.min() < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if x.size and x.max() >= (last := (1 << 63) - 1):  # NumPy would write outside its memory
+        raise RuntimeError(f"maximum value of input overflowed, it should be < {last} but got {x.max()}")
     return np.bincount(x.astype(np.int64), weights, minlength)
 
 

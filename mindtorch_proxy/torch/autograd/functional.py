@@ -152,9 +152,20 @@ def _check_forward(strict, vectorize):
         raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`.")
 
 
+def _construct_standard_basis_for(tensors, tensor_numels):
+    """The unit vectors of the space of all the tensors together, as matrices with a row for each: a matrix for each tensor."""
+    before, parts = 0, []
+    for t, n in zip(tensors, tensor_numels):
+        part = t.new_zeros((sum(tensor_numels), n))
+        part.diagonal(-before).fill_(1)
+        parts.append(part)
+        before += n
+    return tuple(parts)
+
+
 def _forward_jacobian(func, inputs, strict, vectorize):
     """The Jacobian from the products with all unit vectors, in one pass."""
-    from torch._functorch.eager_transforms import jvp, standard_basis, vmap
+    from torch._functorch.eager_transforms import jvp, vmap
 
     _check_forward(strict, vectorize)
     is_tuple, inputs = _tuple(inputs, "inputs", "jacobian")
@@ -166,10 +177,10 @@ def _forward_jacobian(func, inputs, strict, vectorize):
             out_tuple.append(was_tuple)
             return outs
 
-        return jvp(outputs, inputs, directions)[1]
+        return jvp(outputs, inputs, tuple(d.view_as(t) for t, d in zip(inputs, directions)))[1]
 
     sizes, rows = [t.numel() for t in inputs], []
-    for pushed in vmap(push)(*standard_basis(inputs)):
+    for pushed in vmap(push)(*_construct_standard_basis_for(inputs, sizes)):
         parts = [c.movedim(0, -1).reshape(c.shape[1:] + t.shape) for c, t in zip(pushed.split(sizes, 0), inputs)]
         rows.append(parts if is_tuple else parts[0])
     return rows if out_tuple[0] else rows[0]

@@ -1,6 +1,7 @@
 """torch.autograd.graph."""
 
 import abc
+import collections
 import contextlib
 import threading
 import weakref
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from mindtorch_proxy.runtime.autograd import MODE, TASK, disable_saved_tensors_hooks, edge, saved_tensors_hooks, will_execute
 from mindtorch_proxy.runtime.autograd import Node as _Node
 from mindtorch_proxy.runtime.autograd import RemovableHandle
+from mindtorch_proxy.runtime.call.dispatch import intercept, tensors_of
 
 
 class Node(abc.ABC):
@@ -119,48 +121,93 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     return _MultiHandle(t.register_hook(partial(all_of if mode == "all" else any_of, i)) for i, t in enumerate(tensors))
 
 
+class _Handle:
+    """What nodes hold instead of a tensor that was saved inside; those that saved one version of one tensor share it."""
+
+
+def _get_tid(tensor):
+    """One version of one tensor."""
+    return id(tensor), tensor.data_ptr(), tensor._version
+
+
+def _get_sid(tensor):
+    """One version of the memory that a tensor shares with its views, wherever in it they begin (PyTorch tells them apart, and misses writes)."""
+    return tensor.data_ptr() - tensor.storage_offset() * tensor.itemsize, tensor._version
+
+
+def _written(args, call):
+    """The tensors that a call below autograd writes to."""
+    found = call.resolve(args)
+    if found is None:  # an operator that PyTorch does not have
+        return tensors_of([args[0]] if call.suffix else [args[i] for i in call.op.options.mutates])
+    schema, given, named = found
+    values = schema.bound(given, named)
+    return tensors_of([values[a.name] for a in schema.arguments if a.is_write and a.name in values])
+
+
 class _AllowMutationOnSavedContext:
-    """The copies that were saved inside, as long as the nodes that saved them need them."""
+    """What was saved inside, as long as the nodes that saved it need it: handle -> the tensor, or its copy where it has been written to since."""
 
     def __init__(self):
-        self.copies = weakref.WeakKeyDictionary()
+        self.cloned = weakref.WeakKeyDictionary()
+        self.original = weakref.WeakKeyDictionary()
+        self.tid_to_weakhandle = weakref.WeakValueDictionary()
+        self.sid_to_tid = collections.defaultdict(set)
 
     def clear(self):
-        """Forget all copies: the graphs that were recorded cannot be walked back any more."""
-        self.copies.clear()
+        """Forget all that was saved: the graphs that were recorded cannot be walked back any more."""
+        for kept in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid):
+            kept.clear()
+
+    def _pack(self, tensor):
+        tid = _get_tid(tensor)
+        self.sid_to_tid[_get_sid(tensor)].add(tid)
+        handle = self.tid_to_weakhandle.get(tid)
+        if handle is None or handle in self.cloned:  # the copy is of another tensor, whose address and memory this one got
+            handle = self.tid_to_weakhandle[tid] = _Handle()
+            self.original[handle] = tensor
+        return handle
+
+    def _unpack(self, handle):
+        if not _allow_mutation_on_saved_tensors_enabled or handle not in self.cloned and handle not in self.original:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."  # as PyTorch writes it
+            )
+        return self.cloned[handle] if handle in self.cloned else self.original[handle]
+
+    def _before_write(self, tensor):
+        """Copy what was saved of the memory that is about to be written to."""
+        for tid in self.sid_to_tid.pop(_get_sid(tensor), ()):
+            handle = self.tid_to_weakhandle.get(tid)
+            if handle is not None and handle in self.original:
+                self.cloned[handle] = self.original[handle].clone()
+                del self.original[handle]
+
+    def _on_call(self, name, args, call):
+        """The handler of calls below autograd: looks at what a call writes to, then lets it go on."""
+        with call.outer():
+            for tensor in _written(args, call):
+                self._before_write(tensor)
+        return call(*args)
 
 
-class _Kept:
-    """What a node holds instead of a copy."""
-
-
-_mutation = threading.local()
+_allow_mutation_on_saved_tensors_enabled = False
 
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors():
-    """Saved tensors are copies, so that later in-place changes do not matter; backward() must run inside too."""
-    if getattr(_mutation, "allowed", False):
+    """Saved tensors that are written to in place are copied before, so that the write does not matter; backward() must run inside too."""
+    global _allow_mutation_on_saved_tensors_enabled
+    if _allow_mutation_on_saved_tensors_enabled:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _AllowMutationOnSavedContext()
-
-    def pack(t):
-        kept = _Kept()
-        context.copies[kept] = t.clone() if t.requires_grad else t.detach().clone()
-        return kept
-
-    def unpack(kept):
-        if kept not in context.copies:
-            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was originally recorded.")
-        return context.copies[kept]
-
-    _mutation.allowed = True
+    _allow_mutation_on_saved_tensors_enabled = True
     try:
-        with saved_tensors_hooks(pack, unpack):
+        with saved_tensors_hooks(context._pack, context._unpack), intercept(context._on_call):
             yield context
     finally:
         context.clear()
-        _mutation.allowed = False
+        _allow_mutation_on_saved_tensors_enabled = False
 
 
 __all__ = [

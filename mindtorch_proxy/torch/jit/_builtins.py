@@ -4,14 +4,7 @@ import torch
 from mindtorch_proxy.runtime import aten
 
 # where PyTorch's functions lie, and what precedes their names in operators'
-_HOMES = (
-    ("torch", ""),
-    ("torch._C._nn", ""),
-    ("torch.linalg", "linalg_"),
-    ("torch.fft", "fft_"),
-    ("torch.special", "special_"),
-    ("torch._C._sparse", ""),
-)
+_HOMES = (("torch", ""), ("torch._C._nn", ""), ("torch.linalg", "linalg_"), ("torch.fft", "fft_"), ("torch.special", "special_"), ("torch._C._sparse", ""))
 # of the functions that stand in PyTorch's Python files, those that are operators all the same
 _OPERATORS = frozenset(
     """atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod block_diag chain_matmul einsum istft meshgrid split unravel_index

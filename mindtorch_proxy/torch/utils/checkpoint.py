@@ -420,7 +420,11 @@ class SelectiveCheckpointContext:
         self.is_recompute, self.op_output = is_recompute, op_output
 
 
-SAC_IGNORED_OPS = {torch.ops.aten.detach.default}
+# the checks of the two runs ask for the metadata of what is saved, and detach it, as often as they like
+SAC_IGNORED_OPS = {getattr(torch.ops.aten, name).default for name in ("detach", "dim", "is_contiguous", "is_non_overlapping_and_dense")}
+SAC_IGNORED_OPS |= {getattr(torch.ops.aten, name).default for name in ("is_strides_like_format", "numel", "size", "storage_offset", "stride")}
+SAC_IGNORED_OPS |= {getattr(torch.ops.aten, "sym_" + name).default for name in ("numel", "size", "storage_offset", "stride")}
+SAC_IGNORED_OPS.add(torch.ops.aten.is_contiguous.memory_format)
 _SAVED_BY = {CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, True}
 _RECOMPUTE, _CONSUMED = object(), object()
 _MISMATCH = (
@@ -432,55 +436,56 @@ class _Versioned:
     """A saved result and the version it had."""
 
     def __init__(self, value):
-        self.value = value.detach() if isinstance(value, torch.Tensor) else value
+        self.val = value.detach() if isinstance(value, torch.Tensor) else value
         self.version = getattr(value, "_version", None)
 
-    def get(self, may_change):
-        if not may_change and self.version is not None and self.value._version != self.version:
+    def get_val(self, allow_cache_entry_mutation):
+        if not allow_cache_entry_mutation and self.version is not None and self.val._version != self.version:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
-        return self.value
+        return self.val
 
 
 class _Counting(TorchDispatchMode):
     """Tells the calls of an operator apart by their number."""
 
-    def __init__(self, storage):
+    def __init__(self, policy_fn, storage):
         super().__init__()
-        self.storage, self.calls = storage, collections.Counter()
+        self.policy_fn, self.storage, self.func_counter = policy_fn, storage, collections.Counter()
 
     def __enter__(self):
-        self.calls.clear()
+        self.func_counter.clear()
         return super().__enter__()
 
+    @classmethod
+    def ignore_compile_internals(cls):
+        return True
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
         if func in SAC_IGNORED_OPS:
             return func(*args, **kwargs)
-        self.calls[func] += 1
-        return self.run(func, self.calls[func] - 1, args, kwargs)
+        self.func_counter[func] += 1
+        return self._run(func, self.func_counter[func] - 1, args, kwargs)
 
 
-class _Caching(_Counting):
+class _CachingTorchDispatchMode(_Counting):
     """The first run: keeps the results that the policy wants."""
 
-    def __init__(self, policy, storage):
-        super().__init__(storage)
-        self.policy = policy
-
-    def run(self, func, number, args, kwargs):
+    def _run(self, func, number, args, kwargs):
         out = func(*args, **kwargs)
-        policy = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=out), func, *args, **kwargs)
+        policy = self.policy_fn(SelectiveCheckpointContext(is_recompute=False, op_output=out), func, *args, **kwargs)
         self.storage.setdefault(func, {})[number] = tree_map(_Versioned, out) if policy in _SAVED_BY else _RECOMPUTE
         return out
 
 
-class _Cached(_Counting):
-    """The second run: hands out what was kept, once."""
+class _CachedTorchDispatchMode(_Counting):
+    """The second run: hands out what was kept, once. policy_fn is not asked."""
 
-    def __init__(self, storage, may_change):
-        super().__init__(storage)
-        self.may_change = may_change
+    def __init__(self, policy_fn, storage, allow_cache_entry_mutation=False):
+        super().__init__(policy_fn, storage)
+        self.allow_cache_entry_mutation = allow_cache_entry_mutation
 
-    def run(self, func, number, args, kwargs):
+    def _run(self, func, number, args, kwargs):
         entries = self.storage.get(func)
         if entries is None:
             raise RuntimeError(f"{func} encountered during backward but not found in storage. {_MISMATCH}")
@@ -494,7 +499,7 @@ class _Cached(_Counting):
         if entry is _RECOMPUTE:
             return func(*args, **kwargs)
         entries[number] = _CONSUMED
-        return tree_map(lambda saved: saved.get(self.may_change), entry)
+        return tree_map(lambda saved: saved.get_val(self.allow_cache_entry_mutation), entry)
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
@@ -518,4 +523,4 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     storage: dict = {}
-    return _Caching(policy, storage), _Cached(storage, allow_cache_entry_mutation)
+    return _CachingTorchDispatchMode(policy, storage), _CachedTorchDispatchMode(policy, storage, allow_cache_entry_mutation)
