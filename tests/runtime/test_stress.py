@@ -48,7 +48,7 @@ def test_a_fork_waits_for_imports_of_other_threads(stress):
 
     thread = threading.Thread(target=imports)
     thread.start()
-    held.wait(10)
+    assert held.wait(10)
     assert stress.in_child(lambda: _bootstrap._lock_unlock_module(name) is None, 20) == "right"
     thread.join()
 
@@ -59,13 +59,13 @@ def test_locks_are_free_in_a_child(stress):
     accumulator = torch.autograd.graph.get_gradient_edge(leaf).node
 
     def holds():
-        with lock, accumulator.lock, torch.default_generator._lock:
+        with lock, accumulator.lock(), torch.default_generator._lock:
             held.set()
             done.wait(30)
 
     thread = threading.Thread(target=holds)
     thread.start()
-    held.wait(10)
+    assert held.wait(10)
 
     def child():
         (leaf * 2).sum().backward()
