@@ -57,6 +57,7 @@ class Options:
     # its in-place form takes expanded tensors, as PyTorch's does with a warning that calls this assignment deprecated as well; else they are refused
     expanded: str | None = None
     apart: bool | tuple = False  # arguments, by position, that may not even be what is written to as a whole; True: none of them
+    pointwise: bool = False  # a composite of one elementwise kernel each: like those it takes no memory that partly meets what is written to
     reads_first: tuple = ()  # arguments, by position, that may share the memory that is written to
     autocast: Autocast | None = None
     # forward mode

@@ -55,7 +55,7 @@ def with_out(op, result, out, args=()):
             raise _refusal(op, name, out, args, "tuple of Tensors")
         if len(out) != len(result):
             raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
-        written = [with_out(op, r, x) for r, x in zip(result, out)]
+        written = [with_out(op, r, x, args) for r, x in zip(result, out)]
         return tuple(written) if result.__class__ is tuple else out_class(result.__class__)(written)
     if out.__class__ in (int, float, bool, complex) and op.__class__ is not str and op.options.numbers:
         out = T.full((), out, dtype=dt.of(type(out)))
@@ -145,11 +145,19 @@ def _strides(rules, result, args):
 
 
 def resize(t, shape, stride=None):
-    """New memory for t, with strides where those are given."""
+    """Another shape for t, with strides where those are given: in its memory, which it may share with others, where that is large enough."""
     st = t._storage
-    if st is not None and not st.resizable() and numel(shape) * t.dtype.itemsize > st.nbytes():
-        raise RuntimeError("Trying to resize storage that is not resizable")
-    if stride is None or 0 in shape or 0 in stride:
+    if stride is not None and (0 in shape or 0 in stride):
+        stride = None
+    if st is not None:
+        need = (t._offset + (numel(shape) if stride is None else 1 + sum((n - 1) * s for n, s in zip(shape, stride)))) * t.dtype.itemsize
+        if need <= st.nbytes():
+            t._ms = t._np = None
+            t._shape, t._stride = tuple(shape), stride
+            return
+        if not st.resizable():
+            raise RuntimeError("Trying to resize storage that is not resizable")
+    if stride is None:
         new = empty(tuple(shape), t.dtype, t.device)
     elif t.device is META:
         new = meta_tensor(shape, t.dtype, stride)
@@ -180,7 +188,7 @@ def check_dtype(name, rules, want, got):
 def check_overlap(op, out, args, first=0):
     """PyTorch's error where out= shares memory with an argument in a way that the function cannot take. first: the position of args[0]."""
     apart = op.options.apart
-    if not (apart or op.promote is not None) or 0 in out._shape:
+    if not (apart or op.promote is not None or op.options.pointwise) or 0 in out._shape:
         return
     for i, a in enumerate(args, first):
         if i in op.options.reads_first:

@@ -11,7 +11,7 @@ from ..autograd.graph import renamed
 from ..call.autocast import WIDEST, WIDEST_ON_ACCELERATORS
 from ..call.bind import python_number
 from ..call.geometry import broadcast_shapes, preserved_strides, result_strides
-from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out, with_out
+from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out, refuse_expanded, with_out
 from ..call.overrides import handle_torch_function, overloaded
 from ..call.state import LOCAL, STATE, direct
 from ..call.tracing import TracedInt
@@ -367,6 +367,7 @@ def _set_view(dst, value):
     if not isinstance(value, Tensor):
         if value.__class__ is not complex and dst.dtype.category == dt.FLOAT and abs(value) > 65504:
             value = T.full((), value, dtype=dt.float64)  # becomes infinity where it does not fit
+        refuse_expanded(dst)
         fill_(dst, value)
         return
     while len(value._shape) > len(dst._shape) and value._shape[0] == 1:

@@ -167,7 +167,7 @@ _trunc_quotient = op("_trunc_quotient(Tensor self, Tensor other) -> Tensor", pro
 
 
 @composite(
-    "div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div, sparse="coo values"
+    "div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div, pointwise=True, sparse="coo values"
 )
 def div(self, other, rounding_mode=None):
     if rounding_mode is None:
@@ -179,7 +179,7 @@ def div(self, other, rounding_mode=None):
     return _div_round.call(self, other, rounding_mode)
 
 
-composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, operator=_div, sparse="coo values")(
+composite("true_divide(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", inplace=True, operator=_div, pointwise=True, sparse="coo values")(
     lambda self, other: _div.call(self, other)
 )
 _remainder_promote = cpu("remainder_cpu", "bool", "complex")
@@ -267,7 +267,7 @@ def _grad_exponent(g, self, exponent, out):
     return T.where(at_zero, 0, g * conj(out * (self.to(out.dtype) if out.dtype.is_complex else self).log()))
 
 
-@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True, autocast=FLOAT32_ON_ACCELERATORS)
+@composite("pow(Tensor|Scalar self, Tensor|Scalar exponent) -> Tensor", inplace=True, pointwise=True, autocast=FLOAT32_ON_ACCELERATORS)
 def pow_(self, exponent):
     if isinstance(self, Tensor) and exponent.__class__ in (int, float, bool):
         if exponent.__class__ is float and self.dtype in dt.OPMATH:
@@ -392,7 +392,7 @@ _round = op(
 
 
 @composite(
-    "round(Tensor self, *, int? decimals=None) -> Tensor", alias=("special.round",), inplace=True, out=FOUND_DTYPE, inplace_function=True, sparse="coalesced"
+    "round(Tensor self, *, int? decimals=None) -> Tensor", alias=("special.round",), inplace=True, pointwise=True, out=FOUND_DTYPE, inplace_function=True, sparse="coalesced"
 )
 def round_(self, decimals):
     if decimals is not None:
@@ -503,7 +503,7 @@ _clamp = op(
 )
 
 
-@composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True, inplace_function=True)
+@composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True, pointwise=True, inplace_function=True)
 def clamp(self, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -521,8 +521,8 @@ def clamp(self, min, max):
     return self if max is None else _clamp_max.call(self, max)
 
 
-composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", inplace=True, inplace_function=True)(lambda self, min: clamp(self, min, None))
-composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", inplace=True, inplace_function=True)(lambda self, max: clamp(self, None, max))
+composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", inplace=True, pointwise=True, inplace_function=True)(lambda self, min: clamp(self, min, None))
+composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", inplace=True, pointwise=True, inplace_function=True)(lambda self, max: clamp(self, None, max))
 
 
 # ------------------------------------------------------------------------------------------------ selection
@@ -538,7 +538,7 @@ _WHERE = dict(promote=lambda common, condition, *values: _check_ints(values, com
 _where = op("_where(Tensor condition, Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Select", **HIDDEN, keep=(0,), **_WHERE, aten="where.self")
 
 
-@composite("where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor", method=False)
+@composite("where(Tensor condition, Tensor|Scalar? input=None, Tensor|Scalar? other=None) -> Tensor", method=False, pointwise=True)
 def where(condition, input, other):
     if input is None or other is None:
         if input is not other:

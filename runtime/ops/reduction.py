@@ -292,7 +292,7 @@ def _extremes(name):
 
     op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False, node=f"{cap}Backward1")
     composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
-    dim_options = dict(meta=along, opmath=False, out=SAME_DTYPE, **_PICKED)
+    dim_options = dict(meta=along, opmath=False, out=SAME_DTYPE, apart=True, **_PICKED)
     op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", **dim_options)
     values_options = dict(prepare=prepare, meta=values, call=_keepdims, derivative=_share, opmath=False, out=INPUT_DTYPE)
     op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", **values_options)

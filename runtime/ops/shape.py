@@ -104,7 +104,7 @@ _stack_meta = lambda tensors, dim: ((*tensors[0]._shape[:dim], len(tensors), *te
 _STACK = dict(
     prepare=_stack_prepare, call=lambda p, tensors, dim: p.of(dim)(tuple(tensors)), derivative={"tensors": lambda g, dim: g.unbind(dim)}, meta=_stack_meta
 )
-op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", opmath=False, method=False, out=Out(refusal=TypeError), autocast=WIDEST, **_STACK)
+op("stack(Tensor[] tensors, int dim=0) -> Tensor", "StackExt", opmath=False, method=False, out=Out(refusal=TypeError), apart=True, autocast=WIDEST, **_STACK)
 
 
 def _stack_strides(tensors, dim):

@@ -60,7 +60,7 @@ _TOPK = dict(
     derivative=_picked,
     non_differentiable=(1,),
 )
-op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", out=SAME_DTYPE, **_TOPK)
+op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", out=SAME_DTYPE, apart=True, **_TOPK)
 
 
 # ------------------------------------------------------------------------------------------------ distinct values

@@ -7,6 +7,12 @@ from . import constraints
 from .exp_family import ExponentialFamily
 
 
+def _Dirichlet_backward(x, concentration, grad_output):
+    """The gradient by the concentration of samples x."""
+    total = concentration.sum(-1, True).expand_as(concentration)
+    return torch._dirichlet_grad(x, concentration, total) * (grad_output - (x * grad_output).sum(-1, True))
+
+
 class _Dirichlet(torch.autograd.Function):
     """Samples, with the gradient by the concentration."""
 
@@ -18,9 +24,7 @@ class _Dirichlet(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        x, concentration = ctx.saved_tensors
-        total = concentration.sum(-1, True).expand_as(concentration)
-        return torch._dirichlet_grad(x, concentration, total) * (g - (x * g).sum(-1, True))
+        return _Dirichlet_backward(*ctx.saved_tensors, g)
 
 
 class Dirichlet(ExponentialFamily):

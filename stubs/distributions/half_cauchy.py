@@ -14,4 +14,6 @@ class HalfCauchy(_Half):
     variance = property(lambda self: self.base_dist.variance)
 
     def log_prob(self, value):
+        if self._validate_args:  # which takes tensors alone
+            self._validate_sample(value)
         return super().log_prob(torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device))

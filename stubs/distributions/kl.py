@@ -120,7 +120,7 @@ def _kl_dirichlet(p, q):
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _kl_expfamily(p, q):
+def _kl_expfamily_expfamily(p, q):
     if type(p) is not type(q):
         raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman divergences")
     params = [x.detach().requires_grad_() for x in p._natural_params]

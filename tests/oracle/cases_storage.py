@@ -417,3 +417,37 @@ def case_sections_of_tensors_and_sizes_in_tensors(torch):
         lambda: torch.unravel_index(torch.tensor([1]), (1, 2.0)),
         lambda: torch.unravel_index(torch.tensor([5, 3]), 8),
     )
+
+
+def case_outputs_over_the_memory_of_inputs(torch):
+    def memory():
+        return torch.linspace(0.5, 2, 16)
+
+    def written(f, *slices):
+        b = memory()
+        f(*(b[s] for s in slices))
+        return b
+
+    a, later, behind, empty = slice(0, 6), slice(1, 7), slice(6, 12), slice(0, 0)
+    one = [torch.neg, torch.round, torch.exp, lambda x, out: torch.clamp(x, 0.6, 1.0, out=out)]
+    two = [torch.add, torch.div, torch.pow, torch.maximum, torch.floor_divide, lambda x, y, out: torch.where(x > 0.6, x, y, out=out)]
+
+    def resized():
+        # a view that is resized stays one
+        b = memory()
+        view = b[3:3]
+        torch.add(torch.zeros(2), 9.0, out=view)
+        return b, view.untyped_storage().data_ptr() == b.untyped_storage().data_ptr(), view.storage_offset()
+
+    return attempts(
+        *(lambda f=f, o=o: written(lambda x, y: f(x, out=y), a, o) for f in one for o in (a, later, behind, empty)),
+        *(lambda f=f, o=o: written(lambda x, y, z: f(x, y, out=z), a, behind, o) for f in two for o in (a, later, behind, empty)),
+        resized,
+        lambda: torch.topk(b := memory(), 2, out=(b[:2], torch.empty(0, dtype=torch.long)))[0],
+        lambda: torch.max(b := memory(), 0, out=(b[0], torch.tensor(0)))[0],
+        lambda: torch.stack([(b := memory())[:2], b[4:6]], out=b[:4].view(2, 2)),
+        lambda: torch.sort((b := memory()).flip(0), out=(b, torch.empty(0, dtype=torch.long)))[0],
+        lambda: torch.ones(1).expand(3).__setitem__(slice(0, 2), 5),
+        lambda: torch.ones(1).expand(3).__setitem__(0, 5),
+        lambda: torch.ones(1).expand(3).__setitem__(slice(0, 2), torch.ones(2)),
+    )

@@ -162,13 +162,23 @@ def logcumsumexp(x, dim):
         return x
     if x.dtype.kind != "c":
         return np.logaddexp.accumulate(x, dim, dtype=np.float64)
-    out = np.moveaxis(x.astype(np.complex128), dim, 0).copy()
-    for i in range(1, len(out)):
-        a, b = out[i - 1], out[i]
-        swap = a.real < b.real
-        low, high = np.where(swap, a, b), np.where(swap, b, a)
-        out[i] = np.where(np.isneginf(high.real), high, high + np.log1p(np.exp(low - high)))
+    terms = np.moveaxis(x.astype(np.complex128), dim, 0)
+    out = np.empty_like(terms)
+    so_far = np.full(terms.shape[1:], -np.inf, np.complex128)
+    for i, term in enumerate(terms):
+        so_far = out[i] = _log_add_exp(so_far, term)
     return np.moveaxis(out, 0, dim)
+
+
+def _log_add_exp(a, b):
+    """log(exp(a) + exp(b)) of complex numbers; of two that are nothing, of -inf, the first, since their angles mean nothing."""
+    swap = a.real <= b.real
+    low, high = np.where(swap, a, b), np.where(swap, b, a)
+    r = high + np.log1p(np.exp(low - high))
+    equal = np.isinf(a.real) & (a.real == b.real)
+    if equal.any():
+        r = np.where(equal, np.where(a.real < 0, a, np.log(np.exp(a) + np.exp(b))), r)
+    return np.where(np.isnan(a) | np.isnan(b), complex(np.nan, np.nan), r)
 
 
 # ------------------------------------------------------------------------------------------------ order statistics
