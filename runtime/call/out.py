@@ -17,23 +17,34 @@ from .return_types import out_class
 from .state import LAZY, STATE
 
 
+_RESIZED = (
+    "An output with one or more elements was resized since it had shape {had}, which does not match the required output shape {want}. This behavior is "
+    "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
+    "resizing it, inplace, to zero elements with t.resize_(0)."
+)
+
+
 @dataclass(frozen=True)
 class Out:
     """What an operator asks of out=.
 
-    dtype: the error where out's dtype is not the result's own; None: the result is cast where the category allows.
+    dtype: the error where out's dtype is not the result's own, or one for each result; None: the result is cast where the category allows.
+    leads: where the call asks for no dtype, it computes in out's.
     contiguous: a resized out= is, instead of keeping the result's order; or a function of the arguments that tells.
     also: dtypes that out= may be of as well as the result's.
     any_dtype: the result is cast to whatever out is of.
     fills: an out= of as many elements keeps its shape.
+    resized: the warning where one that has elements is resized; None: there is none.
     """
 
-    dtype: str | None = None
+    dtype: str | tuple | None = None
+    leads: bool = False
     contiguous: bool | Callable = False
     refusal: type = RuntimeError
     also: tuple = ()
     any_dtype: bool = False
     fills: bool = False
+    resized: str | None = _RESIZED
 
 
 EXPECTED = "Expected out tensor to have dtype {want}, but got {got} instead"
@@ -42,20 +53,29 @@ SCALAR_TYPE = "{name}: expected out tensor of scalar type {Want} but found {Got}
 SELF_AND_RESULT = "{name}(): self and result must have the same scalar type"
 MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's dtype."
 SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
-CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(refusal=TypeError), Out(any_dtype=True)
-FILLED, UNNAMED_SCALAR_TYPE = Out(fills=True), Out("expected scalar_type {Want} but found {Got}")
-_ANY = Out()
+CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(refusal=TypeError), Out(any_dtype=True, resized=None)
+LEADING, UNNAMED_SCALAR_TYPE = Out(EXPECTED, leads=True), Out("expected scalar_type {Want} but found {Got}")
+FILLED, COUNTED = Out(fills=True, resized=None), Out(
+    fills=True,
+    resized="The number of elements in the out tensor of shape {had} is {n} which does not match the computed number of elements {count}. Note that this may "
+    "occur as a result of rounding error. The out tensor will be resized to a tensor of shape {shape}.",
+)
+_ANY, _MADE = Out(), Out(resized=None)
 
 
-def with_out(op, result, out, args=()):
-    """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing."""
+def with_out(op, result, out, args=(), k=0):
+    """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing. k: which result it is."""
     name, rules = (op, _ANY) if op.__class__ is str else (op.name.lstrip("_"), op.options.out)
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)):
             raise _refusal(op, name, out, args, "tuple of Tensors")
         if len(out) != len(result):
             raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
-        written = [with_out(op, r, x, args) for r, x in zip(result, out)]
+        if rules.__class__ is Out and rules.dtype.__class__ is tuple:  # whose errors come before anything is written
+            for k, (r, x) in enumerate(zip(result, out)):
+                if isinstance(x, Tensor) and x.dtype is not r.dtype:
+                    check_dtype(name, rules, r.dtype, x.dtype, k)
+        written = [with_out(op, r, x, args, k) for k, (r, x) in enumerate(zip(result, out))]
         return tuple(written) if result.__class__ is tuple else out_class(result.__class__)(written)
     if out.__class__ in (int, float, bool, complex) and op.__class__ is not str and op.options.numbers:
         out = T.full((), out, dtype=dt.of(type(out)))
@@ -66,9 +86,10 @@ def with_out(op, result, out, args=()):
     _check(name, result, out)
     if forward.has_tangent(result, out):
         raise forward.refuse(f"{name}_out", "because it is an out= function")
-    rules = rules if rules.__class__ is Out else _ANY
+    if rules.__class__ is not Out:
+        rules = _ANY if op.__class__ is str or op.tensor_args else _MADE
     if out.dtype is not result.dtype:
-        check_dtype(name, rules, result.dtype, out.dtype)
+        check_dtype(name, rules, result.dtype, out.dtype, k)
     if args:
         _check_memory(op, out, args)
     if out._shape != result._shape and rules.fills and numel(out._shape) == numel(result._shape):
@@ -106,15 +127,10 @@ def _check_memory(op, out, args):
 
 def _resize(rules, result, out, args, seen):
     """Give out= the shape of the result; PyTorch warns where it had elements."""
-    if numel(out._shape):
-        warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(out._shape)}, which does not match the "
-            f"required output shape {list(result._shape)}. This behavior is deprecated, and in a future PyTorch release outputs "
-            "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
-            "inplace, to zero elements with t.resize_(0).",
-            UserWarning,
-            stacklevel=6,
-        )
+    n, shape = numel(out._shape), result._shape
+    if n and rules.resized is not None:
+        text = rules.resized.format(had=list(out._shape), want=list(shape), n=n, count=numel(shape), shape=shape)
+        warnings.warn(text, UserWarning, stacklevel=6)
     if seen:
         _by_operator(out.resize_, result._shape)
     else:
@@ -175,11 +191,17 @@ def out_dtype(dtype, out):
     raise RuntimeError(f"dtype {dt.scalar_name(dtype)} does not match dtype of out parameter ({dt.scalar_name(out.dtype)})")
 
 
-def check_dtype(name, rules, want, got):
-    """PyTorch's error where a result of dtype `want` may not be written to an out= of dtype `got`."""
-    if rules.dtype is not None and got not in rules.also:
-        spoken = {"want": dt.c_name(want), "got": dt.c_name(got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got)}
-        raise RuntimeError(rules.dtype.format(name=name, **spoken))
+def led_dtype(dtype, out):
+    """The dtype that a function whose out= leads computes in."""
+    return out.dtype if dtype is None and isinstance(out, Tensor) else dtype
+
+
+def check_dtype(name, rules, want, got, k=0):
+    """PyTorch's error where a result of dtype `want`, the k-th, may not be written to an out= of dtype `got`."""
+    text = rules.dtype
+    if text is not None and got not in rules.also:
+        spoken = {"want": dt.c_name(want), "got": dt.c_name(got), "Want": dt.scalar_name(want), "Got": dt.scalar_name(got), "narrow": want is dt.int32}
+        raise RuntimeError((text if text.__class__ is str else text[k]).format(name=name, **spoken))
     if not rules.any_dtype and not dt.can_cast(want, got):
         result = "torch.cat(): input types" if rules.refusal is TypeError else f"result type {dt.scalar_name(want)}"
         raise rules.refusal(f"{result} can't be cast to the desired output type {dt.scalar_name(got)}")

@@ -36,7 +36,7 @@ from .bind import (
 )
 from .codegen import Source
 from .inplace import inplace
-from .out import out_dtype, with_out
+from .out import Out, led_dtype, out_dtype, with_out
 from .overrides import run_overridden
 from .return_types import result_class
 from .state import STATE, direct
@@ -110,6 +110,7 @@ _NAMES = {
     "fail": fail,
     "write_into": inplace,
     "numbers": direct.numbers,
+    "led_dtype": led_dtype,
     "out_dtype": out_dtype,
     "overridden": run_overridden,
     "python_number": python_number,
@@ -189,6 +190,11 @@ def _annotation(a):
     return Optional[kind] if a.optional else kind  # type: ignore[valid-type]
 
 
+def _may_be_none(a, strict):
+    """Whether None stands for a list that is empty where it is not given, as in PyTorch's own reading of arguments."""
+    return strict and not a.optional and not a.required and len(a.default) == 0
+
+
 _EXPECTED = {"bool": "bool", "str": "str", "Layout": "layout", "MemoryFormat": "memory_format", "Generator": "generator"}
 
 
@@ -199,9 +205,10 @@ def _conversion(name, a, i, strict):
         optional = f" and {name} is not None" if a.optional else ""
         return [f"if {name}.__class__ is not {_EXPECTED[base]}{optional}:", f"    expect(op, {i}, {name})"]
     if a.list:
-        guard = f"if {name} is not None:" if a.optional else "if True:"
+        guard = f"if {name} is not None:" if a.optional or _may_be_none(a, strict) else "if True:"
         convert = "as_sizes({})" if strict and a.length is None else f"as_ints({{}}, {a.length!r})"
-        return [guard, f"    {name} = {convert.format(name)}"] if base == "int" else []
+        lines = [guard, f"    {name} = {convert.format(name)}"] if base == "int" else []
+        return [*lines, "else:", f"    {name} = d{i}"] if lines and _may_be_none(a, strict) else lines
     if base not in _CONVERSIONS:
         return []
     test, convert = _CONVERSIONS[base]
@@ -258,6 +265,9 @@ def _write(op, name, kind):
         source.add("if out is not None:", "    dtype, device = out_dtype(dtype, out), getattr(out, 'device', None) if device is None else device", depth=2)
     if is_inplace:
         source.add(f"return write_into(op, {names[0]}, {given})", depth=2)
+    elif signature.out and op.options.out.__class__ is Out and op.options.out.leads:
+        source.add("if out is None:", f"    return run({', '.join(names)})", "dtype = led_dtype(dtype, out)", depth=2)
+        source.add(f"return with_out(op, run({', '.join(names)}), out, {given})", depth=2)
     else:
         source.add(f"r = run({', '.join(names)})", depth=2)
         if result is not None:

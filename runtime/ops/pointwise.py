@@ -167,7 +167,12 @@ _trunc_quotient = op("_trunc_quotient(Tensor self, Tensor other) -> Tensor", pro
 
 
 @composite(
-    "div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor", alias=("divide",), inplace=True, operator=_div, pointwise=True, sparse="coo values"
+    "div(Tensor|Scalar self, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor",
+    alias=("divide",),
+    inplace=True,
+    operator=_div,
+    pointwise=True,
+    sparse="coo values",
 )
 def div(self, other, rounding_mode=None):
     if rounding_mode is None:
@@ -392,7 +397,13 @@ _round = op(
 
 
 @composite(
-    "round(Tensor self, *, int? decimals=None) -> Tensor", alias=("special.round",), inplace=True, pointwise=True, out=FOUND_DTYPE, inplace_function=True, sparse="coalesced"
+    "round(Tensor self, *, int? decimals=None) -> Tensor",
+    alias=("special.round",),
+    inplace=True,
+    pointwise=True,
+    out=FOUND_DTYPE,
+    inplace_function=True,
+    sparse="coalesced",
 )
 def round_(self, decimals):
     if decimals is not None:
@@ -503,7 +514,9 @@ _clamp = op(
 )
 
 
-@composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True, pointwise=True, inplace_function=True)
+@composite(
+    "clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True, pointwise=True, inplace_function=True
+)
 def clamp(self, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")

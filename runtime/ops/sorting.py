@@ -59,8 +59,10 @@ _TOPK = dict(
     meta=_topk_meta,
     derivative=_picked,
     non_differentiable=(1,),
+    out=SAME_DTYPE,
+    apart=True,
 )
-op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", out=SAME_DTYPE, apart=True, **_TOPK)
+op("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "TopkExt", **_TOPK)
 
 
 # ------------------------------------------------------------------------------------------------ distinct values
