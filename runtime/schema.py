@@ -114,9 +114,9 @@ def _is_int(v):
     return (
         not isinstance(v, (bool, float, complex, str, type))
         and hasattr(v, "__index__")
-        and getattr(v, "_shape", ()) == ()
+        and not _is_tensor(v)
         or _is_tensor0(v)
-        and v.dtype.category == dt.INT
+        and (v.dtype.category == dt.INT or v.dtype is dt.bool_ and not v._shape)
     )
 
 

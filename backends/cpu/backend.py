@@ -16,6 +16,7 @@ from ..quiet import geterrobj, quiet, seterrobj
 from . import table
 from .refusals import depends_on_shape, refuse
 
+MOST_DIMS = 32  # of NumPy's arrays
 KEPT = 256  # numbers of each dtype that are kept as tensors
 _MS_CHARS = frozenset("?bBhHiIlLqQefdFD" + np.dtype(dt.bfloat16.np).char)
 
@@ -224,6 +225,8 @@ class Cpu:
         a = host(r) if not own else r if r.__class__ is np.ndarray and r.shape else np.array(r)  # of a single number a kernel may return its argument
         a = _astype_unless(a, dtype)
         if a.shape != tuple(shape):
+            if len(shape) > MOST_DIMS and a.size == numel(shape):
+                return _shaped(a, shape, dtype)
             a = a.reshape(shape) if a.size == numel(shape) else np.broadcast_to(a, shape)
         if strides is None or not a.size:
             return from_array(a, dtype)
@@ -274,9 +277,23 @@ class Cpu:
             t = wrap(None, tuple(shape), dtype)
             t._storage = UntypedStorage(numel(shape) * dtype.itemsize)
             return t
-        return from_array(np.empty(shape, dtype.np), dtype)
+        try:
+            return from_array(np.empty(shape, dtype.np), dtype)
+        except ValueError:
+            if len(shape) <= MOST_DIMS:
+                raise
+            return _shaped(np.empty(numel(shape), dtype.np), shape, dtype)
 
     def array(self, t):
+        try:
+            return self._array(t)
+        except ValueError:
+            if len(t._shape) <= MOST_DIMS:
+                raise
+            text = f"tensors of {len(t._shape)} dimensions (dtype {t.dtype}) cannot be computed with on device cpu: NumPy has {MOST_DIMS} at most"
+            raise NotImplementedError(text) from None
+
+    def _array(self, t):
         st, size = t._storage, t.dtype.itemsize
         if st is None:
             return pyboost.array_of(t._ms, t._shape, t.dtype.np)
@@ -305,6 +322,8 @@ class Cpu:
 
     def write(self, dst, src):
         src = src._host()
+        if len(dst._shape) > MOST_DIMS and dst._shape == src._shape:
+            dst, src = _without_ones(dst), _without_ones(src)
         d, s = dst._array(), src._array()
         if dst._storage is not None and src._storage is dst._storage and np.may_share_memory(d, s):
             s = s.copy()
@@ -315,14 +334,30 @@ class Cpu:
         table.MOVES["cast"] += 1
         if dtype.np is None:
             raise NotImplementedError(f"cannot cast {tensor.dtype} to {dtype} on device cpu")
+        if len(tensor._shape) > MOST_DIMS:
+            return _shaped(astype(_without_ones(tensor)._array(), dtype), tensor._shape, dtype)
         return from_array(np.ascontiguousarray(astype(tensor._array(), dtype)).reshape(tensor._shape), dtype)
 
     def compact(self, tensor):
         table.MOVES["copy"] += 1
+        if len(tensor._shape) > MOST_DIMS:
+            return _shaped(_without_ones(tensor)._array(), tensor._shape, tensor.dtype)
         return from_array(np.array(tensor._array(), order="C"), tensor.dtype)
 
     def to_host(self, tensor):
         return self.compact(tensor)
+
+
+def _without_ones(t):
+    """A view of a tensor without its dimensions of one element, which leave NumPy as many as it has."""
+    kept = [(n, st) for n, st in zip(t._shape, t.stride()) if n != 1]
+    return strided_view(t, tuple(n for n, _ in kept), tuple(st for _, st in kept), t._offset)
+
+
+def _shaped(a, shape, dtype):
+    """A fresh tensor of more dimensions than NumPy has, of an array's elements in their order."""
+    t = from_array(np.array(a, order="C").reshape(-1), dtype)
+    return strided_view(t, tuple(shape), None, 0)
 
 
 def _operands(dst, args):

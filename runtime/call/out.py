@@ -16,11 +16,14 @@ from .geometry import preserved_strides
 from .return_types import out_class
 from .state import LAZY, STATE
 
-
 _RESIZED = (
     "An output with one or more elements was resized since it had shape {had}, which does not match the required output shape {want}. This behavior is "
     "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
     "resizing it, inplace, to zero elements with t.resize_(0)."
+)
+_RECOUNTED = (
+    "The number of elements in the out tensor of shape {had} is {n} which does not match the computed number of elements {count}. Note that this may occur "
+    "as a result of rounding error. The out tensor will be resized to a tensor of shape {shape}."
 )
 
 
@@ -55,11 +58,7 @@ MATCH_INPUT = "Expected the dtype for input and out to match, but got {Want} for
 SAME_DTYPE, FOUND_DTYPE, SAME_SCALAR_TYPE, INPUT_DTYPE = Out(EXPECTED), Out(FOUND), Out(SCALAR_TYPE), Out(MATCH_INPUT)
 CONTIGUOUS, JOINED, CAST = Out(contiguous=True), Out(refusal=TypeError), Out(any_dtype=True, resized=None)
 LEADING, UNNAMED_SCALAR_TYPE = Out(EXPECTED, leads=True), Out("expected scalar_type {Want} but found {Got}")
-FILLED, COUNTED = Out(fills=True, resized=None), Out(
-    fills=True,
-    resized="The number of elements in the out tensor of shape {had} is {n} which does not match the computed number of elements {count}. Note that this may "
-    "occur as a result of rounding error. The out tensor will be resized to a tensor of shape {shape}.",
-)
+FILLED, COUNTED = Out(fills=True, resized=None), Out(fills=True, resized=_RECOUNTED)
 _ANY, _MADE = Out(), Out(resized=None)
 
 
@@ -67,16 +66,7 @@ def with_out(op, result, out, args=(), k=0):
     """Write a result, or a tuple of them, into out=. op: an operator, or the name of a function that asks for nothing. k: which result it is."""
     name, rules = (op, _ANY) if op.__class__ is str else (op.name.lstrip("_"), op.options.out)
     if isinstance(result, tuple):
-        if not isinstance(out, (tuple, list)):
-            raise _refusal(op, name, out, args, "tuple of Tensors")
-        if len(out) != len(result):
-            raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
-        if rules.__class__ is Out and rules.dtype.__class__ is tuple:  # whose errors come before anything is written
-            for k, (r, x) in enumerate(zip(result, out)):
-                if isinstance(x, Tensor) and x.dtype is not r.dtype:
-                    check_dtype(name, rules, r.dtype, x.dtype, k)
-        written = [with_out(op, r, x, args, k) for k, (r, x) in enumerate(zip(result, out))]
-        return tuple(written) if result.__class__ is tuple else out_class(result.__class__)(written)
+        return _with_outs(op, name, rules, result, out, args)
     if out.__class__ in (int, float, bool, complex) and op.__class__ is not str and op.options.numbers:
         out = T.full((), out, dtype=dt.of(type(out)))
     if not isinstance(out, Tensor):
@@ -97,6 +87,20 @@ def with_out(op, result, out, args=(), k=0):
         return out
     _fill(rules, result, out, args)
     return out._requiring_grad() if result._requires_grad and not op.tensor_args else out  # a factory's
+
+
+def _with_outs(op, name, rules, result, out, args):
+    """The same of a tuple of results."""
+    if not isinstance(out, (tuple, list)):
+        raise _refusal(op, name, out, args, "tuple of Tensors")
+    if len(out) != len(result):
+        raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")
+    if rules.__class__ is Out and rules.dtype.__class__ is tuple:  # whose errors come before anything is written
+        for k, (r, x) in enumerate(zip(result, out)):
+            if isinstance(x, Tensor) and x.dtype is not r.dtype and x.device is r.device:
+                check_dtype(name, rules, r.dtype, x.dtype, k)
+    written = [with_out(op, r, x, args, k) for k, (r, x) in enumerate(zip(result, out))]
+    return tuple(written) if result.__class__ is tuple else out_class(result.__class__)(written)
 
 
 def _fill(rules, result, out, args):

@@ -192,7 +192,7 @@ def _annotation(a):
 
 def _may_be_none(a, strict):
     """Whether None stands for a list that is empty where it is not given, as in PyTorch's own reading of arguments."""
-    return strict and not a.optional and not a.required and len(a.default) == 0
+    return strict and not a.optional and not a.required and a.default == ()
 
 
 _EXPECTED = {"bool": "bool", "str": "str", "Layout": "layout", "MemoryFormat": "memory_format", "Generator": "generator"}

@@ -112,8 +112,18 @@ _threshold_promote = lambda common, self, *numbers: [check_number(n, common) for
 _THRESHOLD = dict(promote=_threshold_promote, derivative=lambda g, self, threshold: ATEN.threshold_backward(g, self, threshold))
 _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", method=False, inplace_function=True, **_THRESHOLD)
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
+
+
+def _rounded(self, lambd):
+    """The limit in the dtype of what it is compared with."""
+    return self, float(self.dtype.np.type(lambd)) if self.dtype in dt.OPMATH else lambd
+
+
 _HARDSHRINK = dict(
-    promote=_reals("hardshrink"), call=lambda p, x, lambd: p.of(lambd)(x), derivative=lambda g, self, lambd: ATEN.hardshrink_backward(g, self, lambd)
+    prepare=_rounded,
+    promote=_reals("hardshrink"),
+    call=lambda p, x, lambd: p.of(lambd)(x),
+    derivative=lambda g, self, lambd: ATEN.hardshrink_backward(g, self, lambd),
 )
 op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "HShrink", alias=("nn.functional.hardshrink",), inplace=False, out=FOUND_DTYPE, **_HARDSHRINK)
 

@@ -9,6 +9,8 @@ from ..device import META
 from ..registry import LINALG, SPECIAL, F, M, T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
 
+MANY_DIMS = "only tensors with up to 64 dims are supported"  # where dimensions are named: PyTorch keeps them as the bits of a word
+
 
 def wrap_dim(dim, n):
     """A dimension in [0, n), or PyTorch's IndexError."""
@@ -24,6 +26,10 @@ def wrap_dims(dims, n, empty_is_all=True):
     """Sorted unique dimensions; None (and the empty list, unless told) means all."""
     if dims is None or (len(dims) == 0 and empty_is_all):
         return tuple(range(n))
+    if n > 64:
+        raise RuntimeError(MANY_DIMS)
+    if len(dims) == 1:
+        return (wrap_dim(dims[0], n),)
     out = [wrap_dim(d, n) for d in dims]
     if len(set(out)) != len(out):
         raise RuntimeError(f"dim {next(d for d in out if out.count(d) > 1)} appears multiple times in the list of dims")
@@ -95,4 +101,4 @@ def conj(x):
 
 
 __all__ = ["T", "F", "M", "LINALG", "SPECIAL", "dt", "Tensor", "numel", "contiguous_strides", "is_contiguous"]
-__all__ += ["wrap_dim", "wrap_dims", "check_filling_mask", "check_float", "check_number", "only", "conj", "like_self", "changed"]
+__all__ += ["MANY_DIMS", "wrap_dim", "wrap_dims", "check_filling_mask", "check_float", "check_number", "only", "conj", "like_self", "changed"]

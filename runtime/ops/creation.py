@@ -10,7 +10,7 @@ import numpy as np
 from ..backend import backend
 from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides, strides_in_order
-from ..call.out import FILLED, Out
+from ..call.out import COUNTED, FILLED, Out
 from ..call.overrides import asking_modes
 from ..call.state import STATE, DisableTorchFunctionSubclass
 from ..declare import composite, op
@@ -644,12 +644,12 @@ def arange_size(start, end, step, dtype):
     return max(math.ceil((end - start) / step), 0)
 
 
-@composite(f"arange(Scalar end, *, {OPTS}) -> Tensor", out=FILLED)
+@composite(f"arange(Scalar end, *, {OPTS}) -> Tensor", out=COUNTED)
 def arange_end(end, dtype, layout, device, requires_grad, pin_memory):
     return _arange(0, end, 1, dtype, device, requires_grad)
 
 
-@composite(f"arange.start(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor", out=FILLED)
+@composite(f"arange.start(Scalar start, Scalar end, Scalar step=1, *, {OPTS}) -> Tensor", out=COUNTED)
 def arange_start(start, end, step, dtype, layout, device, requires_grad, pin_memory):
     return _arange(start, end, step, dtype, device, requires_grad)
 

@@ -5,7 +5,7 @@ import warnings
 
 from ..call.autocast import FLOAT32
 from ..call.geometry import strides_in_order
-from ..call.out import CONTIGUOUS, FOUND, Out
+from ..call.out import CONTIGUOUS, COUNTED, FOUND, Out
 from ..declare import composite, op
 from ..tensor import canonical
 from ..warn import warn_once
@@ -224,13 +224,13 @@ for _forward in (True, False):
     _declare_real(_forward)
 
 
-@composite(f"fft.fftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor", out=CONTIGUOUS)
+@composite(f"fft.fftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor", out=COUNTED)
 def fftfreq(n, d, dtype, layout, device, requires_grad, pin_memory):
     k = T.arange(n, dtype=_options(dtype, layout, device)[0], device=device)
     return _flag(T.where(k >= (n + 1) // 2, k - n, k) * (1 / (n * d) if n else 1.0), requires_grad)
 
 
-@composite(f"fft.rfftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor", out=CONTIGUOUS)
+@composite(f"fft.rfftfreq(int n, float d=1.0, *, {OPTS}) -> Tensor", out=COUNTED)
 def rfftfreq(n, d, dtype, layout, device, requires_grad, pin_memory):
     return _flag(T.arange(n // 2 + 1, dtype=_options(dtype, layout, device)[0], device=device) * (1 / (n * d) if n else 1.0), requires_grad)
 

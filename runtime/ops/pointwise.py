@@ -5,7 +5,7 @@ import math
 
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
 from ..call.geometry import preserved_strides
-from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE
+from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
 from ..declare import composite, op
 from ..signatures import mismatch
@@ -213,7 +213,7 @@ def positive(self):
 
 
 _ABS = dict(promote=COMPLEX_TO_FLOAT, derivative=lambda g, self: g * T.sgn(self))
-op("abs(Tensor self) -> Tensor", "Abs", alias=("absolute",), out=FOUND_DTYPE, inplace_function=("abs_",), sparse="coalesced", **_ABS)
+op("abs(Tensor self) -> Tensor", "Abs", alias=("absolute",), inplace_function=("abs_",), sparse="coalesced", **_ABS)
 _RECIPROCAL = dict(promote=INT_TO_FLOAT, derivative=lambda g, out: -g * conj(out * out))
 op("reciprocal(Tensor self) -> Tensor", "Reciprocal", inplace_function=True, autocast=FLOAT32_ON_ACCELERATORS, **_RECIPROCAL)
 op(
@@ -329,12 +329,13 @@ op("bitwise_right_shift(Tensor|Scalar self, Tensor|Scalar other) -> Tensor", "Ri
 op("isnan(Tensor self) -> Tensor", "NotEqual", promote=ALWAYS_BOOL, call=lambda p, x: p(x, x), inplace=False, out=False, sparse="coalesced")
 op("isinf(Tensor self) -> Tensor", "IsInf", promote=ALWAYS_BOOL, inplace=False, out=False, sparse="coalesced")
 op("isfinite(Tensor self) -> Tensor", "IsFinite", promote=ALWAYS_BOOL, inplace=False, out=False)
+_ONLY_BOOL = Out("{name} does not support non-boolean outputs.")
 _isneginf_promote = refuse(ALWAYS_BOOL, RuntimeError, complex="isneginf does not support complex inputs.")
-op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False, promote=_isneginf_promote, out=SAME_SCALAR_TYPE, sparse="coalesced")
+op("isneginf(Tensor self) -> Tensor", "IsNegInf", inplace=False, promote=_isneginf_promote, out=_ONLY_BOOL, sparse="coalesced")
 _isposinf_promote = refuse(ALWAYS_BOOL, RuntimeError, complex="isposinf does not support complex inputs.")
-op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False, promote=_isposinf_promote, out=SAME_SCALAR_TYPE, sparse="coalesced")
+op("isposinf(Tensor self) -> Tensor", "IsPosInf", inplace=False, promote=_isposinf_promote, out=_ONLY_BOOL, sparse="coalesced")
 _signbit_promote = refuse(ALWAYS_BOOL, complex="signbit is not implemented for complex tensors.")
-op("signbit(Tensor self) -> Tensor", None, inplace=False, promote=_signbit_promote, out=SAME_SCALAR_TYPE, sparse="coalesced")
+op("signbit(Tensor self) -> Tensor", None, inplace=False, promote=_signbit_promote, out=_ONLY_BOOL, sparse="coalesced")
 
 
 def _same_dtype(common, self, other, *rest):
@@ -734,8 +735,9 @@ def _frexp_meta(self):
     return [(self._shape, self.dtype, st), (self._shape, dt.int32, st)]
 
 
+_FREXP_DTYPES = Out(("torch.frexp() expects mantissa to have dtype {want} but got {got}", "torch.frexp() expects exponent to have int dtype but got {got}"))
 _FREXP = dict(meta=_frexp_meta, derivative=lambda g0, out1: g0 / T.exp2(out1))
-op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,), out=SAME_SCALAR_TYPE, **_FREXP)
+op("frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)", None, opmath=False, non_differentiable=(1,), out=_FREXP_DTYPES, **_FREXP)
 
 
 # ------------------------------------------------------------------------------------------------ functions of two arguments

@@ -116,7 +116,7 @@ def _keep(out, x, dims):
 def put_back(g, indices, shape, dims):
     """g added up at the flat positions of `indices` in planes of the given shape."""
     plane, rows = numel(shape[-dims:]), numel(shape[:-dims])
-    at = indices.reshape(rows, -1) + T.arange(0, rows * plane, max(plane, 1), device=g.device)[:rows].unsqueeze(1)
+    at = indices.reshape(rows, numel(indices._shape[-dims:])) + T.arange(0, rows * plane, max(plane, 1), device=g.device)[:rows].unsqueeze(1)
     room = g.new_zeros(rows * plane)  # where the sum is to be differentiated it is not written into
     return (room.index_add if MODE.grad else room.index_add_)(0, at.reshape(-1), g.reshape(-1)).reshape(shape)
 

@@ -228,7 +228,7 @@ def _multinomial_meta(self, num_samples, replacement, generator):
 _sampler(
     "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     meta=_multinomial_meta,
-    out=Out("{name} expects {Want} tensor out, got: {Got}"),
+    out=Out("{name} expects {Want} tensor out, got: {Got}", resized=None),
 )
 _normal_grads = {"mean": lambda g: T.zeros_like(g), "std": lambda g: T.zeros_like(g)}
 _normal_op = op(

@@ -5,11 +5,12 @@ from functools import cache
 
 from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
-from ..call.out import INPUT_DTYPE, SAME_DTYPE, SAME_SCALAR_TYPE, SCALAR_TYPE, UNNAMED_SCALAR_TYPE, Out
+from ..call.out import INPUT_DTYPE, LEADING, SAME_DTYPE, SAME_SCALAR_TYPE, UNNAMED_SCALAR_TYPE, Out
 from ..declare import composite, op
+from ..signatures import mismatch
 from ..tensor import unviewed
-from ..warn import warn
-from .common import T, Tensor, conj, dt, has_values, numel, wrap_dim, wrap_dims
+from ..warn import warn, warn_once
+from .common import MANY_DIMS, T, Tensor, conj, dt, has_values, numel, wrap_dim, wrap_dims
 
 
 # ------------------------------------------------------------------------------------------------ shared
@@ -23,6 +24,14 @@ def _dims(self, dim, empty_is_all=True):
     """The dimensions to reduce, sorted; none for a 0-d tensor."""
     dims = wrap_dims(dim, len(self._shape), empty_is_all)
     return dims if self._shape else ()
+
+
+def _one_dim(self, dim):
+    """The dimension of a reduction along one."""
+    n = len(self._shape)
+    if n > 64:
+        raise RuntimeError(MANY_DIMS)
+    return wrap_dim(dim, n)
 
 
 def _spread(g, shape, dims, keepdim):
@@ -101,6 +110,7 @@ op(
     "SumExt",
     autocast=FLOAT32_ON_ACCELERATORS,
     node=_name_of("Sum"),
+    out=LEADING,
     **_SUM,
 )
 
@@ -139,7 +149,7 @@ def nanmean(self, dim, keepdim, dtype):
 
 def _prod_prepare(self, dim, keepdim, dtype):
     self, dtype = _sum_dtype(self, dtype)
-    return self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim, dtype
+    return self, None if dim is None else _one_dim(self, dim), keepdim, dtype
 
 
 def _prod_grad(g, self, out, dim, keepdim):
@@ -171,7 +181,14 @@ def _others(x, dim):
 
 _prod_meta = lambda self, dim, keepdim, dtype: (() if dim is None else reduced(self._shape, (dim,), keepdim), dtype)
 _PROD = dict(prepare=_prod_prepare, meta=_prod_meta, call=_without_dtype, derivative=_prod_grad)
-op("prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "ProdExt", autocast=FLOAT32, node=_name_of("Prod"), **_PROD)
+op(
+    "prod(Tensor self, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "ProdExt",
+    autocast=FLOAT32,
+    node=_name_of("Prod"),
+    out=LEADING,
+    **_PROD,
+)
 
 
 @composite("Tensor.sum_to_size(Tensor self, int[] size) -> Tensor", varargs="size")
@@ -187,7 +204,10 @@ def sum_to_size(self, size):
     return r.reshape(size) if lead else r
 
 
-composite("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor")(lambda self, dim: (self if self.dtype is dt.bool_ else self != 0).sum(dim))
+@composite("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor")
+def count_nonzero(self, dim):
+    dims = None if dim is None else wrap_dims(dim, len(self._shape))  # whose errors come first
+    return (self if self.dtype is dt.bool_ else self != 0).sum(dims)
 
 
 def _keepdims(p, self, dim, keepdim):
@@ -292,14 +312,18 @@ def _extremes(name):
 
     op(f"{name}(Tensor self) -> Tensor", cap, meta=full, derivative=_equal_share, opmath=False, node=f"{cap}Backward1")
     composite(f"{name}.other(Tensor self, Tensor other) -> Tensor")(lambda self, other: getattr(T, name + "imum")(self, other))
-    dim_options = dict(meta=along, opmath=False, out=SAME_DTYPE, apart=True, **_PICKED)
+
+    def one(self, dim, keepdim):
+        return self, _one_dim(self, dim), keepdim
+
+    dim_options = dict(meta=along, opmath=False, out=SAME_DTYPE, apart=True, **{**_PICKED, "prepare": one})
     op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", cap + "Dim", **dim_options)
     values_options = dict(prepare=prepare, meta=values, call=_keepdims, derivative=_share, opmath=False, out=INPUT_DTYPE)
     op(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"Reduce{cap}", **values_options)
 
     def one_dim(self, dim, keepdim):
         _unsupported(arg, self, True)
-        return self, None if dim is None else wrap_dim(dim, len(self._shape)), keepdim
+        return self, None if dim is None else _one_dim(self, dim), keepdim
 
     op(f"{arg}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"Arg{cap}Ext", meta=position, opmath=False, out=SAME_DTYPE, prepare=one_dim)
 
@@ -316,6 +340,20 @@ def aminmax(self, dim, keepdim):
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     _nonempty("aminmax", self, dims, call="")
     return T.amin(self, dims, keepdim), T.amax(self, dims, keepdim)
+
+
+_OLD_AMINMAX = (
+    "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead. This warning will only appear once per process."
+)
+
+
+def _old_aminmax(self, dim=None, keepdim=False):
+    warn_once(_OLD_AMINMAX)
+    return tuple(aminmax(self, dim, keepdim))
+
+
+composite("_aminmax(Tensor self) -> (Tensor, Tensor)", method=False, out=False)(_old_aminmax)
+composite("_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)", method=False, out=False)(_old_aminmax)
 
 
 # ------------------------------------------------------------------------------------------------ variance
@@ -434,8 +472,8 @@ def _cumprod_grad(g, self, out, dim):
 
 _scan_meta = lambda self, dim, dtype: (self._shape, dtype)
 _CUMSUM = dict(prepare=_scan_prepare, meta=_scan_meta, call=lambda p, self, dim, dtype: p(self, dim, None), derivative=lambda g, dim: _reverse_cumsum(g, dim))
-op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "CumsumExt", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, **_CUMSUM)
-_CUMPROD = dict(prepare=_scan_prepare, meta=_scan_meta, derivative=_cumprod_grad, inplace=True, autocast=FLOAT32_ON_ACCELERATORS)
+op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "CumsumExt", inplace=True, autocast=FLOAT32_ON_ACCELERATORS, out=LEADING, **_CUMSUM)
+_CUMPROD = dict(prepare=_scan_prepare, meta=_scan_meta, derivative=_cumprod_grad, inplace=True, autocast=FLOAT32_ON_ACCELERATORS, out=LEADING)
 op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", **_CUMPROD)
 
 
@@ -499,6 +537,15 @@ op("logcumsumexp(Tensor self, int dim) -> Tensor", out=UNNAMED_SCALAR_TYPE, **_L
 
 
 # ------------------------------------------------------------------------------------------------ order statistics
+_MEDIAN_DTYPES = Out(
+    (
+        "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{Got}Tensor does not equal torch.{Want}Tensor "
+        "(while checking arguments for median)",
+        "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{Got}Tensor instead (while checking arguments for median)",
+    )
+)
+
+
 def _medians(name, full, along):
     def all_meta(self):
         _not_implemented("median_cpu", self, True)
@@ -518,8 +565,8 @@ def _medians(name, full, along):
             return T.full((), nothing, dtype=self.dtype, device=self.device)
         return inner.call(self)
 
-    node = f"{name.capitalize()}Backward1"
-    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, meta=dim_meta, node=node, **_PICKED)
+    options = dict(meta=dim_meta, node=f"{name.capitalize()}Backward1", out=_MEDIAN_DTYPES)
+    op(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", along, **options, **_PICKED)
 
 
 _medians("median", "MedianExt", "MedianDim")
@@ -541,28 +588,38 @@ def _kth_meta(self, k, dim, keepdim):
     return _pair(self, dim, keepdim)
 
 
-op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", meta=_mode_meta, out=SAME_SCALAR_TYPE, **_PICKED)
+_MODE_DTYPES = Out(tuple(f"expected scalar type '{{Want}}' but got '{{Got}}' for {what} output" for what in ("values", "indices")))
+op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", meta=_mode_meta, out=_MODE_DTYPES, **_PICKED)
+_KTH_DTYPES = Out(("output values must be of same type as input", "output indices must be of scalar type Long"))
 _KTHVALUE = dict(prepare=lambda self, k, dim, keepdim: (self, k, wrap_dim(dim, len(self._shape)), keepdim), meta=_kth_meta, derivative=_chosen_grad)
-op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue", out=SAME_SCALAR_TYPE, **_KTHVALUE)
+op("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "Kthvalue", out=_KTH_DTYPES, **_KTHVALUE)
 
 
-def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
-    if self.dtype not in (dt.float32, dt.float64):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
-    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+def _checked_quantiles(self, q):
+    """The quantiles to find as a tensor."""
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
-        q = T.full((), q, dtype=self.dtype, device=self.device)
-    elif len(q._shape) > 1:
-        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
-    elif q.dtype is not self.dtype:
-        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    elif has_values(q) and not ((q >= 0) & (q <= 1)).all():
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
+        return T.full((), q, dtype=self.dtype, device=self.device)
+    if len(q._shape) > 1:
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    if q.dtype is not self.dtype:
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if q.device is not self.device:
+        raise RuntimeError("quantile() q tensor must be on the same device as the input tensor")
+    if has_values(q) and not ((q >= 0) & (q <= 1)).all():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    return q
+
+
+def _quantile(self, q, dim, keepdim, interpolation, skip_nan):
+    if self.dtype not in (dt.float32, dt.float64):
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    q = _checked_quantiles(self, q)
     if 0 in self._shape:
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     n = len(self._shape)
     d = None if dim is None else wrap_dim(dim, n)
     # the reduced dimension last, one more in front of it for each q
@@ -589,9 +646,9 @@ def _quantile(name, self, q, dim, keepdim, interpolation, skip_nan):
 for _name in ("quantile", "nanquantile"):
     composite(
         f"{_name}(Tensor self, Tensor|Scalar q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-        out=Out(SCALAR_TYPE, contiguous=True),
+        out=Out("quantile() out tensor must be same dtype as the input tensor", contiguous=True),
         autocast=FLOAT32,
-    )(lambda self, q, dim, keepdim, interpolation, _n=_name: _quantile(_n, self, q, dim, keepdim, interpolation, _n == "nanquantile"))
+    )(lambda self, q, dim, keepdim, interpolation, _skip=_name == "nanquantile": _quantile(self, q, dim, keepdim, interpolation, _skip))
 
 
 # ------------------------------------------------------------------------------------------------ differences, integrals
@@ -783,9 +840,9 @@ def _edges(self, bins, range_, dim=0):
     else:
         low, high = 0.0, 1.0
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low}, {high}] is not finite")
+        raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
     if low > high:
-        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension {dim}")
+        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}")
     if low == high:
         low, high = low - 0.5, high + 0.5
     return T.linspace(low, high, bins + 1, dtype=self.dtype, device=self.device)
@@ -801,6 +858,8 @@ def _histogramdd(self, edges, weight, density):
         ok = (x >= e[0]) & (x <= e[-1])
         inside = ok if inside is None else inside & ok
         flat = at if flat is None else flat * n + at
+    if inside is None:  # points without coordinates are in no cell
+        return self.new_full((), math.nan if density else 0)
     w = T.ones(inside._shape, dtype=self.dtype, device=self.device) if weight is None else weight
     shape = tuple(e._shape[0] - 1 for e in edges)
     hist = self.new_zeros((numel(shape),)).index_add(0, flat[inside], w[inside]).reshape(shape)
@@ -811,28 +870,68 @@ def _histogramdd(self, edges, weight, density):
     return hist
 
 
-def _check_histogram(self, weight):
+def _check_bins(self, bins):
+    """The errors of bins, one for each dimension: tensors of edges, or how many there are."""
+    n, said = self._shape[-1], "torch.histogramdd: "
+    if len(bins) != n:
+        if any(isinstance(b, Tensor) for b in bins):
+            raise RuntimeError(f"{said}expected {n} sequences of bin edges for a {n}-dimensional histogram but got {len(bins)}")
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    for d, b in enumerate(bins):
+        if not isinstance(b, Tensor):
+            continue
+        if b.dtype is not self.dtype:
+            kinds = f"input with dtype {dt.c_name(self.dtype)} and bins for dimension {d} with dtype {dt.c_name(b.dtype)}"
+            raise RuntimeError(f"{said}input tensor and bins tensors should have the same dtype, but got {kinds}")
+        if len(b._shape) != 1:
+            raise RuntimeError(f"{said}bins tensor should have one dimension, but got {len(b._shape)} dimensions in the bins tensor for dimension {d}")
+        if not b._shape[0]:
+            raise RuntimeError(f"{said}bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {d}")
+
+
+def _check_histogram(self, bins, range_, weight):
+    """The errors of a histogram over points, rows of self."""
+    n, said = self._shape[-1], "torch.histogramdd: "
     if self.dtype not in (dt.float32, dt.float64):
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{dt.scalar_name(self.dtype)}'")
+    _check_bins(self, bins)
     if weight is not None and weight.dtype is not self.dtype:
+        kinds = f"input({dt.c_name(self.dtype)}), and weight({dt.c_name(weight.dtype)})"
+        raise RuntimeError(f"{said}if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got {kinds}")
+    if weight is not None and weight._shape != self._shape[:-1]:
         raise RuntimeError(
-            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
-            f"but got input: {dt.scalar_name(self.dtype)} and weight: {dt.scalar_name(weight.dtype)}"
+            f"{said}if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but got input with "
+            f"shape {list(self._shape)} and weight with shape {list(weight._shape)}"
         )
+    for d, b in enumerate(bins):
+        count = b._shape[0] - 1 if isinstance(b, Tensor) else b
+        if count <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {d}")
+    if range_ is not None and len(range_) != 2 * n:
+        raise RuntimeError(f"{said}for a {n}-dimensional histogram range should have {2 * n} elements, but got {len(range_)}")
 
 
 def _histogram(self, bins, range, weight, density):
-    _check_histogram(self, weight)
+    if range is not None and not isinstance(range, (tuple, list)):
+        raise mismatch("histogram", False, (self, bins), {"range": range})
+    points, weight = self.reshape((-1, 1)), None if weight is None else weight.reshape((-1,))
+    _check_histogram(points, [bins], range, weight)
     e = _edges(self, bins, range)
-    hist = _histogramdd(self.reshape((-1, 1)), [e], None if weight is None else weight.reshape((-1,)), density)
+    hist = _histogramdd(points, [e], weight, density)
     return hist, e.clone() if e is bins else e
 
 
+_HISTOGRAM_DTYPES = Out(
+    (
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {want} and hist {got}",
+        "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got input {want} and bin_edges {got} for dimension 0",
+    )
+)
 composite(
-    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out=SAME_SCALAR_TYPE
+    "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out=_HISTOGRAM_DTYPES
 )(lambda self, bins, weight, density: _histogram(self, bins, None, weight, density))
 composite(
-    "histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out=SAME_SCALAR_TYPE
+    "histogram(Tensor self, int bins=100, *, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", out=_HISTOGRAM_DTYPES
 )(_histogram)
 
 
@@ -840,12 +939,13 @@ composite(
     "histogramdd(Tensor self, Any bins, Any range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)", out=False, method=False
 )
 def histogramdd(self, bins, range, weight, density):
-    _check_histogram(self, weight)
-    n = self._shape[-1]
-    points = self.reshape((-1, n))
-    bins = list(bins) if isinstance(bins, (tuple, list)) else [bins] * n
-    if len(bins) != n:
-        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    if not isinstance(bins, (int, tuple, list)):
+        raise mismatch("histogramdd", False, (self, bins), {})
+    bins = list(bins) if isinstance(bins, (tuple, list)) else [bins] * self.size(-1)
+    if len(self._shape) < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    _check_histogram(self, bins, range, weight)
+    points = self.reshape((numel(self._shape[:-1]), self._shape[-1]))
     edges = [_edges(points.select(-1, d), b, None if range is None else range[2 * d : 2 * d + 2], d) for d, b in enumerate(bins)]
     return _histogramdd(points, edges, None if weight is None else weight.reshape((-1,)), density), tuple(edges)
 

@@ -564,11 +564,12 @@ def meshgrid(tensors, indexing):
         warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for a, b in itertools.pairwise(tensors):
+        if a.dtype is not b.dtype or a.device is not b.device:
+            raise RuntimeError(f"meshgrid expects all tensors to have the same {'dtype' if a.dtype is not b.dtype else 'device'}")
     for t in tensors:
         if len(t._shape) > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t._shape)}")
-        if t.dtype is not tensors[0].dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) >= 2
     ts = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = [numel(t._shape) for t in ts]

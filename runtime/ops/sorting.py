@@ -1,7 +1,7 @@
 """Sorting, searching, distinct values."""
 
 from ..call.geometry import in_order
-from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE
+from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import result_dtype
 from ..declare import composite, op
 from ..tensor import unviewed
@@ -161,10 +161,16 @@ def _warn_of_copies(values, boundaries):
             warn_once(_COPIED.format(what), f"searchsorted {what}")
 
 
+_INDEX_DTYPE = Out(
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got "
+    "output tensor's dtype {Got} and out_int32 flag is {narrow}"
+)
+
+
 @composite(
     "searchsorted(Tensor sorted_sequence, Tensor|Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
     method=False,
-    out=SAME_SCALAR_TYPE,
+    out=_INDEX_DTYPE,
 )
 def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     if side is not None:
@@ -200,7 +206,7 @@ def searchsorted(sorted_sequence, self, out_int32, right, side, sorter):
     return found.to(dt.int32) if out_int32 else found
 
 
-@composite("bucketize(Tensor|Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, out=SAME_SCALAR_TYPE)
+@composite("bucketize(Tensor|Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", method=False, out=_INDEX_DTYPE)
 def bucketize(self, boundaries, out_int32, right):
     if len(boundaries._shape) != 1:
         raise RuntimeError(f"torch.bucketize(): boundaries tensor must be 1 dimension, but got dim({len(boundaries._shape)})")

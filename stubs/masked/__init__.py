@@ -8,6 +8,7 @@ from ._ops import (  # noqa: F401
     _combine_input_and_mask,
     _input_mask,
     _output_mask,
+    _reduction_identity,
     _where,
     amax,
     amin,

@@ -28,6 +28,21 @@ _IDENTITY = {
 }
 
 
+def _reduction_identity(op_name, input, *args):
+    """The identity of a reduction of the input as a tensor without dimensions, None where there is none; args: the order of a norm."""
+    name = op_name.rpartition(".")[2]
+    if name in ("mean", "var", "std"):
+        return None
+    if name == "norm" and args and args[0] == -torch.inf and not torch.is_floating_point(input):
+        raise AssertionError(f"input must be floating point, got {input.dtype}")
+    known = {"cumsum": "sum", "cumprod": "prod", "argmax": "amax", "logaddexp": "amax", "argmin": "amin"}.get(name, name)
+    identity = _IDENTITY.get(_norm_identity(*args) if name == "norm" else known)
+    if identity is None or known in ("amax", "amin", "logsumexp") and not (torch.is_signed(input) or input.dtype is torch.uint8):
+        raise NotImplementedError(f"identity of {name} on {input.dtype} input")
+    dtype = torch.float if name == "median" and not torch.is_floating_point(input) else input.dtype
+    return torch.tensor(identity(input), dtype=dtype, device=input.device)
+
+
 def _canonical_dim(dim, ndim):
     """Sorted non-negative dimensions; all for None and ()."""
     if dim is None or dim == ():

@@ -711,3 +711,151 @@ def case_products_with_an_activation(torch):
         lambda: torch._addmm_activation(torch.ones(2, 4, dtype=torch.bool), torch.ones(2, 3) > 0, torch.ones(3, 4) > 0),
         lambda: torch._addmm_activation(torch.ones(5), torch.ones(2, 3), torch.ones(3, 4)),
     )
+
+
+def _told(*makers):
+    """What each gives: a value, or its error with its words."""
+    out = []
+    for make in makers:
+        try:
+            out.append(make())
+        except Exception as e:
+            out.append(f"{type(e).__name__} {e}")
+    return out
+
+
+def case_reductions_of_too_many_dimensions(torch):
+    x = torch.randn([1] * 65)
+    names = "sum mean prod amax amin any all argmax argmin std var nansum nanmean logsumexp count_nonzero hash_tensor".split()
+    made = torch.zeros([1] * 20 + [2] + [1] * 30, dtype=torch.float64)
+    return [
+        *_told(*[lambda f=getattr(torch, n), d=d: f(x, d) for n in names for d in (0, -1)]),
+        *_told(lambda: x.max(0), lambda: x.min(64), lambda: x.norm(dim=0), lambda: torch.linalg.vector_norm(x, dim=0), lambda: torch.masked.prod(x, 0)),
+        made.clone().flatten(),
+        torch.empty(made.shape).copy_(made).double().flatten(),
+        made.transpose(20, 1).contiguous().shape,
+        torch.full(made.shape, 2).flatten(),
+    ]
+
+
+def case_none_for_an_empty_list_of_dimensions(torch):
+    x = torch.arange(6.0).reshape(2, 3)
+    return [
+        *[f(x, dim=None, keepdim=k) for f in (torch.amax, torch.amin, torch.hash_tensor) for k in (False, True)],
+        x.amax(None),
+        torch.amin(x, None, out=torch.empty(())),
+        torch.roll(x, 1, None),
+        x.roll((2,), dims=None),
+        *attempts(lambda: torch.roll(x, None), lambda: torch.roll(x, (1, 2), None)),
+    ]
+
+
+def case_out_leads_the_dtype_of_sums(torch):
+    x = torch.tensor([[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]])
+    makers = []
+    for f in (torch.sum, torch.prod, torch.cumsum, torch.cumprod):
+        for a in (x, x.int(), x.double()):
+            for out in (torch.int32, torch.float32, torch.float64, torch.int64, torch.complex64):
+                makers += [lambda f=f, a=a, o=out, d=d: f(a, 0, dtype=d, out=torch.empty(0, dtype=o)) for d in (None, torch.float32, torch.int64)]
+    return _told(*makers)
+
+
+def case_words_for_out_of_another_dtype(torch):
+    x, b, e = torch.arange(6.0).reshape(2, 3), torch.tensor([1.0, 2.0]), lambda dtype: torch.empty(0, dtype=dtype)
+    pairs = ((torch.int8, torch.int64), (torch.float32, torch.float32))
+    return _told(
+        lambda: torch.bucketize(x, b, out=e(torch.float32)),
+        lambda: torch.searchsorted(b, x, out=e(torch.int64), out_int32=True),
+        *[lambda f=f, p=p: f(x, *more, out=tuple(map(e, p))) for f, more in ((torch.mode, ()), (torch.median, (1,)), (torch.nanmedian, (0,))) for p in pairs],
+        *[lambda p=p: torch.kthvalue(x, 1, out=tuple(map(e, p))) for p in pairs],
+        *[lambda f=f: f(x, 0.5, out=e(torch.int32)) for f in (torch.quantile, torch.nanquantile)],
+        lambda: torch.nanquantile(x, 7.0),
+        lambda: torch.quantile(x, torch.tensor(0.5, device="meta")),
+    )
+
+
+def case_old_aminmax(torch):
+    x = torch.arange(6.0).reshape(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [
+            *torch._aminmax(x),
+            *torch._aminmax(x, 1),
+            *torch._aminmax(x, 0, True),
+            *_told(lambda: torch._aminmax(torch.empty(0)), lambda: torch._aminmax(torch.empty(0, 3), 0), lambda: torch._aminmax(x, 5)),
+        ]
+
+
+def case_histograms_that_are_refused(torch):
+    f, d = torch.float32, torch.float64
+    v, e, h, hd = torch.tensor(0.5), lambda *s, dtype=f: torch.ones(s, dtype=dtype), torch.histogram, torch.histogramdd
+    return _told(
+        lambda: h(v, e(2, dtype=d)),
+        lambda: h(v, 1, weight=e(dtype=d)),
+        lambda: h(v, 1, out=(e(dtype=d), e())),
+        lambda: h(v, 1, out=(e(), e(dtype=d))),
+        lambda: h(e(2, 2), e(2, 2)),
+        lambda: h(e(0), e(0)),
+        lambda: h(v, e(1)),
+        lambda: h(v, -1),
+        lambda: h(e(2, 2), 1, weight=e(1)),
+        lambda: h(v, 2, range=(1, 0)),
+        lambda: h(v, 2, range=(1, 2, 3)),
+        lambda: h(torch.tensor([1, math.inf]), 2),
+        lambda: hd(e(3), 1),
+        lambda: hd(e(3, 2), [1]),
+        lambda: hd(e(3, 2), [e(2)]),
+        lambda: hd(e(3, 2), [e(2), e(2, dtype=d)]),
+        lambda: hd(e(3, 2), 2, range=[0.0, 1.0]),
+        lambda: hd(e(3, 2), 2, weight=e(2)),
+        *[lambda s=s, k=k: hd(e(*s), 3, density=k)[0] for s in ((5, 0), (7, 0, 3)) for k in (False, True)],
+    )
+
+
+def case_logcumsumexp_of_complex(torch):
+    inf, nan = math.inf, math.nan
+    z = [complex(a, b) for a in (-inf, -1.0, 0.0, 2.5, inf, nan) for b in (0.0, 1.0, -2.0, 3.0, inf, nan)]
+    pairs = [(a, b) for a in z for b in z]
+    short = torch.tensor([-inf + 4j, 1.2 + 2.1j, inf + 0j, inf + 1j])
+    return [torch.logcumsumexp(torch.tensor(pairs, dtype=torch.complex128), 1), torch.logcumsumexp(short, 0)]
+
+
+def case_identities_of_masked_reductions(torch):
+    identity = torch.masked._reduction_identity
+    names = "sum cumsum prod amax argmax amin argmin logaddexp logsumexp mean var std median norm softmax masked.sum".split()
+    dtypes = (torch.float32, torch.bfloat16, torch.int8, torch.uint8, torch.bool, torch.uint16, torch.int64)
+    return [
+        *_told(*[lambda n=n, d=d: identity(n, torch.ones(2, dtype=d)) for n in names for d in dtypes]),
+        *[identity(n, torch.ones(2, dtype=torch.complex64)) for n in ("sum", "prod", "logsumexp", "norm")],
+        *_told(lambda: identity("norm", torch.ones(2), -math.inf), lambda: identity("norm", torch.ones(2).int(), -math.inf)),
+    ]
+
+
+def case_meshgrid_checks_dtype_and_device_first(torch):
+    x = torch.arange(3.0)
+    lists = ([x, x.to("meta")], [x, x.long().to("meta")], [x.reshape(3, 1), x.long()], [x.reshape(3, 1), x.to("meta")], [x, x.double(), x.to("meta")])
+    return _told(*[lambda t=t: torch.meshgrid(t, indexing="ij") for t in lists])
+
+
+def case_warnings_of_factories_into_out(torch):
+    makers = {
+        "arange": lambda o: torch.arange(5, out=o),
+        "linspace": lambda o: torch.linspace(0, 1, 5, out=o),
+        "logspace": lambda o: torch.logspace(0, 1, 5, out=o),
+        "eye": lambda o: torch.eye(3, out=o),
+        "zeros": lambda o: torch.zeros(2, 2, out=o),
+        "full": lambda o: torch.full((2, 2), 1.0, out=o),
+        "rand": lambda o: torch.rand(2, 2, out=o),
+        "normal": lambda o: torch.normal(0.0, 1.0, (2, 2), out=o),
+        "bernoulli": lambda o: torch.bernoulli(torch.ones(2, 2), out=o),
+        "fftfreq": lambda o: torch.fft.fftfreq(4, out=o),
+        "complex": lambda o: torch.stack([o.new_zeros(2)] * 2, out=o),
+    }
+    found = []
+    for name, make in makers.items():
+        for shape in ((1,), (3, 5), (1, 5), (0,)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                shape = tuple(make(torch.empty(shape)).shape)
+            found.append((name, shape, [str(w.message).partition(" (Triggered")[0] for w in caught]))
+    return found

@@ -1,5 +1,7 @@
 """What follows an input in channels_last, what autocast on CPU casts, and what index_put may convert."""
 
+from attempts import attempts
+
 
 def case_channels_last(torch):
     F = torch.nn.functional
@@ -70,3 +72,47 @@ def case_index_put_converts_what_masked_fill_does(torch):
                 except Exception as e:
                     out.append(f"{type(e).__name__} {e}")
     return out
+
+
+def case_layers_of_nothing(torch):
+    F = torch.nn.functional
+
+    def both(f, *shape):
+        x = torch.ones(shape, requires_grad=True)
+        y = f(x)
+        y.sum().backward()
+        return y, x.grad
+
+    def per_channel(f):
+        return lambda x: f(x, torch.zeros(x.shape[1]), torch.ones(x.shape[1]))
+
+    norms = [
+        lambda x: F.group_norm(x, 1),
+        lambda x: F.batch_norm(x, None, None, training=True),
+        per_channel(F.batch_norm),
+        lambda x: F.layer_norm(x, x.shape[1:]),
+    ]
+    pools = [F.max_pool2d, F.avg_pool2d, lambda x, n: F.adaptive_max_pool2d(x, n), lambda x, n: F.lp_pool2d(x, 2, n)]
+    return attempts(
+        *(lambda f=f, s=s: both(f, *s) for f in norms for s in ((2, 0, 3), (0, 2, 3), (2, 3, 0), (3, 0, 2, 2))),
+        *(lambda f=f: both(lambda x: f(x, 1), 0, 2, 3, 3) for f in pools),
+        lambda: both(lambda x: F.max_pool1d(x, 1), 0, 2, 3),
+        lambda: both(lambda x: F.max_pool3d(x, 1), 0, 2, 3, 3, 3),
+        lambda: both(F.instance_norm, 2, 0, 3),
+    )
+
+
+def case_limits_in_half_precision_and_outputs_of_unary_operators(torch):
+    x, c, nan, inf = torch.tensor([0.5, -0.5, 0.3, -0.3, 0.25]), torch.tensor([3 + 4j]), float("nan"), float("inf")
+    shrunk = [torch.nn.functional.hardshrink(x.to(d), 0.3) for d in (torch.bfloat16, torch.half, torch.float, torch.double)]
+    edges = torch.tensor([complex(inf, 0), complex(-inf, 0), complex(0, inf), complex(nan, 0), complex(inf, 1), complex(-inf, inf), 1 + 2j])
+    return (
+        shrunk,
+        torch.exp2(edges),
+        attempts(
+            *(lambda f=f, d=d: f(c, out=torch.empty(1, dtype=d)) for f in (torch.abs, torch.angle) for d in (c.dtype, torch.float, torch.double, torch.int)),
+            *(lambda f=f: f(x, out=torch.empty(5)) for f in (torch.isposinf, torch.isneginf, torch.signbit)),
+            lambda: torch.frexp(x, out=(torch.empty(5, dtype=torch.double), torch.empty(5, dtype=torch.int))),
+            lambda: torch.frexp(x, out=(torch.empty(5), torch.empty(5, dtype=torch.long))),
+        ),
+    )

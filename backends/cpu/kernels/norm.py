@@ -231,6 +231,8 @@ def group_norm(x, weight, bias, N, C, HxW, group, eps):
 
 
 def _group(prim, x, weight, bias, N, C, HxW, group, eps):
+    if 0 in x.shape:
+        return group_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias)), N, C, HxW, group, eps)
     weight, bias = (pyboost.tensor_from_array(np.full(C, fill, x.asnumpy().dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
     return prim(x, group, weight, bias, eps)
 
@@ -283,6 +285,8 @@ legacy("_C.native_batch_norm", "BatchNorm", "BatchNormExt has no CPU kernel", fn
 @numpy("_C.native_batch_norm", "the legacy BatchNorm lacks the dtype")
 def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps):
     dims = (0, *range(2, x.ndim))
+    if not x.shape[1]:
+        return np.empty_like(x), np.empty(0, x.dtype), np.empty(0, x.dtype)
     if training:
         out, mean, rstd = standardise(x, weight, bias, dims, dims, eps)
         mean, rstd = mean.reshape(-1), rstd.reshape(-1)

@@ -177,7 +177,15 @@ decomposed("isneginf", "IsNegInf has no CPU kernel", "fd")
 decomposed("isposinf", "no primitive", "fd")
 composite("isneginf isposinf", why="integers are finite", dtypes="Basilb")(lambda x: T.zeros_like(x, dtype=bool_))
 numpy("exp2", "Exp2 has no CPU kernel, and exp(x ln 2) is not exact at whole numbers", np.exp2, dtypes="fd")
-numpy("exp2", "Exp2 has no CPU kernel", lambda x: np.exp(x * np.log(2)), dtypes="FD")
+
+
+@numpy("exp2", "Exp2 has no CPU kernel", dtypes="FD")
+def exp2(x):
+    scaled = np.empty_like(x)  # part by part: the product of complex numbers makes NaN of infinities
+    scaled.real, scaled.imag = x.real * np.log(2), x.imag * np.log(2)
+    return np.exp(scaled)
+
+
 numpy("log2", "Log2 has no CPU kernel, and log(x) / ln 2 is not exact at powers of two", np.log2, dtypes="fdFD")
 numpy("log10", "Log10 has no CPU kernel, and log(x) / ln 10 is not exact at powers of ten", np.log10, dtypes="fdFD")
 numpy("fmin", "Fmin has no CPU kernel; -fmax(-a, -b) is wrong for the least integer", np.fmin)

@@ -36,7 +36,8 @@ def draw(kind, size, params, generator, dtype, device):
     n = 1
     for s in size:
         n *= s
-    return FILLERS[kind](generator, n, dtype.np, *params).reshape(size)
+    drawn = FILLERS[kind](generator, n, dtype.np, *params)
+    return drawn.reshape(size) if len(size) <= 32 else drawn  # NumPy has no more dimensions: the backend gives them
 
 
 numpy("_C._bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
