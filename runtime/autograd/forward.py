@@ -268,7 +268,7 @@ def make_dual(primal, tangent, level):
         raise RuntimeError(_SIZES.format(list(primal._shape), list(tangent._shape)))
     before, LOCAL.levels = LOCAL.levels, level.outer
     try:
-        dual = primal.view_as(primal)
+        dual = T._alias(primal)
         level.set(dual, tangent)
     finally:
         LOCAL.levels = before
@@ -280,7 +280,7 @@ def unpack_dual(t, level):
     tangent = level.get(t) if level in visible() and not MODE.inference else None
     before, LOCAL.levels = LOCAL.levels, level.outer
     try:
-        primal = t.view_as(t)
+        primal = T._alias(t)
         level.put(primal, None)
     finally:
         LOCAL.levels = before

@@ -195,6 +195,13 @@ class SavedNone(Saved):
         raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
 
 
+class SavedFreed(Saved):
+    """Stands for a tensor that a node does not keep any more."""
+
+    def __init__(self):
+        self.tensor = self.unpack = self.output_of = None
+
+
 def _handed_over(t):
     """Whether calls with this tensor are seen below autograd."""
     return STATE.interceptors and (LOCAL.interceptors or t.__class__ in dispatching)
@@ -488,11 +495,13 @@ class OpNode(Node):
             if at is not None and self._in_meta[at] is not None:
                 return self._in_meta[at][0]
             if self.saved is None:
+                if raw and (key in names and self.op.is_tensor[names.index(key)] or key.startswith("result")):
+                    return SavedFreed()
                 raise RuntimeError(FREED)
             if key in names and not (raw and self.op.is_tensor[names.index(key)] is False):
                 v = self._raw(names.index(key)) if raw else self.saved[names.index(key)]
                 if v.__class__ is _SavedList:
-                    return tuple(x.get() if x.__class__ is Saved and not raw else x for x in v)
+                    return tuple((SavedNone() if x is None else x) if raw else x.get() if x.__class__ is Saved else x for x in v)
                 return v.get() if not raw and v.__class__ is Saved else v
             if key.startswith("result") and self.outs:
                 v = self.outs[int(key[6:] or 0)]

@@ -3,7 +3,7 @@
 from ..declare import composite
 from ..device import usable
 from ..registry import F, Namespace
-from .common import T
+from .common import T, numel
 
 NN = Namespace("_C._nn")
 
@@ -38,6 +38,16 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
 def shrink_backward(grad, self, lambd):
     """The gradient outside of what is shrunk to zero."""
     return T.where(T.abs(self) > lambd, grad, 0)
+
+
+@composite("aten._new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor")
+def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
+    """Zeros that lie in memory as other does, gaps included, once for each place of self's first dimensions."""
+    batch = self._shape[:self_num_batch_dims]
+    room = other._get_storage().nbytes() // other.dtype.itemsize
+    strides = (*(room * numel(batch[i + 1 :]) for i in range(len(batch))), *other.stride())
+    zeros = T.zeros((room * numel(batch),), dtype=other.dtype, device=other.device)
+    return zeros.as_strided((*batch, *other._shape), strides, other.storage_offset())
 
 
 @composite("aten.hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor")

@@ -3,6 +3,8 @@
 import threading
 import warnings
 
+from attempts import attempts
+
 
 def error(f, *args, **kwargs):
     try:
@@ -707,3 +709,20 @@ def case_hooks_of_saved_arguments_run_before_the_kernel_that_a_mode_sees(torch):
         y = (x.sin() * x).sum()
     y.backward()
     return seen, x.grad.round(decimals=4)
+
+
+def case_raw_saved_tensors_of_none_and_after_the_end(torch):
+    a = torch.ones(2, 2, requires_grad=True)
+    out, rows = a * a, a[:, torch.tensor([0, 1])]
+    raw = rows.grad_fn._raw_saved_indices
+    found = attempts(lambda: raw[0].register_hooks(lambda t: t, lambda t: t), lambda: raw[1].register_hooks(lambda t: t, lambda t: t))
+    out.sum().backward()
+    zeros = torch.ops.aten._new_zeros_with_same_feature_meta
+    t, other = torch.ones(2, 3), torch.arange(24.0).view(2, 3, 4).transpose(0, 1)[1:]
+    laid_out = [zeros(t, other, self_num_batch_dims=n) for n in (0, 1, 2)]
+    return (
+        found,
+        attempts(lambda: out.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t), lambda: out.grad_fn._saved_self),
+        [(z, z.stride(), z.storage_offset(), z.untyped_storage().nbytes()) for z in laid_out],
+        torch._VF.unique_dim(torch.tensor([[1, 2], [1, 2], [0, 1]]), 0),
+    )

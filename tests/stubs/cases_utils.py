@@ -706,3 +706,27 @@ def case_metadata_of_tensors(torch):
 
     x, y = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
     return [differences(x, y), differences(x, x.t().contiguous().t()), differences(x[1:], x[:1]), differences(x, x[:1], skip_symbolic=True), differences(y, y)]
+
+
+def case_a_module_under_load(torch):
+    from torch.utils.throughput_benchmark import ThroughputBenchmark, format_time
+
+    calls, module = [], torch.nn.Linear(4, 2)
+    module.register_forward_hook(lambda *args: calls.append(1))
+    bench = ThroughputBenchmark(module)
+    found = [text(bench.benchmark), format_time(time_us=5), format_time(time_ms=5), format_time(time_s=5), text(lambda: format_time(1, 2))]
+    for _ in range(3):
+        bench.add_input(torch.ones(1, 4))
+    found += [torch.equal(bench.run_once(torch.ones(1, 4)), module(torch.ones(1, 4))), bench.run_once(torch.ones(1, 4)).requires_grad]
+    calls.clear()
+    stats = bench.benchmark(num_calling_threads=2, num_warmup_iters=3, num_iters=20)
+    lines = [line.partition(":")[0] for line in str(stats).split("\n")]
+    return [
+        *found,
+        stats.num_iters >= 20,
+        len(calls) - stats.num_iters >= 6,
+        stats.latency_avg_ms > 0,
+        stats.iters_per_second > 0,
+        lines,
+        torch.utils.ThroughputBenchmark is ThroughputBenchmark,
+    ]

@@ -19,12 +19,14 @@ _LAZY = (
     "hooks",
     "model_zoo",
     "_pytree",
+    "throughput_benchmark",
     "weak",
 )
+_OF_MODULES = {"generate_methods_for_privateuse1_backend": "backend_registration", "ThroughputBenchmark": "throughput_benchmark"}
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY, "generate_methods_for_privateuse1_backend"})
+    return sorted({*globals(), *_LAZY, *_OF_MODULES})
 
 
 def __getattr__(name):
@@ -34,8 +36,8 @@ def __getattr__(name):
         return [n for n in __dir__() if n[:1] != "_"]
     if name in _LAZY:
         return importlib.import_module("torch.utils." + name)
-    if name == "generate_methods_for_privateuse1_backend":
-        return importlib.import_module("torch.utils.backend_registration").generate_methods_for_privateuse1_backend
+    if name in _OF_MODULES:
+        return getattr(importlib.import_module("torch.utils." + _OF_MODULES[name]), name)
     raise AttributeError(f"module 'torch.utils' has no attribute '{name}'")
 
 
