@@ -51,7 +51,7 @@ inf, nan, pi, e, newaxis = _math.inf, _math.nan, _math.pi, _math.e, None
 _SUBMODULES = frozenset(
     """_C _VF _classes _compile _custom_ops _dynamo _functorch _higher_order_ops _inductor _jit_internal _lazy _library _logging _lowrank _meta_registrations
  _namedtensor_internals _numpy _ops _prims _prims_common _refs _sources _storage_docs _subclasses _tensor _tensor_str _utils _utils_internal
- _vmap_internals _weights_only_unpickler __config__ __future__ _guards accelerator amp ao autograd backends compiler cpu cuda distributed distributions
+ _vmap_internals _weights_only_unpickler __config__ _guards accelerator amp ao autograd backends compiler cpu cuda distributed distributions
  export fft fft func functional futures fx hub jit library linalg masked monitor mps mtia multiprocessing nested nn npu onnx optim overrides package
  profiler quantization quasirandom random return_types serialization signal sparse special storage testing torch_version types utils version xpu""".split()
 )
@@ -65,7 +65,7 @@ def __getattr__(name):
         return sorted(n for n in __dir__() if n[0] != "_" and hasattr(torch, n))
     if name == "Storage":  # the class of the default dtype's
         return _legacy_storages[_dt.LEGACY[_dt.get_default_dtype()] + "Storage"]
-    if name[:2] != "__" or name in ("__config__", "__future__"):
+    if name[:2] != "__" or name == "__config__":
         f = _registry.function("torch", name)
         if f is not None:
             globals()[name] = f

@@ -5,7 +5,7 @@ import numbers
 import warnings
 
 import torch
-from torch import _VF
+import torch._VF as _VF
 from torch import Tensor
 from mindtorch_proxy.runtime.ops.recurrent import MODES as _MODES, step as _cell
 
