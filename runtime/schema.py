@@ -81,7 +81,7 @@ class Schema:
         self.text, (full, self._args, returns) = text, m.groups()
         self.namespace, self.name, self.overload = _split_name(full)
         self.returns = _ALIAS.sub("", returns).strip() if "(" in returns else returns
-        self.aliases = self.returns is not returns  # the results are views of an argument
+        self.aliases = self.returns != returns  # the results are views of an argument
         self.several = "[]" in self.returns or self.returns.startswith("(")
 
     @functools.cached_property
