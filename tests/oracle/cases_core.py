@@ -713,24 +713,13 @@ def case_products_with_an_activation(torch):
     )
 
 
-def _told(*makers):
-    """What each gives: a value, or its error with its words."""
-    out = []
-    for make in makers:
-        try:
-            out.append(make())
-        except Exception as e:
-            out.append(f"{type(e).__name__} {e}")
-    return out
-
-
 def case_reductions_of_too_many_dimensions(torch):
     x = torch.randn([1] * 65)
     names = "sum mean prod amax amin any all argmax argmin std var nansum nanmean logsumexp count_nonzero hash_tensor".split()
     made = torch.zeros([1] * 20 + [2] + [1] * 30, dtype=torch.float64)
     return [
-        *_told(*[lambda f=getattr(torch, n), d=d: f(x, d) for n in names for d in (0, -1)]),
-        *_told(lambda: x.max(0), lambda: x.min(64), lambda: x.norm(dim=0), lambda: torch.linalg.vector_norm(x, dim=0), lambda: torch.masked.prod(x, 0)),
+        *_words(*[lambda f=getattr(torch, n), d=d: f(x, d) for n in names for d in (0, -1)]),
+        *_words(lambda: x.max(0), lambda: x.min(64), lambda: x.norm(dim=0), lambda: torch.linalg.vector_norm(x, dim=0), lambda: torch.masked.prod(x, 0)),
         made.clone().flatten(),
         torch.empty(made.shape).copy_(made).double().flatten(),
         made.transpose(20, 1).contiguous().shape,
@@ -757,13 +746,13 @@ def case_out_leads_the_dtype_of_sums(torch):
         for a in (x, x.int(), x.double()):
             for out in (torch.int32, torch.float32, torch.float64, torch.int64, torch.complex64):
                 makers += [lambda f=f, a=a, o=out, d=d: f(a, 0, dtype=d, out=torch.empty(0, dtype=o)) for d in (None, torch.float32, torch.int64)]
-    return _told(*makers)
+    return _words(*makers)
 
 
 def case_words_for_out_of_another_dtype(torch):
     x, b, e = torch.arange(6.0).reshape(2, 3), torch.tensor([1.0, 2.0]), lambda dtype: torch.empty(0, dtype=dtype)
     pairs = ((torch.int8, torch.int64), (torch.float32, torch.float32))
-    return _told(
+    return _words(
         lambda: torch.bucketize(x, b, out=e(torch.float32)),
         lambda: torch.searchsorted(b, x, out=e(torch.int64), out_int32=True),
         *[lambda f=f, p=p: f(x, *more, out=tuple(map(e, p))) for f, more in ((torch.mode, ()), (torch.median, (1,)), (torch.nanmedian, (0,))) for p in pairs],
@@ -782,14 +771,14 @@ def case_old_aminmax(torch):
             *torch._aminmax(x),
             *torch._aminmax(x, 1),
             *torch._aminmax(x, 0, True),
-            *_told(lambda: torch._aminmax(torch.empty(0)), lambda: torch._aminmax(torch.empty(0, 3), 0), lambda: torch._aminmax(x, 5)),
+            *_words(lambda: torch._aminmax(torch.empty(0)), lambda: torch._aminmax(torch.empty(0, 3), 0), lambda: torch._aminmax(x, 5)),
         ]
 
 
 def case_histograms_that_are_refused(torch):
     f, d = torch.float32, torch.float64
     v, e, h, hd = torch.tensor(0.5), lambda *s, dtype=f: torch.ones(s, dtype=dtype), torch.histogram, torch.histogramdd
-    return _told(
+    return _words(
         lambda: h(v, e(2, dtype=d)),
         lambda: h(v, 1, weight=e(dtype=d)),
         lambda: h(v, 1, out=(e(dtype=d), e())),
@@ -825,16 +814,16 @@ def case_identities_of_masked_reductions(torch):
     names = "sum cumsum prod amax argmax amin argmin logaddexp logsumexp mean var std median norm softmax masked.sum".split()
     dtypes = (torch.float32, torch.bfloat16, torch.int8, torch.uint8, torch.bool, torch.uint16, torch.int64)
     return [
-        *_told(*[lambda n=n, d=d: identity(n, torch.ones(2, dtype=d)) for n in names for d in dtypes]),
+        *_words(*[lambda n=n, d=d: identity(n, torch.ones(2, dtype=d)) for n in names for d in dtypes]),
         *[identity(n, torch.ones(2, dtype=torch.complex64)) for n in ("sum", "prod", "logsumexp", "norm")],
-        *_told(lambda: identity("norm", torch.ones(2), -math.inf), lambda: identity("norm", torch.ones(2).int(), -math.inf)),
+        *_words(lambda: identity("norm", torch.ones(2), -math.inf), lambda: identity("norm", torch.ones(2).int(), -math.inf)),
     ]
 
 
 def case_meshgrid_checks_dtype_and_device_first(torch):
     x = torch.arange(3.0)
     lists = ([x, x.to("meta")], [x, x.long().to("meta")], [x.reshape(3, 1), x.long()], [x.reshape(3, 1), x.to("meta")], [x, x.double(), x.to("meta")])
-    return _told(*[lambda t=t: torch.meshgrid(t, indexing="ij") for t in lists])
+    return _words(*[lambda t=t: torch.meshgrid(t, indexing="ij") for t in lists])
 
 
 def case_warnings_of_factories_into_out(torch):
