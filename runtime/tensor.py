@@ -767,6 +767,11 @@ def unversioned(t):
     return t
 
 
+def capacity(t):
+    """How many elements of its dtype the memory behind a tensor holds."""
+    return numel(t._shape) if t._storage is None else t._storage.nbytes() // t.dtype.itemsize
+
+
 def unviewed(t):
     """A tensor in memory that nothing else sees: autograd takes it for one of its own, although it was made as a view."""
     t._view = None

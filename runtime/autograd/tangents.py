@@ -10,7 +10,7 @@ import weakref
 
 from ..call.state import LOCAL, STATE, activate
 from ..registry import T
-from ..tensor import Tensor, numel
+from ..tensor import Tensor, capacity, numel
 from .modes import MODE
 
 
@@ -80,17 +80,12 @@ def _same_layout(a, b):
     if 0 in a._shape:
         return True
     strided = a._stride is None and b._stride is None or all(x == y or n == 1 for x, y, n in zip(a.stride(), b.stride(), a._shape))
-    return strided and a._offset == b._offset and _reach(a) == _reach(b)
-
-
-def _reach(t):
-    """How many elements the memory of t holds."""
-    return numel(t._shape) if t._storage is None else t._storage.nbytes() // t.dtype.itemsize
+    return strided and a._offset == b._offset and capacity(a) == capacity(b)
 
 
 def _zeros_as(t, tangent):
     """Zeros in the dtype of a tangent, in memory as t is."""
-    reach = _reach(t)
+    reach = capacity(t)
     if t._stride is None and not t._offset and reach == numel(t._shape):
         zeros = T.zeros(t._shape, dtype=tangent.dtype, device=tangent.device)
     else:

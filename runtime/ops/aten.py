@@ -3,6 +3,7 @@
 from ..declare import composite
 from ..device import usable
 from ..registry import F, Namespace
+from ..tensor import capacity
 from .common import T, numel
 
 NN = Namespace("_C._nn")
@@ -44,7 +45,7 @@ def shrink_backward(grad, self, lambd):
 def _new_zeros_with_same_feature_meta(self, other, self_num_batch_dims):
     """Zeros that lie in memory as other does, gaps included, once for each place of self's first dimensions."""
     batch = self._shape[:self_num_batch_dims]
-    room = other._get_storage().nbytes() // other.dtype.itemsize
+    room = capacity(other)
     strides = (*(room * numel(batch[i + 1 :]) for i in range(len(batch))), *other.stride())
     zeros = T.zeros((room * numel(batch),), dtype=other.dtype, device=other.device)
     return zeros.as_strided((*batch, *other._shape), strides, other.storage_offset())

@@ -14,7 +14,7 @@ from ..call.promotion import result_dtype
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, channels_last, channels_last_3d, contiguous_format
-from ..tensor import check_bytes, strided_view, unversioned, unviewed, versions
+from ..tensor import capacity, check_bytes, strided_view, unversioned, unviewed, versions
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
@@ -407,7 +407,7 @@ def _clone_with_gaps(x):
     """A copy of all the memory that x is a part of, seen as x sees it."""
     if x._stride is None and not x._offset or 0 in x.stride():
         return x.clone()
-    whole = strided_view(x, (x.untyped_storage().nbytes() // x.dtype.itemsize,), None, 0)
+    whole = strided_view(x, (capacity(x),), None, 0)
     return strided_view(whole.clone(), x._shape, x._stride, x._offset)
 
 
