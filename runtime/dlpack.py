@@ -2,7 +2,6 @@
 
 import ctypes
 import enum
-import math
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from .device import HOST, strided, usable
 from .device import device as Device
 from .registry import T
 from .storage import UntypedStorage
-from .tensor import Tensor, tensor_method
+from .tensor import Tensor, extent, tensor_method
 
 
 class DLDeviceType(enum.IntEnum):
@@ -238,7 +237,7 @@ def _imported(capsule):
     home = HOST if device_type == HOST.type else Device(device_type, t.device.index)
     if 0 in shape:
         return T.empty(shape, dtype=dtype, device=home)
-    n = math.prod(shape) if stride is None else 1 + sum((s - 1) * st for s, st in zip(shape, stride))
+    n = extent(shape, stride)
     if home is not HOST:
         lent = backend(home).lent(t.data + t.byte_offset, dtype, n, memory, usable(home))
         return lent.as_strided(shape, () if not shape else T.empty(shape, device="meta").stride() if stride is None else stride)

@@ -31,6 +31,13 @@ def contiguous_strides(shape):
 numel = math.prod  # of a shape
 
 
+def extent(shape, stride=None):
+    """How many elements of memory a tensor of this shape reaches over; stride None: contiguous."""
+    if 0 in shape or stride is None:
+        return numel(shape)
+    return 1 + sum((n - 1) * s for n, s in zip(shape, stride))
+
+
 def check_numel(shape):
     """Refuse a shape of more elements than 64 bits count."""
     if numel(shape) >= 1 << 63:

@@ -13,7 +13,7 @@ from ...runtime.device import HOST
 from ...runtime.device import device as Device
 from ...runtime.dlpack import flat
 from ...runtime.storage import UntypedStorage
-from ...runtime.tensor import Tensor, from_array, numel, strided_view, wrap
+from ...runtime.tensor import Tensor, extent, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, PrimitivePlan
 from . import devices, fused, table
@@ -247,7 +247,7 @@ class Ascend:
         """The tensor in memory of other strides."""
         if 0 in t._shape:
             return t
-        v = strided_view(self.empty((1 + sum((n - 1) * s for n, s in zip(t._shape, strides)),), t.dtype, t.device), t._shape, strides, 0)
+        v = strided_view(self.empty((extent(t._shape, strides),), t.dtype, t.device), t._shape, strides, 0)
         self.write(v, t)
         return v
 

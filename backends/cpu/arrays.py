@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+MOST_DIMS = 32  # of NumPy's arrays
 LIBC = ctypes.CDLL(None)
 OURS = not any(name.startswith("MALLOC_") for name in os.environ)  # else the user says how memory is kept
 

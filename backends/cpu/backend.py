@@ -9,14 +9,14 @@ from ...runtime import pyboost
 from ...runtime.call.state import NUMBERS
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
-from ...runtime.tensor import Tensor, fresh, from_array, numel, strided_view, wrap
+from ...runtime.tensor import Tensor, extent, fresh, from_array, numel, strided_view, wrap
 from ..host import astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, Plan, PrimitivePlan
 from ..quiet import geterrobj, quiet, seterrobj
 from . import table
+from .arrays import MOST_DIMS
 from .refusals import depends_on_shape, refuse
 
-MOST_DIMS = 32  # of NumPy's arrays
 KEPT = 256  # numbers of each dtype that are kept as tensors
 _MS_CHARS = frozenset("?bBhHiIlLqQefdFD" + np.dtype(dt.bfloat16.np).char)
 
@@ -231,7 +231,7 @@ class Cpu:
         if strides is None or not a.size:
             return from_array(a, dtype)
         # LAPACK's results have their columns in one piece, a transform's result the dimensions transformed
-        t = strided_view(from_array(np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides)), dtype.np), dtype), tuple(shape), strides, 0)
+        t = strided_view(from_array(np.empty(extent(shape, strides), dtype.np), dtype), tuple(shape), strides, 0)
         np.copyto(t._array(), a)
         return t
 

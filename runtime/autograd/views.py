@@ -6,7 +6,7 @@ import weakref
 
 from .. import dtypes as dt
 from ..registry import T
-from ..tensor import INFERENCE, Tensor, is_contiguous, is_dense, numel
+from ..tensor import INFERENCE, Tensor, extent, is_contiguous, is_dense, numel
 from .graph import FunctionNode, edge, fitted, forward_name, meta_of, named, set_history
 from .modes import MODE
 
@@ -193,10 +193,6 @@ def _save_of_view(node, base, view, copy):
 
 
 # ------------------------------------------------------------------------------------------------ gradients of strided views
-def _storage_extent(shape, stride):
-    return 0 if 0 in shape else 1 + sum((s - 1) * st for s, st in zip(shape, stride))
-
-
 def _positions(shape, stride, start, device):
     """Element numbers in a storage of a strided view, in the view's shape."""
     idx = T.full((), start, dtype=dt.int64, device=device)
@@ -208,7 +204,7 @@ def _positions(shape, stride, start, device):
 def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
     """Gradient of the base of an as_strided view: add into the base's storage, read the base's elements."""
     low = min(boffset, offset)
-    n = max(boffset + _storage_extent(bshape, bstride), offset + _storage_extent(shape, stride)) - low
+    n = max(boffset + extent(bshape, bstride), offset + extent(shape, stride)) - low
     flat = T.zeros((max(n, 0),), dtype=g.dtype, device=g.device)
     if numel(shape):
         flat = flat.index_add(0, _positions(shape, stride, offset - low, g.device).reshape((-1,)), g.reshape((-1,)))
@@ -230,7 +226,7 @@ def as_strided_of(g, bshape, bstride, boffset, shape, stride, offset):
 def _scatter_to_storage(g, bshape, bstride):
     if is_contiguous(bshape, bstride):
         return g.reshape((-1,))
-    flat = T.zeros((_storage_extent(bshape, bstride),), dtype=g.dtype, device=g.device)
+    flat = T.zeros((extent(bshape, bstride),), dtype=g.dtype, device=g.device)
     return flat.index_copy(0, _positions(bshape, bstride, 0, g.device).reshape((-1,)), g.reshape((-1,)))
 
 

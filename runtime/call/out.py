@@ -9,7 +9,7 @@ from ..autograd import MODE, forward
 from ..backend import backend
 from ..device import META
 from ..registry import T
-from ..tensor import INFERENCE, Tensor, check_writable, empty, is_dense, meta_tensor, numel, strided_view
+from ..tensor import INFERENCE, Tensor, check_writable, empty, extent, is_dense, meta_tensor, numel, strided_view
 from .bind import unfit
 from .dispatch import intercepted
 from .geometry import preserved_strides
@@ -170,8 +170,7 @@ def resize(t, shape, stride=None):
     if stride is not None and (0 in shape or 0 in stride):
         stride = None
     if st is not None:
-        need = (t._offset + (numel(shape) if stride is None else 1 + sum((n - 1) * s for n, s in zip(shape, stride)))) * t.dtype.itemsize
-        if need <= st.nbytes():
+        if (t._offset + extent(shape, stride)) * t.dtype.itemsize <= st.nbytes():
             t._ms = t._np = None
             t._shape, t._stride = tuple(shape), stride
             return
@@ -182,7 +181,7 @@ def resize(t, shape, stride=None):
     elif t.device is META:
         new = meta_tensor(shape, t.dtype, stride)
     else:
-        new = strided_view(empty((1 + sum((n - 1) * s for n, s in zip(shape, stride)),), t.dtype, t.device), shape, stride, 0)
+        new = strided_view(empty((extent(shape, stride),), t.dtype, t.device), shape, stride, 0)
     vc = t._vc
     t._replace(new)
     t._vc = vc

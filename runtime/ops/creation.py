@@ -20,7 +20,7 @@ from ..device import device as Device
 from ..dlpack import from_dlpack, is_capsule
 from ..signatures import mismatch
 from ..storage import UntypedStorage
-from ..tensor import check_bytes, check_numel, from_array, meta_tensor, strided_view, tensor_method
+from ..tensor import check_bytes, check_numel, extent, from_array, meta_tensor, strided_view, tensor_method
 from ..tensor import empty as _empty
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
@@ -97,7 +97,7 @@ def empty_strided(size, stride, dtype, layout, device, requires_grad, pin_memory
     d, dev = _options(dtype, layout, device)
     size, stride = _size(size), tuple(stride)
     check_numel(size)
-    n = 0 if 0 in size else 1 + sum((s - 1) * st for s, st in zip(size, stride))
+    n = extent(size, stride)
     if min(stride, default=0) < 0 or n * d.itemsize >= 1 << 63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     if dev is META:

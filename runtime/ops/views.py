@@ -11,7 +11,7 @@ from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
-from ..tensor import check_numel, check_writable, strided_view
+from ..tensor import check_numel, check_writable, extent, strided_view
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
@@ -682,7 +682,7 @@ def _as_strided_geometry(self, size, stride, storage_offset=None):
         raise RuntimeError(f"Tensor: invalid storage offset {off}")
     check_numel(size)
     if 0 not in size:
-        need = (off + sum((s - 1) * st for s, st in zip(size, stride)) + 1) * self.dtype.itemsize
+        need = (off + extent(size, stride)) * self.dtype.itemsize
         have = self._get_storage().nbytes()
         if need > have:
             raise RuntimeError(

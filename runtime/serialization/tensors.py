@@ -16,7 +16,7 @@ from ..device import layout as _layout
 from ..ops.quantized import STORED, PerChannel, PerTensor, QuantizedTensor, quantized
 from ..ops.sparse import INVARIANTS, SparseTensor, parts, sparse_compressed_tensor, sparse_coo_tensor
 from ..storage import UntypedStorage
-from ..tensor import NoMemory, Tensor, alias, canonical, from_array, meta_tensor, tensor_method, wrap
+from ..tensor import NoMemory, Tensor, alias, canonical, extent, from_array, meta_tensor, tensor_method, wrap
 from ..typed_storage import TypedStorage
 from . import unpickler as safe
 from .config import _serialization_tls
@@ -51,7 +51,7 @@ def rebuild(storage, d, offset, size, stride):
     if not all(isinstance(i, int) and i >= 0 for i in (offset, *size, *stride)):
         raise RuntimeError(f"Tensor: invalid size {size}, stride {stride} or storage offset {offset}")
     storage = storage._untyped_storage if isinstance(storage, TypedStorage) else storage
-    need = 0 if 0 in size else offset + 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    need = 0 if 0 in size else offset + extent(size, stride)
     if need * d.itemsize > storage.nbytes():
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {d.itemsize} "

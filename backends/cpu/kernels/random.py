@@ -3,6 +3,7 @@
 import numpy as np
 
 from ....runtime import generator as g
+from ..arrays import MOST_DIMS
 from ..table import numpy
 
 WHY = "no kernel draws PyTorch's numbers"
@@ -37,7 +38,7 @@ def draw(kind, size, params, generator, dtype, device):
     for s in size:
         n *= s
     drawn = FILLERS[kind](generator, n, dtype.np, *params)
-    return drawn.reshape(size) if len(size) <= 32 else drawn  # NumPy has no more dimensions: the backend gives them
+    return drawn.reshape(size) if len(size) <= MOST_DIMS else drawn  # NumPy has no more dimensions: the backend gives them
 
 
 numpy("_C._bernoulli", WHY, lambda p, dtype, generator: g.bernoulli_tensor(generator, p, dtype.np).reshape(p.shape))
