@@ -338,14 +338,17 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
     n = len(x._shape)
     if n < 1:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if n == 1 or not target._shape:
-        _check_class_dtype(target)
+    if n == 1 and len(target._shape) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if n > 1 and not target._shape:
+        raise ValueError(f"Expected input batch_size ({x._shape[0]}) to match target batch_size (0).")
     if n == 1:
+        _check_class_dtype(target)
         if numel(target._shape) != 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {numel(target._shape)}")
         return _nll.call(x.unsqueeze(0), target.reshape(1), weight, reduction, ignore_index)[0].reshape(() if reduction else target._shape)
-    if x._shape[0] != (target._shape or (1,))[0]:
-        raise ValueError(f"Expected input batch_size ({x._shape[0]}) to match target batch_size ({(target._shape or (1,))[0]}).")
+    if x._shape[0] != target._shape[0]:
+        raise ValueError(f"Expected input batch_size ({x._shape[0]}) to match target batch_size ({target._shape[0]}).")
     if n == 2:
         if len(target._shape) != 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")

@@ -20,8 +20,9 @@ def _name(t):
     return dt.scalar_name(t.dtype)
 
 
-def no_bool(kernel, t):
-    if t.dtype is dt.bool_:
+def no_bool(kernel, t, *sizes):
+    """No kernel multiplies booleans; where a size is 0 none is asked."""
+    if t.dtype is dt.bool_ and 0 not in sizes:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
 
 
@@ -65,7 +66,7 @@ def _mm_meta(a, b):
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({numel(s[:-1])}x{s[-1]} and {r[0]}x{r[1]})")
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(a.dtype)} != {dt.c_name(b.dtype)}")
-    no_bool("addmm_impl_cpu_", a)
+    no_bool("addmm_impl_cpu_", a, *s, r[1])
     return (*s[:-1], r[1]), a.dtype
 
 
@@ -85,10 +86,15 @@ def _bmm_meta(a, b):
     batch = s[:-2] if s[:-2] == r[:-2] else broadcast_shapes(s[:-2], r[:-2])
     if s[-1] != r[-2]:
         raise _batch_error(numel(batch), s[-1], b)
-    if a.dtype is not b.dtype:
+    _check_factors(a, b, (*batch, *s[-2:], r[-1]))
+    return (*batch, s[-2], r[-1]), b.dtype
+
+
+def _check_factors(a, b, sizes):
+    """What PyTorch's batched product says of dtypes: nothing where it has nothing to multiply."""
+    no_bool("bmm", a, *sizes)
+    if a.dtype is not b.dtype and 0 not in sizes:
         raise RuntimeError(f"expected scalar type {_name(a)} but found {_name(b)}")
-    no_bool("bmm", a)
-    return (*batch, s[-2], r[-1]), a.dtype
 
 
 def _transposed(node, k):
@@ -158,7 +164,7 @@ def _mv_meta(self, vec, bias=None):
     first = vec if bias is None else bias
     if not first.dtype is self.dtype is vec.dtype:
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {_name(first)}, {_name(self)}, and {_name(vec)}")
-    no_bool("addmv_impl_cpu", self)
+    no_bool("addmv_impl_cpu", self, *s)
     return (s[0],), self.dtype
 
 
@@ -238,12 +244,12 @@ def _baddbmm_meta(self, batch1, batch2, beta=1, alpha=1):
     if batch1._shape[0] != batch2._shape[0] or batch1._shape[2] != batch2._shape[1]:
         raise _batch_error(batch1._shape[0], batch1._shape[2], batch2)
     shape = (*batch1._shape[:2], batch2._shape[2])
-    if not self.dtype is batch1.dtype is batch2.dtype:
+    if self.dtype is not batch1.dtype:
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {dt.c_name(self.dtype)}, batch1: {dt.c_name(batch1.dtype)}, batch2: {dt.c_name(batch2.dtype)}"
         )
-    no_bool("baddbmm", self)
-    return shape, self.dtype
+    _check_factors(batch1, batch2, (*shape, batch1._shape[2]))
+    return shape, batch2.dtype
 
 
 def _adding(name, first, second, prim, meta, grads, **options):
@@ -328,7 +334,7 @@ def _linear_meta(input, weight, bias):
         if bias is not None:
             raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {_name(input)} and {_name(weight)}")
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {dt.c_name(input.dtype)} != {dt.c_name(weight.dtype)}")
-    no_bool("addmm_impl_cpu_", input)
+    no_bool("addmm_impl_cpu_", input, *input._shape, n)
     return (*batch, n), input.dtype
 
 
@@ -490,6 +496,9 @@ def tensordot(self, other, dims):
     ka, kb = [d for d in range(len(a._shape)) if d not in da], [d for d in range(len(b._shape)) if d not in db]
     sa, sb = [a._shape[d] for d in ka], [b._shape[d] for d in kb]
     k = numel([a._shape[d] for d in da])
+    if not sa and not sb:
+        a, b = (x.permute(d) if len(d) == 1 else x.permute(d).reshape((k,)) for x, d in ((a, da), (b, db)))
+        return T.dot(a, b).view(())
     out = T.mm(a.permute((*ka, *da)).reshape((numel(sa), k)), b.permute((*db, *kb)).reshape((k, numel(sb))))
     return out.reshape((*sa, *sb))
 
@@ -600,9 +609,9 @@ def _pair(a, la, b, lb, keep):
         if only_a:
             b = b.reshape((*b._shape[: len(batch)], *[1] * len(only_a), *b._shape[len(batch) :]))
         return a * b, out
-    if a.dtype is not b.dtype and LOCAL.autocast is None:
-        raise RuntimeError(f"expected scalar type {_name(a)} but found {_name(b)}")
-    no_bool("bmm", a)
+    if LOCAL.autocast is None:
+        _check_factors(a, b, (*a._shape, *b._shape))
+        a = a if a.dtype is b.dtype else a.to(b.dtype)  # nothing is multiplied
     sizes = [x._shape[ls.index(c)] for x, ls, cs in ((a, la, batch + only_a), (b, lb, only_b)) for c in cs]
     lead = sizes[: len(batch)]
     m, k = numel(sizes[len(batch) : len(batch) + len(only_a)]), numel([a._shape[la.index(c)] for c in total])

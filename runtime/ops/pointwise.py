@@ -427,7 +427,7 @@ def _sgn_backward(g, self, out):
 
 
 op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward, sparse="coalesced")
-_copysign_grads = {"self": lambda g, self, out: T.where(self == 0, 0, g * (out / self)), "other": zero}
+_copysign_grads = {"self": lambda g, self, out: g * T.where(self == 0, 0, out / self), "other": zero}
 op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_copysign_grads)
 
 

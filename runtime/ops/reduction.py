@@ -488,6 +488,8 @@ def _pick_scan(name, prim, call=None):
     def along(self, dim):
         if not self._shape and dim not in (-1, 0):
             raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+        if 0 in self._shape:
+            return self, 0  # PyTorch does not look at the dimension then
         return _along(self, dim)
 
     options = dict(prepare=along, meta=meta, call=call, derivative=grad, opmath=False, out=UNNAMED_SCALAR_TYPE, non_differentiable=(1,))
@@ -553,7 +555,7 @@ def _medians(name, full, along):
 
     def dim_meta(self, dim, keepdim):
         _not_implemented("median_out", self, True)
-        _nonempty(name, self, (dim,))
+        _nonempty("median", self, (dim,))
         return _pair(self, dim, keepdim)
 
     inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False, aten=f"{name}.default")

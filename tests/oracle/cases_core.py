@@ -848,3 +848,60 @@ def case_warnings_of_factories_into_out(torch):
                 shape = tuple(make(torch.empty(shape)).shape)
             found.append((name, shape, [str(w.message).partition(" (Triggered")[0] for w in caught]))
     return found
+
+
+def case_products_of_booleans_and_of_nothing(torch):
+    functional = torch.nn.functional
+    b, v = torch.ones(2, 3, dtype=torch.bool), torch.tensor([True, False, True])
+    none, d = b[:0], b.double()
+    pairs = [
+        (b, b.t()),
+        (none, b.t()),
+        (b, none.t()),
+        (b[:, :0], b[:, :0].t()),
+        (b, d.t()),
+        (d, b.t()),
+        (none, d.t()),
+        (none.float(), d.t()),
+        (b.float(), d.t()),
+    ]
+    made = []
+    for x, y in pairs:
+        made += [lambda x=x, y=y: torch.mm(x, y), lambda x=x, y=y: torch.bmm(x[None], y[None]), lambda x=x, y=y: functional.linear(x, y.t())]
+        made += [lambda x=x, y=y: torch.baddbmm(torch.ones(()).expand(1, x.shape[0], y.shape[1]), x[None], y[None])]
+        made += [lambda x=x, y=y: torch.mv(x, y[:, 0]), lambda x=x, y=y: torch.einsum("ij,jk->ik", x, y)]
+    dots = [torch.dot, torch.inner, torch.vdot, lambda x, y: torch.tensordot(x, y, 1)]
+    made += [lambda f=f, n=n: f(v[:n], v[:n]) for f in dots for n in (3, 0)]
+    w = torch.arange(3.0, requires_grad=True)
+    dot = torch.tensordot(w, w, 1).grad_fn.next_functions[0][0].name(), torch.tensordot(d, d, 2)
+    return _words(*made), dot
+
+
+def case_dimensions_of_scans_and_medians_of_nothing(torch):
+    nothing = torch.empty(0, 3)
+    return _words(
+        *[lambda n=n, d=d: getattr(torch, n)(nothing, d) for n in ("cummax", "cummin", "cumsum") for d in (1, 2, 5, -3)],
+        lambda: torch.nanmedian(torch.empty(2, 0), 1),
+        lambda: torch.median(torch.empty(2, 0), 1, True),
+    )
+
+
+def case_classes_of_the_wrong_shape(torch):
+    logits = [torch.zeros(3), torch.zeros(2, 3), torch.zeros(2, 3, 4)]
+    classes = [
+        torch.tensor(0.5),
+        torch.tensor(1),
+        torch.zeros(2, 3).long(),
+        torch.zeros(2, 4),
+        torch.zeros(2),
+        torch.zeros(1).long(),
+        torch.zeros(2, 5, 5).long(),
+    ]
+    losses = torch.nn.functional.nll_loss, torch.nn.functional.cross_entropy
+    return _words(*[lambda f=f, x=x, t=t: f(x, t) for f in losses for x in logits for t in classes if not (x.dim() == 3 and t.dim() == 2)])
+
+
+def case_gradient_of_copysign_at_zero(torch):
+    x = torch.tensor([0.0, 1.0, -2.0, 0.0], requires_grad=True)
+    torch.copysign(x, torch.tensor([1.0, -1.0, 1.0, -1.0])).backward(torch.tensor([float("inf"), 1.0, float("nan"), 2.0]))
+    return x.grad
