@@ -1,66 +1,101 @@
 """torch.cuda in a build without CUDA."""
 
 import traceback as _traceback
+from collections import OrderedDict as _OrderedDict
 
-from .. import OutOfMemoryError
-from .._absent_device import MEMORY, RANDOM, ZERO, NO_OP, classes, functions, guards, submodules
+from .. import AcceleratorError, OutOfMemoryError
+from .. import _absent_device as _absent
 
 _error = AssertionError("Torch not compiled with CUDA enabled")
-_TENSORS = "BFloat16 Bool Byte Char Double Float Half Int Long Short"
+_TENSORS = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
 has_half, has_magma, default_generators, _initialized = True, False, (), False
 
 
 class CudaError(RuntimeError):
     """An error of the CUDA runtime."""
 
+    def __init__(self, code):
+        super().__init__(f"CUDA error {code}")
+
 
 class DeferredCudaCallError(Exception):
     """An error of a call that waited for the initialisation."""
 
 
-functions(
+class cudaStatus:
+    """Numbers of the CUDA runtime."""
+
+    SUCCESS: int = 0
+    ERROR_NOT_READY: int = 34
+
+
+def _set_device(device):
+    if _absent.index("cuda", device) >= 0:
+        raise _absent.without("_cuda_setDevice")
+
+
+def _set_stream(stream):
+    """No stream can be made: only None, which changes nothing, is one."""
+    if stream is not None:
+        return stream.stream_id
+
+
+_absent.accelerator(globals(), _error)
+_absent.guards(globals(), RuntimeError("PyTorch was compiled without CUDA support"))
+_absent.functions(
     globals(),
-    _error,
-    "can_device_access_peer caching_allocator_alloc caching_allocator_delete check_error cudart current_blas_handle current_device "
-    "current_stream default_stream get_allocator_backend get_device_capability get_device_name get_device_properties "
-    "get_per_process_memory_fraction get_rng_state get_stream_from_external get_sync_debug_mode init _lazy_init initial_seed ipc_collect "
-    "mem_get_info memory_snapshot memory_summary reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached "
-    "reset_peak_memory_stats set_device set_per_process_memory_fraction set_rng_state set_stream set_sync_debug_mode synchronize "
-    "graph_pool_handle is_current_stream_capturing make_graphed_callables change_current_allocator use_mem_pool",
-    zero=ZERO + " memory_cached max_memory_cached",
-    no_op=NO_OP + " set_rng_state_all",
-    get_arch_list=list,
-    get_rng_state_all=list,
-    memory_stats=dict,
-    memory_stats_as_nested_dict=dict,
-    get_gencode_flags=str,
+    (
+        _error,
+        """can_device_access_peer(device, peer_device) cudart() current_blas_handle() current_solver_handle() default_stream(device=None) get_sync_debug_mode()
+        ipc_collect() set_sync_debug_mode(debug_mode) memory.caching_allocator_alloc(size, device=None, stream=None)""",
+    ),
+    (_set_device, "set_device(device)"),
+    (_set_stream, "set_stream(stream)"),
+    (AttributeError("'NoneType' object has no attribute 'cudaError'"), "check_error(res)"),
+    (0, "memory.memory_cached(device=None) memory.max_memory_cached(device=None)"),
+    (_OrderedDict, "memory.host_memory_stats()"),
+    (dict, "memory.host_memory_stats_as_nested_dict()"),
+    (None, "memory.caching_allocator_enable(value=True)"),
+    (_absent.on_entry(_absent.without("_cuda_cudaCachingAllocator_is_enabled")), "memory.caching_allocator_disabled()"),
+    (KeyError("allocated_bytes.all.current"), "memory.memory_summary(device=None, abbreviated=False)"),
+    ("pynvml module not found, please install nvidia-ml-py", "memory.list_gpu_processes(device=None)"),
+    *(
+        (_absent.without(f"_cuda_{lacking}"), f"memory.{text}")
+        for lacking, text in (
+            ("cudaCachingAllocator_raw_delete", "caching_allocator_delete(mem_ptr)"),
+            ("changeCurrentAllocator", "change_current_allocator(allocator)"),
+            ("getAllocatorBackend", "get_allocator_backend()"),
+            ("memorySnapshot", "memory_snapshot(mempool_id=None, include_traces=True)"),
+            ("resetAccumulatedHostMemoryStats", "reset_accumulated_host_memory_stats()"),
+            ("resetPeakHostMemoryStats", "reset_peak_host_memory_stats()"),
+            ("resetAccumulatedMemoryStats", "reset_accumulated_memory_stats(device=None)"),
+            ("resetPeakMemoryStats", "reset_peak_memory_stats(device=None)"),
+            ("resetPeakMemoryStats", "reset_max_memory_allocated(device=None)"),
+            ("resetPeakMemoryStats", "reset_max_memory_cached(device=None)"),
+        )
+    ),
+    (_absent.dummy("_graph_pool_handle"), "graphs.graph_pool_handle()"),
+    (_absent.dummy("_cuda_isCurrentStreamCapturing"), "graphs.is_current_stream_capturing()"),
 )
-functions(
+_absent.meters(globals(), ModuleNotFoundError("nvidia-ml-py does not seem to be installed or it can't be imported."))
+_absent.classes(
     globals(),
-    ModuleNotFoundError("nvidia-ml-py does not seem to be installed or it can't be imported."),
-    "clock_rate device_memory_used memory_usage power_draw temperature utilization",
-    "",
-    "",
-    "",
-)
-guards(globals(), RuntimeError("PyTorch was compiled without CUDA support"))
-classes(
-    globals(),
-    RuntimeError("torch.cuda.{name} requires CUDA support"),
-    "Event Stream ExternalStream CUDAGraph graph MemPool CUDAPluggableAllocator GreenContext _CudaDeviceProperties",
-)
-classes(
-    globals(),
-    TypeError("type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."),
-    " ".join(f"{t}Tensor {t}Storage" for t in _TENSORS.split()) + " ComplexDoubleStorage ComplexFloatStorage",
-)
-submodules(
-    globals(),
-    random=RANDOM,
-    memory=MEMORY + " memory_cached max_memory_cached memory_summary reset_max_memory_allocated "
-    "caching_allocator_alloc caching_allocator_delete CUDAPluggableAllocator MemPool change_current_allocator use_mem_pool",
-    streams="Event Stream ExternalStream",
-    graphs="CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables",
+    (_absent.dummy("{name}"), "__new__", "streams.Event(enable_timing=False, blocking=False, interprocess=False, external=False)"),
+    (_absent.dummy("{name}"), "__new__", "graphs.CUDAGraph(keep_graph=False) _CudaDeviceProperties(*args, **kwargs)"),
+    (_absent.dummy("{name}"), "__init__", "memory.MemPool(allocator=None, use_on_oom=False, no_split=False)"),
+    (RuntimeError("torch.cuda.{name} requires CUDA support"), "__new__", "streams.Stream(device=None, priority=0, **kwargs)"),
+    (RuntimeError("PyTorch was compiled without CUDA support"), "__new__", "streams.ExternalStream(stream_ptr, device=None, **kwargs)"),
+    (
+        RuntimeError("torch.cuda.Stream requires CUDA support"),
+        "__init__",
+        "graphs.graph(cuda_graph, pool=None, stream=None, capture_error_mode='global', enable_annotations=False, check_input_liveness=False)",
+    ),
+    (_error, "__init__", "memory.CUDAPluggableAllocator(path_to_so_file, alloc_fn_name, free_fn_name)"),
+    *((TypeError("type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."), "__new__", f"{t}Tensor(*args, **kwargs)") for t in _TENSORS),
+    *(
+        (_error, "__new__", f"{t}Storage(*args, wrap_storage=None, dtype=None, device=None, _internal=False)")
+        for t in (*_TENSORS, "ComplexDouble", "ComplexFloat")
+    ),
 )
 
 _queued_calls: list = []
@@ -71,11 +106,7 @@ def _lazy_call(callable, **kwargs):
     _queued_calls.append((callable, _traceback.format_stack()))
 
 
-def list_gpu_processes(device=None):
-    """The processes on a device: a question to NVML, which is not there."""
-    return "pynvml module not found, please install nvidia-ml-py"
+from .green_contexts import GreenContext  # noqa: E402
+from . import amp, nccl, nvtx, profiler, sparse, tunable  # noqa: E402  (they need the names above)
 
-
-from . import amp, comm, nvtx, profiler, sparse  # noqa: E402  (they need the names above)
-
-__all__ = [n for n in dir() if not n.startswith("_") and n not in ("classes", "functions", "guards", "submodules") and not n.isupper()]
+_absent.export(globals(), hidden="AcceleratorError OutOfMemoryError green_contexts")

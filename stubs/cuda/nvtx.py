@@ -1,15 +1,19 @@
 """torch.cuda.nvtx without NVTX: every mark raises."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager as _contextmanager
 
-from .._absent_device import functions
+from .. import _absent_device as _absent
 
-functions(
-    globals(), RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?"), "range_push range_pop range_start range_end mark", "", "", ""
+__all__ = ["range_push", "range_pop", "range_start", "range_end", "mark", "range"]  # noqa: F822  (made by functions)
+_absent.functions(
+    globals(),
+    (RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?"), "range_push(msg) range_pop() mark(msg)"),
+    (AttributeError("'_NVTXStub' object has no attribute 'rangeStartA'"), "range_start(msg)"),
+    (AttributeError("'_NVTXStub' object has no attribute 'rangeEnd'"), "range_end(range_id)"),
 )
 
 
-@contextmanager
+@_contextmanager
 def range(msg, *args, **kwargs):
     """Mark a block."""
     range_push(msg.format(*args, **kwargs))  # noqa: F821  (made by functions)

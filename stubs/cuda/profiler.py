@@ -1,14 +1,14 @@
 """torch.cuda.profiler without CUDA: nothing can be started."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager as _contextmanager
 
-from .._absent_device import functions
+from .. import _absent_device as _absent
 
 __all__ = ["start", "stop", "profile"]  # noqa: F822  (made by functions)
-functions(globals(), AssertionError("Torch not compiled with CUDA enabled"), "start stop", "", "", "")
+_absent.functions(globals(), (AssertionError("Torch not compiled with CUDA enabled"), "start() stop()"))
 
 
-@contextmanager
+@_contextmanager
 def profile():
     """Start at the beginning of a block and stop at its end."""
     try:

@@ -36,6 +36,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._validate_parameters()
+        super().__init__()  # the other base of a distribution that is a module as well
 
     def _setup(self, validate_args, **params):
         """Set parameters, broadcast against each other, whose shape is the batch shape."""

@@ -44,6 +44,7 @@ class Transform:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size, self._inv, self._cached_x_y = cache_size, None, (None, None)
+        super().__init__()  # the other base of a transform that is a module as well
 
     def __getstate__(self):
         return self.__dict__ | {"_inv": None}

@@ -1,18 +1,34 @@
 """torch.mps in a build without MPS."""
 
-from .._absent_device import classes, functions
+from .. import _absent_device as _absent
 
-for _name, _function in (
-    ("synchronize", "deviceSynchronize"),
-    ("get_rng_state", "getDefaultGenerator"),
-    ("seed", "getDefaultGenerator"),
-    ("set_rng_state", "getDefaultGenerator"),
-    ("empty_cache", "emptyCache"),
-    ("set_per_process_memory_fraction", "setMemoryFraction"),
-    ("current_allocated_memory", "getCurrentAllocatedMemory"),
-    ("driver_allocated_memory", "getDriverAllocatedMemory"),
-    ("recommended_max_memory", "getRecommendedMaxMemory"),
-):
-    functions(globals(), RuntimeError(f"Cannot execute {_function}() without MPS backend."), _name, "", "", "")
-functions(globals(), RuntimeError("MPS is not available"), "compile_shader load_metallib", "device_count", "is_available _is_in_bad_fork", "manual_seed")
-classes(globals(), RuntimeError("Cannot execute acquireEvent() without MPS backend."), "Event")
+
+def _lacking(function):
+    return RuntimeError(f"Cannot execute {function}() without MPS backend.")
+
+
+def _set_fraction(fraction):
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    raise _lacking("setMemoryFraction")
+
+
+_absent.functions(
+    globals(),
+    (0, "device_count()"),
+    (False, "is_available() _is_in_bad_fork()"),
+    (None, "manual_seed(seed)"),
+    (RuntimeError("MPS is not available"), "compile_shader(source) load_metallib(source)"),
+    (_set_fraction, "set_per_process_memory_fraction(fraction)"),
+    (_lacking("getDefaultGenerator"), "get_rng_state(device='mps') seed() set_rng_state(new_state, device='mps')"),
+    (_lacking("deviceSynchronize"), "synchronize()"),
+    (_lacking("emptyCache"), "empty_cache()"),
+    (_lacking("getCurrentAllocatedMemory"), "current_allocated_memory()"),
+    (_lacking("getDriverAllocatedMemory"), "driver_allocated_memory()"),
+    (_lacking("getRecommendedMaxMemory"), "recommended_max_memory()"),
+)
+_absent.classes(globals(), (_lacking("acquireEvent"), "__init__", "event.Event(enable_timing=False)"))
+
+from . import profiler  # noqa: E402  (it needs the names above)
+
+_absent.export(globals(), hidden="event")

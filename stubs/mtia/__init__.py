@@ -1,31 +1,52 @@
 """torch.mtia in a build without MTIA."""
 
-from .._absent_device import RANDOM, classes, functions, guards, submodules
+from .. import _absent_device as _absent
 
 _error = AssertionError("Torch not compiled with MTIA enabled.")
 default_generators = ()
 
-functions(
+
+def _lacking(function):
+    return RuntimeError(f"Cannot execute {function}() without MTIA backend.")
+
+
+class DeferredMtiaCallError(Exception):
+    """An error of a call that waited for the initialisation."""
+
+
+def _set_device(device):
+    if _absent.index("mtia", device) >= 0:
+        raise _lacking("setCurrentDevice")
+
+
+_absent.functions(
     globals(),
-    _error,
-    "get_rng_state set_rng_state init _lazy_init initial_seed",
-    "device_count memory_allocated max_memory_allocated",
-    "is_available is_initialized _is_compiled _is_in_bad_fork",
-    "manual_seed manual_seed_all seed seed_all record_memory_history reset_peak_memory_stats set_rng_state_all",
-    get_rng_state_all=list,
-    memory_stats=dict,
-    is_bf16_supported=True,
-)
-for _names, _function in (
+    (0, "device_count() memory.memory_allocated(device=None) memory.max_memory_allocated(device=None)"),
+    (False, "is_available() is_initialized() _is_compiled() _is_in_bad_fork()"),
+    (True, "is_bf16_supported(including_emulation=True)"),
+    (list, "get_rng_state_all()"),
+    (dict, "memory.memory_stats(device=None)"),
+    (None, "memory.reset_peak_memory_stats(device=None) record_memory_history(enabled='all', stacks='python', max_entries=0)"),
+    (None, "seed() seed_all()"),
+    (_absent.all_copied, "set_rng_state_all(new_states)"),
+    (_absent.seeded, "manual_seed(seed) manual_seed_all(seed)"),
+    (_error, "get_rng_state(device='mtia') init() _lazy_init() initial_seed()"),
+    (_set_device, "set_device(device)"),
     (
-        "current_device current_stream default_stream get_device_capability get_device_properties synchronize set_stream attach_out_of_memory_observer",
-        "getCurrentDevice",
+        _lacking("getCurrentDevice"),
+        """attach_out_of_memory_observer(observer) current_device() current_stream(device=None) default_stream(device=None)
+        get_device_capability(device=None) get_device_properties(device=None) set_rng_state(new_state, device='mtia') set_stream(stream)
+        stream(stream) synchronize(device=None)""",
     ),
-    ("set_device", "setCurrentDevice"),
-    ("empty_cache", "emptyCache"),
-    ("snapshot", "memorySnapshot"),
-):
-    functions(globals(), RuntimeError(f"Cannot execute {_function}() without MTIA backend."), _names, "", "", "")
-guards(globals(), RuntimeError("Cannot execute maybeExchangeDevice() without MTIA backend."))
-classes(globals(), RuntimeError("Tried to instantiate dummy base class {name}"), "MTIAGraph graph")
-submodules(globals(), random=RANDOM)
+    (_lacking("emptyCache"), "empty_cache()"),
+    (_lacking("memorySnapshot"), "snapshot()"),
+    (_lacking("graphPoolHandle"), "mtia_graph.graph_pool_handle()"),
+)
+_absent.guards(globals(), _lacking("maybeExchangeDevice"), "device")
+_absent.classes(
+    globals(),
+    (_lacking("mtiagraphCreate"), "__new__", "mtia_graph.MTIAGraph(keep_graph=False)"),
+    (_lacking("getCurrentDevice"), "__init__", "StreamContext(stream)"),
+    (_lacking("getCurrentDevice"), "__init__", "mtia_graph.graph(mtia_graph, pool=None, stream=None)"),
+)
+_absent.export(globals(), hidden="DeferredMtiaCallError StreamContext default_generators memory mtia_graph")

@@ -1,35 +1,30 @@
 """torch.xpu in a build without XPU."""
 
-from .._absent_device import MEMORY, RANDOM, NO_OP, classes, functions, guards, submodules
+from .. import _absent_device as _absent
 
 _error = AssertionError("Torch not compiled with XPU enabled")
 default_generators, _initialized = (), False
 
-functions(
+_absent.accelerator(globals(), _error)
+_absent.guards(globals(), NotImplementedError("PyTorch was compiled without XPU support"), first=-1)
+_absent.functions(
     globals(),
-    _error,
-    "can_device_access_peer change_current_allocator current_device current_stream get_device_capability get_device_name "
-    "get_device_properties get_per_process_memory_fraction get_rng_state get_stream_from_external graph_pool_handle init _lazy_init "
-    "initial_seed is_current_stream_capturing make_graphed_callables mem_get_info reset_accumulated_memory_stats reset_peak_memory_stats "
-    "set_device set_per_process_memory_fraction set_rng_state set_stream synchronize use_mem_pool",
-    no_op=NO_OP + " set_rng_state_all",
-    get_arch_list=list,
-    get_rng_state_all=list,
-    memory_snapshot=list,
-    memory_stats=dict,
-    memory_stats_as_nested_dict=dict,
-    get_gencode_flags=str,
+    (_error, "can_device_access_peer(device, peer) set_device(device)"),
+    (lambda stream: None if stream is None else _absent.refuse(_error), "set_stream(stream)"),
+    (list, "memory.memory_snapshot(mempool_id=None)"),
+    (_absent.without("_xpu_changeCurrentAllocator"), "memory.change_current_allocator(allocator)"),
+    (_absent.without("_xpu_resetAccumulatedMemoryStats"), "memory.reset_accumulated_memory_stats(device=None)"),
+    (_absent.without("_xpu_resetPeakMemoryStats"), "memory.reset_peak_memory_stats(device=None)"),
+    (_absent.dummy("_xpu_graph_pool_handle"), "graphs.graph_pool_handle()"),
+    (_absent.dummy("_xpu_isCurrentStreamCapturing"), "graphs.is_current_stream_capturing()"),
 )
-functions(
+_absent.meters(globals(), ImportError("pyzes is required; install it with 'pip install pyzes'."))
+_absent.classes(
     globals(),
-    ImportError("pyzes is required; install it with 'pip install pyzes'."),
-    "clock_rate device_memory_used memory_usage power_draw temperature utilization",
-    "",
-    "",
-    "",
+    (_absent.dummy("{name}"), "__new__", "streams.Event(enable_timing=False) streams.Stream(device=None, priority=0, **kwargs)"),
+    (_absent.dummy("{name}"), "__new__", "graphs.XPUGraph(keep_graph=False) _XpuDeviceProperties(*args, **kwargs)"),
+    (_absent.dummy("{name}"), "__init__", "memory.MemPool(allocator=None, use_on_oom=False)"),
+    (_absent.dummy("Stream"), "__init__", "graphs.graph(xpu_graph, pool=None, stream=None)"),
+    (_error, "__init__", "memory.XPUPluggableAllocator(path_to_lib_file, alloc_fn_name, free_fn_name)"),
 )
-guards(globals(), NotImplementedError("PyTorch was compiled without XPU support"))
-classes(
-    globals(), RuntimeError("Tried to instantiate dummy base class {name}"), "Event Stream XPUGraph graph MemPool XPUPluggableAllocator _XpuDeviceProperties"
-)
-submodules(globals(), random=RANDOM, memory=MEMORY, streams="Event Stream")
+_absent.export(globals(), hidden="graphs memory random")

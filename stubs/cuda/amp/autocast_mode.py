@@ -1,7 +1,5 @@
 """autocast, custom_fwd and custom_bwd for device type cuda."""
 
-import functools
-
 import torch
 from typing_extensions import deprecated
 
@@ -20,9 +18,17 @@ class autocast(_autocast):
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 
-custom_fwd = deprecated(
+@deprecated(
     "`torch.cuda.amp.custom_fwd(args...)` is deprecated. Please use `torch.amp.custom_fwd(args..., device_type='cuda')` instead.", category=FutureWarning
-)(functools.partial(_custom_fwd, device_type="cuda"))
-custom_bwd = deprecated(
+)
+def custom_fwd(fwd=None, *, cast_inputs=None):
+    """Deprecated: ``torch.amp.custom_fwd`` for CUDA."""
+    return _custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+@deprecated(
     "`torch.cuda.amp.custom_bwd(args...)` is deprecated. Please use `torch.amp.custom_bwd(args..., device_type='cuda')` instead.", category=FutureWarning
-)(functools.partial(_custom_bwd, device_type="cuda"))
+)
+def custom_bwd(bwd):
+    """Deprecated: ``torch.amp.custom_bwd`` for CUDA."""
+    return _custom_bwd(bwd, device_type="cuda")

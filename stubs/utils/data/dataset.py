@@ -93,6 +93,7 @@ class ConcatDataset(Dataset[_T_co]):
         return list(itertools.accumulate(map(len, sequence)))
 
     def __init__(self, datasets):
+        super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -122,6 +123,7 @@ class ChainDataset(IterableDataset):
     """Streams one after the other."""
 
     def __init__(self, datasets):
+        super().__init__()
         self.datasets = datasets
 
     def _checked(self):

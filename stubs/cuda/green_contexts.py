@@ -1,0 +1,18 @@
+"""torch.cuda.green_contexts without CUDA."""
+
+__all__ = ["GreenContext"]
+SUPPORTED = False
+
+
+class GreenContext:
+    """A part of a device's processors: none can be made."""
+
+    @staticmethod
+    def create(*, num_sms=None, workqueue_scope=None, workqueue_concurrency_limit=None, device_id=None):
+        """Refused, in PyTorch's words."""
+        raise RuntimeError("PyTorch was not built with Green Context support!")
+
+    @staticmethod
+    def max_workqueue_concurrency(device_id=None):
+        """Refused, in PyTorch's words."""
+        raise RuntimeError("PyTorch was not built with Green Context support!")
