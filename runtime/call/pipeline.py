@@ -261,13 +261,13 @@ def make_intercepted(op):
     def call(*args):
         if LOCAL.tracer is not None:
             return traced(op, args + defaults[len(args) :], call)
+        if implicit is not None and intercepted(args) and (out := as_native(implicit, args + defaults[len(args) :])) is not NotImplemented:
+            return out  # before forward mode, too: what it calls has nodes and tangents of its own
         if STATE.duals and (level := innermost(args)) is not None:
             return forward.call(op, args + defaults[len(args) :], level)
         if not intercepted(args):
             return direct(*args)
         args += defaults[len(args) :]
-        if implicit is not None and (out := as_native(implicit, args)) is not NotImplemented:
-            return out
         recording = MODE.grad and differentiable and requires_grad(op, args)
         if composite:
             plain = args if flag is None else (*args[:flag], False, *args[flag + 1 :])  # what is said of gradients stays above

@@ -509,7 +509,12 @@ def case_vmap_of_tensors_that_dispatch(torch):
     x = torch.rand(3, 2)
     result = torch.func.vmap(lambda x: x.sin().sum(0))(Wrapper(x))
     jacobian = torch.autograd.functional.jacobian(lambda x: x**2, Wrapper(torch.arange(3.0)), vectorize=True)
-    return [type(result).__name__, result.inner, type(jacobian).__name__, jacobian.inner]
+    hessian = torch.autograd.functional.hessian
+    pair = (Wrapper(torch.arange(6.0).view(2, 3)), Wrapper(torch.arange(12.0).view(3, 4).sin()))
+    mixed = [
+        hessian(f, pair, outer_jacobian_strategy="forward-mode", vectorize=True) for f in (lambda a, b: (a @ b).sum(), lambda a, b: (a.exp() @ b.sin()).sum())
+    ]
+    return [type(result).__name__, result.inner, type(jacobian).__name__, jacobian.inner, [[t.inner for t in row] for rows in mixed for row in rows]]
 
 
 def case_functionalize_leaves_operators_that_write_to_nothing(torch):
