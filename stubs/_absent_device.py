@@ -54,10 +54,10 @@ def functions(namespace, *declarations):
 
 
 def classes(namespace, *declarations):
-    """Types that exist (for isinstance) and cannot be made: triples of an error, the method that raises it, and the texts."""
+    """Types that exist (for isinstance) and cannot be made: triples of an error or a function that raises it, the method, and the texts."""
     for error, method, text in declarations:
         for home, name, parameters in _declared(namespace, text):
-            filled = type(error)(*[str(a).format(name=name) for a in error.args])
+            filled = type(error)(*[str(a).format(name=name) for a in error.args]) if isinstance(error, BaseException) else error
             made = type(name, (_Absent,), {method: _function(method, f"self, {parameters}", _answering(filled))})
             _adopt(home, namespace, made, _description(error))
 

@@ -19,6 +19,17 @@ def _set_device(device):
         raise _lacking("setCurrentDevice")
 
 
+def _on_a_device(error):
+    """Without a device the current one is asked for, which is the first thing to fail."""
+    return lambda device: _absent.refuse(_lacking("getCurrentDevice") if device is None else error)
+
+
+def _synchronize(device):
+    if device is None:
+        raise _lacking("getCurrentDevice")
+    raise _error if _absent.index("mtia", device) < 0 else _lacking("maybeExchangeDevice")
+
+
 _absent.functions(
     globals(),
     (0, "device_count() memory.memory_allocated(device=None) memory.max_memory_allocated(device=None)"),
@@ -34,10 +45,12 @@ _absent.functions(
     (_set_device, "set_device(device)"),
     (
         _lacking("getCurrentDevice"),
-        """attach_out_of_memory_observer(observer) current_device() current_stream(device=None) default_stream(device=None)
-        get_device_capability(device=None) get_device_properties(device=None) set_rng_state(new_state, device='mtia') set_stream(stream)
-        stream(stream) synchronize(device=None)""",
+        """attach_out_of_memory_observer(observer) current_device() set_rng_state(new_state, device='mtia') set_stream(stream) stream(stream)""",
     ),
+    (_on_a_device(_error), "current_stream(device=None) default_stream(device=None)"),
+    (_on_a_device(_lacking("getDeviceCapability")), "get_device_capability(device=None)"),
+    (_on_a_device(_lacking("getDeviceProperties")), "get_device_properties(device=None)"),
+    (_synchronize, "synchronize(device=None)"),
     (_lacking("emptyCache"), "empty_cache()"),
     (_lacking("memorySnapshot"), "snapshot()"),
     (_lacking("graphPoolHandle"), "mtia_graph.graph_pool_handle()"),

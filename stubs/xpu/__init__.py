@@ -5,8 +5,16 @@ from .. import _absent_device as _absent
 _error = AssertionError("Torch not compiled with XPU enabled")
 default_generators, _initialized = (), False
 
+_unsupported = NotImplementedError("PyTorch was compiled without XPU support")
+
+
+def _no_stream(device, **arguments):
+    """A stream's device is selected first."""
+    _absent.refuse(_absent.dummy("Stream") if device is None else _unsupported)
+
+
 _absent.accelerator(globals(), _error)
-_absent.guards(globals(), NotImplementedError("PyTorch was compiled without XPU support"), first=-1)
+_absent.guards(globals(), _unsupported, first=-1)
 _absent.functions(
     globals(),
     (_error, "can_device_access_peer(device, peer) set_device(device)"),
@@ -21,7 +29,8 @@ _absent.functions(
 _absent.meters(globals(), ImportError("pyzes is required; install it with 'pip install pyzes'."))
 _absent.classes(
     globals(),
-    (_absent.dummy("{name}"), "__new__", "streams.Event(enable_timing=False) streams.Stream(device=None, priority=0, **kwargs)"),
+    (_absent.dummy("{name}"), "__new__", "streams.Event(enable_timing=False)"),
+    (_no_stream, "__new__", "streams.Stream(device=None, priority=0, **kwargs)"),
     (_absent.dummy("{name}"), "__new__", "graphs.XPUGraph(keep_graph=False) _XpuDeviceProperties(*args, **kwargs)"),
     (_absent.dummy("{name}"), "__init__", "memory.MemPool(allocator=None, use_on_oom=False)"),
     (_absent.dummy("Stream"), "__init__", "graphs.graph(xpu_graph, pool=None, stream=None)"),

@@ -52,7 +52,8 @@ def case_absent_calls_without_arguments(torch):
 
 
 def case_absent_calls_with_a_device(torch):
-    return {(n, value): outcome(f, value) for n, f in public(torch) if callable(f) and (parameters(f) or [""])[0][0] == "device" for value in (0, -1)}
+    found = {n: f for n, f in public(torch) if callable(f) and (parameters(f) or [("",)])[0][0] == "device"}
+    return {f"{n}({value})": outcome(f, value) for n, f in found.items() for value in (0, -1)}
 
 
 def case_absent_calls_with_too_much(torch):

@@ -481,7 +481,7 @@ def case_absent_devices(torch):
     ]
 
 
-def case_futures(torch):
+def case_futures_of_values(torch):
     F = torch.futures.Future
     f, log = F(), []
     g = f.then(lambda x: x.value() + 1)
