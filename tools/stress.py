@@ -114,14 +114,15 @@ def through_a_queue(tensors):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", nargs="*", default=["threads", "forks", "queue"], choices=["threads", "forks", "queue", []])
+    kinds = ["threads", "forks", "queue"]
+    parser.add_argument("what", nargs="*", choices=[*kinds, []], help="all of them, where none is named")
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--accumulations", type=int, default=10_000)
     parser.add_argument("--forks", type=int, default=1000)
     parser.add_argument("--tensors", type=int, default=10_000)
     args = parser.parse_args()
     ok = True
-    for what in args.what:
+    for what in args.what or kinds:
         began = time.monotonic()
         if what == "threads":
             n = accumulate(args.threads, args.accumulations)

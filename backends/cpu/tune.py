@@ -44,6 +44,7 @@ SAMPLES = {
     "mm _mm": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s)),
     "_over_rows": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s)),
     "bmm _bmm": lambda d, n: (_draw(d, 4, s := _square(n // 4), s), _draw(d, 4, s, s)),
+    "_attention_scores": lambda d, n: (_draw(d, 4, s := _square(n // 4), s), _draw(d, 4, s, s), None, 0.5, False),
     "_linear": lambda d, n: (_draw(d, s := _square(n), s), _draw(d, s, s), _draw(d, s)),
     "addmm": lambda d, n: (_draw(d, s := _square(n)), _draw(d, s, s), _draw(d, s, s), 1, 1),
     "baddbmm": lambda d, n: (_draw(d, 4, s := _square(n // 4), s), _draw(d, 4, s, s), _draw(d, 4, s, s), 1, 1),

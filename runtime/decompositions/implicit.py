@@ -10,6 +10,7 @@ from ..call.tracing import TracedInt
 from ..device import HOST
 from ..ops.matmul import rows
 from ..registry import ATEN, F, M, T, implicit
+from .matmul import attention_scores
 
 
 @implicit("_linear")
@@ -35,6 +36,9 @@ def folded(self, mat2):
 def over_rows(self, mat2):
     """The products of two rows, summed: one product of matrices."""
     return T.mm(T.t(rows(self)), rows(mat2))
+
+
+implicit("_attention_scores")(attention_scores)
 
 
 @implicit("dropout", traced=False)

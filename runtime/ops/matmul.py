@@ -710,6 +710,31 @@ _safe_softmax_grad = lambda g, out, dim, self_dtype: T._softmax_backward_data(g,
 op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", meta=_softmax_shape, method=False, derivative=_safe_softmax_grad)
 
 
+def _scores_meta(query, key, mask, scale, causal):
+    batch = broadcast_shapes(query._shape[:-2], key._shape[:-2]) if query._shape[:-2] != key._shape[:-2] else query._shape[:-2]
+    if query._shape[-1] != key._shape[-1]:
+        raise _batch_error(numel(batch), query._shape[-1], mT(key))
+    shape = (*batch, query._shape[-2], key._shape[-2])
+    if mask is not None and mask._shape != shape and (full := broadcast_shapes(shape, mask._shape)) != shape:
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(full)}")
+    return shape, query.dtype
+
+
+# the products of all queries with all keys, scaled, plus a mask; -inf where a mask of booleans is False, or a key comes after its query
+attention_scores = op(
+    "_attention_scores(Tensor query, Tensor key, Tensor? mask, float scale, bool causal=False) -> Tensor",
+    None,
+    meta=_scores_meta,
+    derivative={
+        "query": lambda g, key, scale: attention_scores.call(g, mT(key), None, scale, False),
+        "key": lambda g, query, scale: attention_scores.call(mT(g), mT(query), None, scale, False),
+        "mask": lambda g: g,
+    },
+    function=False,
+    method=False,
+)
+
+
 def _check_attention(q, k, v, mask, is_causal):
     if not q.dtype is k.dtype is v.dtype:
         raise RuntimeError(
@@ -732,15 +757,9 @@ def _check_attention(q, k, v, mask, is_causal):
         raise RuntimeError(f"expected scalar type Float but found {_name(q)}")
 
 
-def _attention_weights(scores, mask, is_causal):
+def _attention_weights(q, k, mask, is_causal, scale):
     """The softmax of the scores; a causal mask leaves something in each row, another one perhaps not."""
-    if mask is None and not is_causal:
-        return T.softmax(scores, -1)
-    if is_causal:
-        mask = T.ones(scores._shape[-2:], dtype=dt.bool_, device=scores.device).tril()
-    if mask.dtype is dt.bool_:
-        mask = scores.new_zeros(mask._shape).masked_fill(~mask, float("-inf"))
-    return (T.softmax if is_causal else T._safe_softmax)(scores + mask, -1)
+    return (T.softmax if mask is None else T._safe_softmax)(attention_scores.call(q, k, mask, scale, is_causal), -1)
 
 
 @composite(
@@ -763,8 +782,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     work = dt.OPMATH.get(d)
     if work is not None:
         q, k, v = q.to(work), k.to(work), v.to(work)
-    factor = 1 / max(q._shape[-1], 1) ** 0.5 if scale is None else scale
-    weights = _attention_weights(T.matmul(q if factor == 1 else q * factor, mT(k)), attn_mask, is_causal)
+    weights = _attention_weights(q, k, attn_mask, is_causal, 1 / max(q._shape[-1], 1) ** 0.5 if scale is None else scale)
     if dropout_p:
         if not 0 <= dropout_p <= 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")

@@ -905,3 +905,28 @@ def case_gradient_of_copysign_at_zero(torch):
     x = torch.tensor([0.0, 1.0, -2.0, 0.0], requires_grad=True)
     torch.copysign(x, torch.tensor([1.0, -1.0, 1.0, -1.0])).backward(torch.tensor([float("inf"), 1.0, float("nan"), 2.0]))
     return x.grad
+
+
+def case_masks_and_gradients_of_attention(torch):
+    attend, draw = torch.nn.functional.scaled_dot_product_attention, torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(2, n, 4, 8, generator=draw, dtype=torch.float64).transpose(1, 2) for n in (5, 7, 7))
+    seen = torch.randn(5, 7, generator=draw) > 0
+    seen[2] = False
+    masks = [None, seen, seen.double(), torch.randn(2, 1, 1, 7, generator=draw, dtype=torch.float64), torch.zeros(5, 1, dtype=torch.float64)]
+    found = []
+    for mask in masks:
+        for scale, at in ((None, ...), (1.0, ...), (0.3, 0)):  # PyTorch's kernel for four dimensions has no second gradient
+            inputs = [t[at].detach().clone().requires_grad_() for t in (q, k, v)]
+            if mask is not None and mask.dtype != torch.bool:
+                inputs.append((mask if at is ... or mask.dim() < 3 else mask[0]).clone().requires_grad_())
+            out = attend(*inputs[:3], mask if len(inputs) == 3 else inputs[3], scale=scale)
+            first = torch.autograd.grad(out.sin().sum(), inputs, create_graph=at == 0)
+            second = torch.autograd.grad(sum((g * g).sum() for g in first), inputs) if at == 0 else ()
+            found += [out, *(g.contiguous() for g in (*first, *second))]
+    causal = [attend(x, y, y, is_causal=True) for x, y in ((q, k), (q[0], k[0]), (q[0, 0], k[0, 0]), (q, k[:1]), (q.float(), k.float()))]
+    wide = torch.randn(3, 2, 40, 16, generator=draw)
+    many = [attend(wide, wide, wide), attend(wide, wide, wide, is_causal=True), attend(wide[:, :, :3], wide, wide, torch.ones(3, 40).tril().bool())]
+    wrong = [torch.zeros(5, 6), torch.zeros(3, 4, 5, 7), torch.zeros(2, 2, 5, 7), torch.zeros(1, 2, 4, 5, 7), torch.zeros(5, 7).long()]
+    pairs = [(q.float(), k.float()), (q[0, 0].float(), k[0, 0].float())]
+    refused = _words(*[lambda m=m, x=x, y=y: attend(x, y, y, m) for m in wrong for x, y in pairs])
+    return found, causal, many, refused

@@ -319,9 +319,27 @@ def np_softmax(x, dim):
     return out
 
 
+def np_safe_softmax(x, dim, dtype):
+    """np_softmax, and zeros where a row has nothing but -inf."""
+    top = x.max(dim, keepdims=True)
+    none = top == -np.inf
+    if not none.any():
+        return np_softmax(x, dim)
+    out = np_softmax(np.where(none, 0, x), dim)
+    np.copyto(out, 0, where=none)
+    return out
+
+
 WRONG_ROWS = "rows of -inf, NaN or inf are wrong"
 without("_softmax", WRONG_ROWS)
 numpy("_softmax", WRONG_ROWS + ", and looking for them takes longer than few elements", np_softmax, dtypes="fd", when=lambda x, dim: numel(x._shape) <= 8192)
+numpy(
+    "_safe_softmax",
+    WRONG_ROWS + ", and looking for them takes longer than few elements",
+    np_safe_softmax,
+    dtypes="fd",
+    when=lambda x, dim, dtype: x._shape and dtype in (None, x.dtype) and numel(x._shape) <= 8192,
+)
 pyboost_("_softmax", "Softmax", "rows without a finite maximum are computed by NumPy, because they are wrong", _softmax, dtypes="fd", tensors=True)
 without("_log_softmax", "LogSoftmax is off by 7e-6 in float32 and computes float64 in float32")
 numpy(

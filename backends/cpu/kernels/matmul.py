@@ -6,7 +6,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.autograd import no_grad
-from ....runtime.decompositions.matmul import plus
+from ....runtime.decompositions.matmul import attention_scores, plus
 from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
 from ...quiet import UNWARNED
@@ -14,6 +14,7 @@ from ..table import composite, decomposed, legacy, numpy, pyboost_, without
 
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
 BIASED = FLAGGED + "; NumPy adds the row in place: Add's broadcasting loop takes 80 times as long at 64k elements, the legacy BiasAdd 7 times"
+SCALED = FLAGGED + "; NumPy scales it and adds the mask in place: Mul and Add take 5 times as long at 64k elements"
 LACKING = "the primitives lack complex128"
 # BatchMatMul conjugates a complex operand that it transposes: _operand never asks for that
 STACKS = "efdaBsilF"
@@ -71,6 +72,34 @@ def _bmm(prim, a, b):
     return _flagged(prim, ta, tb)(a, b)
 
 
+def _attention_scores(prim, query, key, mask, scale, causal):
+    batch = query._shape[:-2]
+    shape, offset = (*batch, query._shape[-2], key._shape[-2]), None if mask is None else mask._array()
+    if not batch or batch != key._shape[:-2] or not query._shape[-1]:
+        return attention_scores(query, key, mask, scale, causal)
+    (a, ta), (b, tb) = _operand(query), _operand(key)
+    r = _flagged(prim, ta, not tb)(a, b)
+    _scale_and_add(pyboost.array_of(r, shape, query.dtype.np), scale, offset, causal)
+    return r
+
+
+def np_attention_scores(query, key, mask, scale, causal):
+    return _scale_and_add(np.matmul(query, key.swapaxes(-2, -1)), scale, mask, causal)
+
+
+def _scale_and_add(product, scale, offset, causal):
+    """In place: the product belongs to nobody else."""
+    if scale != 1:
+        np.multiply(product, product.dtype.type(scale), product, **UNWARNED)
+    if causal:
+        offset = np.tri(*product.shape[-2:], dtype=bool)
+    if offset is not None:
+        if offset.dtype == bool:
+            offset = np.where(offset, product.dtype.type(0), product.dtype.type(-np.inf))
+        np.add(product, offset, product, **UNWARNED)
+    return product
+
+
 def _expanded(t, batch):
     if t._shape[:-2] == batch:
         return t
@@ -118,6 +147,7 @@ for _names, _primitive, _why, _fn, _dtypes in (
     ("mm _mm", "MatMul", FLAGGED, _mm, None),
     ("bmm _bmm", "BatchMatMul", FLAGGED, _bmm, STACKS),
     ("_over_rows", "MatMul", FLAGGED, _over_rows, None),
+    ("_attention_scores", "BatchMatMul", SCALED, _attention_scores, "fd"),
     ("addmm", "MatMul", BIASED, _addmm, None),
     ("_linear", "MatMul", BIASED, _linear, None),
 ):
@@ -174,6 +204,13 @@ numpy("_over_rows", THIN, np_over_rows, dtypes="fd", when=lambda a, b: _thin(a._
 numpy("_linear", THIN, np_linear, dtypes="fd", when=_thin_product)
 numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _thin_product(a, b))
 numpy("bmm _bmm", THIN, np.matmul, dtypes="fd", when=lambda a, b: a._shape[-2] <= FEW and numel(a._shape) * b._shape[-1] <= WORK)
+numpy(
+    "_attention_scores",
+    THIN,
+    np_attention_scores,
+    dtypes="fd",
+    when=lambda query, key, mask, scale, causal: query._shape[-2] <= FEW and numel(query._shape) * key._shape[-2] <= WORK,
+)
 
 # ------------------------------------------------------------------------------------------------ without a primitive
 numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")

@@ -9,7 +9,7 @@ from ..arrays import add_rows, special
 from ..table import quick
 from .activation import np_softmax
 from .indexing import check_rows
-from .matmul import by_rows, np_addmm, np_linear, np_over_rows
+from .matmul import by_rows, np_addmm, np_attention_scores, np_linear, np_over_rows
 
 # ------------------------------------------------------------------------------------------------ products
 quick("mm dot mv", np.dot)
@@ -18,6 +18,7 @@ quick("_over_rows", np_over_rows)
 quick("_linear", np_linear)
 quick("addmm", np_addmm)
 quick("bmm _bmm", np.matmul)
+quick("_attention_scores", np_attention_scores)
 
 
 @quick("baddbmm")
