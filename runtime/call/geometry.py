@@ -1,7 +1,9 @@
 """Shapes and strides of results: broadcasting, and the order in memory that PyTorch's TensorIterator gives an elementwise result."""
 
+from functools import lru_cache
+
 from ..registry import T
-from ..tensor import Tensor, is_contiguous, is_dense, strided_view
+from ..tensor import Tensor, contiguous_strides, is_contiguous, is_dense, strided_view
 from .state import dispatching
 
 
@@ -22,12 +24,20 @@ def broadcast_shapes(*shapes):
 
 def memory_order(shape, operands):
     """Dimensions from slowest to fastest in the memory of a result over these operands; None for contiguous."""
-    tensors = [t for t in operands if isinstance(t, Tensor)]
-    n = len(shape)
-    given = sum(t is not None for t in operands)  # beside a number PyTorch looks at the strides, where they are ambiguous too
-    if n < 2 or len(tensors) == given and all(t._shape == shape and t.is_contiguous() for t in tensors):
+    if len(shape) < 2:
         return None
-    strides = [_broadcast_strides(t, shape) for t in tensors]
+    tensors = [t for t in operands if isinstance(t, Tensor)]
+    given = sum(t is not None for t in operands)  # beside a number PyTorch looks at the strides, where they are ambiguous too
+    return _memory_order(shape, tuple([(t._shape, t._stride) for t in tensors]), len(tensors) == given)
+
+
+@lru_cache(1024)  # programs have few shapes, and this takes as long as a kernel
+def _memory_order(shape, geometries, tensors_alone):
+    n = len(shape)
+    geometries = [(s, contiguous_strides(s) if st is None else st) for s, st in geometries]
+    if tensors_alone and all(s == shape and is_contiguous(s, st) for s, st in geometries):
+        return None
+    strides = [_broadcast_strides(*g, shape) for g in geometries]
     perm = list(range(n - 1, -1, -1))
     for i in range(1, n):
         d1 = i
@@ -39,13 +49,13 @@ def memory_order(shape, operands):
             elif c < 0:
                 break
     perm.reverse()
-    return None if perm == list(range(n)) else perm
+    return None if perm == list(range(n)) else tuple(perm)
 
 
-def _broadcast_strides(t, shape):
+def _broadcast_strides(own, stride, shape):
     """The strides of an operand seen in the result's shape: 0 where it is spread."""
-    off, st = len(shape) - len(t._shape), t.stride()
-    return [0 if i < off or (t._shape[i - off] == 1 and n != 1) else st[i - off] for i, n in enumerate(shape)]
+    off = len(shape) - len(own)
+    return [0 if i < off or (own[i - off] == 1 and n != 1) else stride[i - off] for i, n in enumerate(shape)]
 
 
 def _compare(a, b, strides, shape):
