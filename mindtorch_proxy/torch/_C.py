@@ -49,6 +49,7 @@ _ELSEWHERE = {
     "FileCheck": ("torch._C._file_check", "FileCheck"),
     "Future": ("torch.futures", "_BareFuture"),
     "ScriptFunction": ("torch.jit._script", "ScriptFunction"),
+    "ScriptMethod": ("torch.jit._script", "ScriptMethod"),
     "ScriptModule": ("torch.jit._script", "ScriptModule"),
     "_AutoDispatchBelowAutograd": ("torch._higher_order", "AutoDispatchBelowAutograd"),
     "_ExcludeDispatchKeyGuard": ("torch._higher_order", "ExcludeDispatchKeyGuard"),

@@ -107,7 +107,7 @@ _LAZY = {
         "_C": """
         AnyType BoolType ClassType ComplexType DeviceObjType DictType FileCheck FloatType IntType JitType ListType NoneType NumberType OptionalType
         StringType TensorType TupleType
-        DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptModule ScriptObject StorageBase Tag
+        DisableTorchFunction DisableTorchFunctionSubclass Future Generator ScriptFunction ScriptMethod ScriptModule ScriptObject StorageBase Tag
         is_anomaly_check_nan_enabled is_anomaly_enabled set_flush_denormal""",
         "_classes": "classes",
         "_compile": "_disable_dynamo",

@@ -565,7 +565,6 @@ class _Ops(types.ModuleType):
     def __init__(self, name):
         super().__init__(name)
         self.loaded_libraries = set()
-        self._unloadable = set()  # libraries of operators that exist and do not fit: what is said of such operators meets none
 
     def __getattr__(self, name):
         if name[:2] == "__":
@@ -578,12 +577,7 @@ class _Ops(types.ModuleType):
     def load_library(self, path):
         """Loads a shared library. What was built for PyTorch asks the linker for libtorch, which is not there: OSError, as where it does not fit."""
         path = os.path.realpath(path)
-        try:
-            ctypes.CDLL(path)
-        except OSError:
-            if os.path.exists(path):
-                self._unloadable.add(path)
-            raise
+        ctypes.CDLL(path)
         self.loaded_libraries.add(path)
 
 

@@ -33,8 +33,8 @@ __all__ = [
 ]
 
 
-def _operator(op):
-    """The operator of a name, an overload or a definition."""
+def _operator(op, early=False):
+    """The operator of a name, an overload or a definition; early: it may be defined later, what is said of it waits."""
     if isinstance(op, CustomOpDef):
         return op._operator
     if isinstance(op, OpOverloadPacket):
@@ -48,6 +48,8 @@ def _operator(op):
     if found is None:
         if name.startswith("aten::"):
             raise NotImplementedError(f"torch.library: {name} is PyTorch's own operator, whose kernels cannot be changed here")
+        if early:
+            return _kernels.EARLY.setdefault(name.removesuffix(".default"), _kernels.Early())
         raise RuntimeError(f"operator {name} does not exist: define it first")
     return found
 
@@ -91,7 +93,7 @@ class Library:
             raise RuntimeError(f"impl({name}): the key {dispatch_key} is inconsistent with the dispatch key {self.dispatch_key} of the library")
         if self.ns == "aten":
             return self._override(name.rpartition("::")[2], fn, key)
-        operator = _operator(f"{self.ns}::{name.rpartition('::')[2]}")
+        operator = _operator(f"{self.ns}::{name.rpartition('::')[2]}", early=True)
         if fn is fallthrough_kernel:
             operator.kernels.pop(key, None)
             return
@@ -119,7 +121,7 @@ class Library:
         self._overridden.append(place)
 
     def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=False):
-        _operator(f"{self.ns}::{op_name.rpartition('::')[2]}").fake = fn
+        _operator(f"{self.ns}::{op_name.rpartition('::')[2]}", early=True).fake = fn
 
     def _register_torch_dispatch_rule(self, op_name, torch_dispatch_class, fn):
         _operator(f"{self.ns}::{op_name.rpartition('::')[2]}").by_class[torch_dispatch_class] = fn
@@ -190,7 +192,7 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
     if func is None:
         return lambda f: register_kernel(op, device_types, f, lib=lib)
     for key in _dispatch_keys(device_types):
-        _operator(op).kernels[key] = func
+        _operator(op, early=True).kernels[key] = func
     return func
 
 
@@ -198,11 +200,7 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=F
     """Set what gives the shapes and dtypes of the results, for tensors without values."""
     if func is None:
         return lambda f: register_fake(op, f, lib=lib, allow_override=allow_override)
-    if isinstance(op, str) and "::" in op and op not in _kernels.OPERATORS and op[:6] != "aten::" and torch.ops._unloadable:
-        # a library of compiled operators was there and did not fit: its Python half speaks of operators that only a definition in Python can bring
-        _kernels.EARLY_FAKES[op.removesuffix(".default")] = func
-    else:
-        _operator(op).fake = func
+    _operator(op, early=True).fake = func
     return func
 
 

@@ -9,15 +9,19 @@ import inspect
 import itertools
 import math
 import warnings
+from types import FunctionType
 
 import torch
 import torch.utils._pytree as pytree
+from torch._C import ScriptObject  # noqa: F401  tracers written after this one find both names here
 
+from ._compatibility import compatibility  # noqa: F401
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .graph_module import GraphModule
 from .node import map_aggregate
 from .proxy import ParameterProxy, Proxy, TracerBase
 
+_orig_module_call, _orig_module_getattr = torch.nn.Module.__call__, torch.nn.Module.__getattr__
 _is_fx_tracing_flag = False
 _wrapped = {}  # (id of a module's globals, name): those globals
 _wrapped_methods_to_patch = []  # (class, name) of methods that become nodes where they are called with a proxy
@@ -81,15 +85,50 @@ class PHWithMeta(PHBase):
         self.ph_key = ph_key
 
 
-class _Patches(contextlib.ExitStack):
-    def item(self, namespace, name, value):
-        old = namespace.get(name, _MISSING)
-        self.callback(lambda: namespace.pop(name, None) if old is _MISSING else namespace.__setitem__(name, old))
-        namespace[name] = value
+class _Patcher(contextlib.ExitStack):
+    """Other values of names and attributes until the end; with deduplicate what stands there is not replaced a second time."""
 
-    def attribute(self, owner, name, value):
-        self.callback(setattr, owner, name, getattr(owner, name))
-        setattr(owner, name, value)
+    def __init__(self):
+        super().__init__()
+        self._visited = set()
+
+    def patch(self, frame_dict, name, new_fn, deduplicate=True):
+        """A name of a namespace."""
+        old = frame_dict.get(name, _MISSING)
+        if not getattr(old, "_fx_patched", False):
+            new_fn._fx_patched = deduplicate
+            self.callback(lambda: frame_dict.pop(name, None) if old is _MISSING else frame_dict.__setitem__(name, old))
+            frame_dict[name] = new_fn
+
+    def patch_method(self, cls, name, new_fn, deduplicate=True):
+        """An attribute of a class."""
+        old = getattr(cls, name)
+        if not getattr(old, "_fx_patched", False):
+            new_fn._fx_patched = deduplicate
+            self.callback(setattr, cls, name, old)
+            setattr(cls, name, new_fn)
+
+    def visit_once(self, thing):
+        """Whether this is the first time."""
+        before = len(self._visited)
+        self._visited.add(id(thing))
+        return len(self._visited) > before
+
+
+def _patch_wrapped_functions(patcher):
+    """What was given to wrap() becomes a node."""
+    for owner, name in _wrapped_methods_to_patch:
+        patcher.patch_method(owner, name, _recording(getattr(owner, name), name))
+    for (_, name), namespace in list(_wrapped.items()):
+        patcher.patch(namespace, name, _recording(namespace[name] if name in namespace else getattr(builtins, name)))
+
+
+def _autowrap_check(patcher, frame_dict, function_ids):
+    """Functions of a namespace that become nodes without being given to wrap()."""
+    if patcher.visit_once(frame_dict):
+        for name, value in list(frame_dict.items()):
+            if not name.startswith("_") and callable(value) and id(value) in function_ids:
+                patcher.patch(frame_dict, name, _recording(value))
 
 
 def _assert_is_none(value, msg):
@@ -100,9 +139,9 @@ class Tracer(TracerBase):
     """Traces modules and functions. Modules of torch.nn stay one node; others are traced through."""
 
     def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
-        self._autowrap_modules = list(autowrap_modules)
-        self._autowrap_ids = {id(f) for m in autowrap_modules for n, f in vars(m).items() if not n.startswith("_") and callable(f)}
-        self._autowrap_ids |= {id(f) for f in autowrap_functions}
+        self._autowrap_search = list(autowrap_modules)
+        self._autowrap_function_ids = {id(f) for m in autowrap_modules for n, f in vars(m).items() if not n.startswith("_") and callable(f)}
+        self._autowrap_function_ids |= {id(f) for f in autowrap_functions}
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths = None
 
@@ -110,7 +149,7 @@ class Tracer(TracerBase):
         new = type(self).__new__(type(self))
         memo[id(self)] = new
         for k, v in self.__dict__.items():
-            setattr(new, k, list(v) if k == "_autowrap_modules" else copy.deepcopy(v, memo))
+            setattr(new, k, list(v) if k == "_autowrap_search" else copy.deepcopy(v, memo))
         return new
 
     def is_leaf_module(self, m, module_qualified_name):
@@ -163,10 +202,10 @@ class Tracer(TracerBase):
                     return self.create_node("get_attr", name, (), {})
             raise NameError("parameter is not a member of this module")
         if isinstance(a, torch.Tensor):
-            name = self.tensor_attrs.get(id(a))
+            name = self.tensor_attrs.get(a)
             if name is None:
                 name = next(n for i in range(len(self.tensor_attrs) + 1) if not hasattr(self.root, n := f"_tensor_constant{i}"))
-                self.tensor_attrs[id(a)] = name
+                self.tensor_attrs[a] = name
                 setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {})
         if isinstance(a, torch.nn.Module):
@@ -178,11 +217,11 @@ class Tracer(TracerBase):
         return super().create_arg(a)
 
     def create_args_for_root(self, root_fn, is_module, concrete_args=None):
-        """Symbolic arguments for the function: positional ones, keyword ones."""
+        """(function, its symbolic arguments): every argument by position, for which the function may be another one."""
         code = inspect.unwrap(root_fn).__code__
         total = code.co_argcount + code.co_kwonlyargcount
         names = list(code.co_varnames[:total])
-        signature, args, kwargs = inspect.signature(root_fn), [], {}
+        signature, args = inspect.signature(root_fn), []
         if is_module:
             if not names:
                 raise RuntimeError("``self`` argument cannot be part of *args expansion!")
@@ -197,16 +236,16 @@ class Tracer(TracerBase):
                 return self.create_proxy("placeholder", name, default, {}, type_expr=getattr(root_fn, "__annotations__", {}).get(name))
             return pytree.tree_map(functools.partial(self._concrete, name, default, itertools.count(1)), concrete[name])
 
-        positional = code.co_argcount - is_module
-        args += [symbolic(n) for n in names[:positional]]
-        kwargs = {n: symbolic(n) for n in names[positional:]}
-        at = total
+        args += [symbolic(n) for n in names]
+        given = len(args)
         if code.co_flags & inspect.CO_VARARGS:
-            args.append(_Star(symbolic("*" + code.co_varnames[at])))
-            at += 1
+            args.append(symbolic("*" + code.co_varnames[total]))
         if code.co_flags & inspect.CO_VARKEYWORDS:
-            kwargs["**" + code.co_varnames[at]] = symbolic("**" + code.co_varnames[at])
-        return root_fn, args, kwargs
+            args.append(symbolic("**" + code.co_varnames[total + len(args) - given]))
+        fn = _by_position(root_fn, len(args))
+        if concrete_args is not None and len(args) == given:
+            return self._nested(fn, root_fn, is_module, args), args
+        return fn, args
 
     def _concrete(self, name, default, counter, value):
         """The value of an argument, or a part of it, while tracing, and a check that the graph is called with it; a placeholder where it is PH."""
@@ -231,17 +270,19 @@ class Tracer(TracerBase):
             )
         return value
 
-    def _write_nested(self, fn, is_module, args, result):
-        """Where an argument nests: let the function take it apart, and put its results together; the leaves of the results."""
-        given = args[is_module:]
-        spec = pytree.tree_structure((list(given), {}))
-        leaf = pytree.tree_structure(0)
+    def _nested(self, fn, root_fn, is_module, args):
+        """The function; where an argument nests, one that lets the graph take it apart and gives the leaves of its results."""
+        given, leaf = args[is_module:], pytree.tree_structure(0)
         if all(pytree.tree_structure(a) == leaf for a in given):
-            return result
-        leaves, out_spec = pytree.tree_flatten(result)
-        names = inspect.unwrap(fn).__code__.co_varnames[is_module : is_module + len(given)]
-        self.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(list(names), spec, out_spec)))
-        return leaves
+            return fn
+
+        def flat(*args):
+            leaves, out_spec = pytree.tree_flatten(fn(*args))
+            names = inspect.unwrap(root_fn).__code__.co_varnames[is_module : is_module + len(given)]
+            self.graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(list(names), pytree.tree_structure((list(given), {})), out_spec)))
+            return leaves
+
+        return flat
 
     def trace(self, root, concrete_args=None):
         """The graph of a module's forward, or of a function."""
@@ -259,40 +300,36 @@ class Tracer(TracerBase):
         if code is not None:
             self.graph._traced_from = f" from {code.co_filename}:{code.co_firstlineno} in {code.co_name}"
         self.module_stack, self.num_calls = collections.OrderedDict(), {}
-        self.tensor_attrs = {id(t): n for n, t in self._tensors(self.root)}
-        fn, args, kwargs = self.create_args_for_root(fn, is_module, concrete_args)
-        original_call, original_getattr, cache = torch.nn.Module.__call__, torch.nn.Module.__getattr__, {}
-
-        @functools.wraps(original_getattr)
-        def module_getattr(mod, attr):
-            return self.getattr(attr, original_getattr(mod, attr), cache)
-
-        @functools.wraps(original_call)
-        def module_call(mod, *args, **kwargs):
-            return self.call_module(mod, lambda *a, **k: original_call(mod, *a, **k), args, kwargs)
-
+        self.tensor_attrs = {t: n for n, t in self._tensors(self.root)}
+        namespace, annotation = getattr(inspect.unwrap(fn), "__globals__", {}), getattr(fn, "__annotations__", {}).get("return")
+        fn, args = self.create_args_for_root(fn, is_module, concrete_args)
         before, _is_fx_tracing_flag = _is_fx_tracing_flag, True
         try:
-            with _Patches() as patches:
-                patches.attribute(torch.nn.Module, "__getattr__", module_getattr)
-                patches.attribute(torch.nn.Module, "__call__", module_call)
-                for owner, name in _wrapped_methods_to_patch:
-                    patches.attribute(owner, name, _recording(getattr(owner, name), name))
-                for (_, name), namespace in list(_wrapped.items()):
-                    function = namespace[name] if name in namespace else getattr(builtins, name)
-                    patches.item(namespace, name, _recording(function))
-                for namespace in (getattr(inspect.unwrap(fn), "__globals__", {}), *map(vars, self._autowrap_modules)):
-                    for name, value in list(namespace.items()):
-                        if not name.startswith("_") and callable(value) and id(value) in self._autowrap_ids:
-                            patches.item(namespace, name, _recording(value))
-                result = _call(fn, args, kwargs)
-                if concrete_args is not None and not kwargs:
-                    result = self._write_nested(fn, is_module, args, result)
-                annotation = getattr(fn, "__annotations__", {}).get("return")
-                self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=annotation)
+            with _Patcher() as patcher:
+                self._patch_modules(patcher)
+                _patch_wrapped_functions(patcher)
+                for names in (namespace, *map(vars, self._autowrap_search)):
+                    _autowrap_check(patcher, names, self._autowrap_function_ids)
+                self.create_node("output", "output", (self.create_arg(fn(*args)),), {}, type_expr=annotation)
         finally:
             _is_fx_tracing_flag = before
         return self.graph
+
+    def _patch_modules(self, patcher):
+        """Modules' calls and attributes come to the tracer."""
+        cache = {}
+
+        @functools.wraps(_orig_module_getattr)
+        def module_getattr(mod, attr):
+            return self.getattr(attr, _orig_module_getattr(mod, attr), cache)
+
+        @functools.wraps(_orig_module_call)
+        def module_call(mod, *args, **kwargs):
+            _autowrap_check(patcher, getattr(mod.forward, "__globals__", {}), self._autowrap_function_ids)
+            return self.call_module(mod, lambda *a, **k: _orig_module_call(mod, *a, **k), args, kwargs)
+
+        patcher.patch_method(torch.nn.Module, "__getattr__", module_getattr, deduplicate=False)
+        patcher.patch_method(torch.nn.Module, "__call__", module_call, deduplicate=False)
 
     @staticmethod
     def _tensors(root):
@@ -325,37 +362,14 @@ class ProxyableClassMeta(type):
         return instance
 
 
-class _Star:
-    """The symbolic value of ``*args``."""
-
-    def __init__(self, proxy):
-        self.proxy = proxy
-
-
-def _call(fn, args, kwargs):
-    """Call with proxies for ``*args`` and ``**kwargs`` themselves, which no syntax can pass: a copy of the function takes them by name."""
-    star = next((a for a in args if isinstance(a, _Star)), None)
-    double = next((k for k in kwargs if k.startswith("**")), None)
-    if star is None and double is None:
-        return fn(*args, **kwargs)
+def _by_position(fn, count):
+    """The function, or a copy that takes all of its arguments by position, ``*args`` and ``**kwargs`` as one each: no syntax can pass proxies for them."""
     real = inspect.unwrap(fn)
     code = real.__code__
-    extra = (star is not None) + (double is not None)
-    plain = _with_code(
-        real,
-        code.replace(
-            co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
-            co_argcount=code.co_argcount + code.co_kwonlyargcount + extra,
-            co_kwonlyargcount=0,
-        ),
-    )
-    values = [a for a in args if not isinstance(a, _Star)] + [v for k, v in kwargs.items() if k != double]
-    return plain(*values, *([star.proxy] if star else []), *([kwargs[double]] if double else []))
-
-
-def _with_code(function, code):
-    """A function with other code."""
-    return type(lambda: None)(code, function.__globals__, function.__name__, None, function.__closure__)
+    if not code.co_kwonlyargcount and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return fn
+    code = code.replace(co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS), co_argcount=count, co_kwonlyargcount=0)
+    return FunctionType(code, real.__globals__, real.__name__, None, real.__closure__)
 
 
 def symbolic_trace(root, concrete_args=None):

@@ -468,6 +468,15 @@ def _answering(torch):
     return Answers
 
 
+def case_wrapper_subclasses_with_attributes_of_their_own(torch):
+    class Indices(_answering(torch)):
+        dtype = property(lambda self: self.inside.dtype)
+        device = property(lambda self: self.inside.device)
+
+    x = Indices(torch.arange(3))
+    return [x.dtype, x.device, (x + 1).inside, x.shape, x.stride()]
+
+
 def case_tensors_that_answer_operators_become_no_other_class(torch):
     class Plain(torch.Tensor):
         pass

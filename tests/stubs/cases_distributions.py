@@ -285,3 +285,46 @@ def case_errors(torch):
             lambda: D.Normal(t([0.0]), t([1.0])).log_prob(t([float("nan")])),
         )
     ]
+
+
+def case_distributions_and_transforms_that_are_modules(torch):
+    """The base that comes after them in the order of classes is initialized too."""
+    D = torch.distributions
+
+    class Shift(D.transforms.Transform, torch.nn.Module):
+        bijective, domain, codomain = True, D.constraints.real, D.constraints.real
+
+        def __init__(self):
+            super().__init__(cache_size=1)
+            self.by = torch.nn.Parameter(torch.tensor(2.0))
+
+        def _call(self, x):
+            return x + self.by
+
+        def _inverse(self, y):
+            return y - self.by
+
+        def log_abs_det_jacobian(self, x, y):
+            return torch.zeros_like(x)
+
+        __call__, __hash__ = D.transforms.Transform.__call__, torch.nn.Module.__hash__
+
+    class Learned(D.Normal, torch.nn.Module):
+        def __init__(self):
+            super().__init__(torch.zeros(2), torch.ones(2), validate_args=False)
+            self.more = torch.nn.Linear(2, 1)
+
+    class Counted:
+        def __init__(self):
+            self.counted = True
+
+    class Both(torch.utils.data.ConcatDataset, Counted):
+        pass
+
+    class Chain(torch.utils.data.ChainDataset, Counted):
+        pass
+
+    shift, learned = Shift(), Learned()
+    shifted = D.TransformedDistribution(D.Normal(0.0, 1.0), [shift])
+    shifted.log_prob(torch.tensor(1.0)).backward()
+    return [shift.by.grad, len(list(shift.parameters())), list(learned.state_dict()), learned.log_prob(torch.zeros(2)), Both([[1]]).counted, Chain([]).counted]

@@ -1,9 +1,11 @@
 """torch.fx: graphs, generated code and what it computes, text for text as in PyTorch."""
 
 import copy
+import importlib
 import inspect
 import math
 import operator
+from math import sqrt
 
 __warningregistry__ = {}
 
@@ -626,3 +628,64 @@ def case_functions_of_torch_and_the_operators_behind_them(torch):
         text(lambda: torch.classes.quantized.Conv2dPackedParamsBase_),
         text(lambda: torch.classes.__path__._path),
     ]
+
+
+def case_a_tracer_with_a_trace_of_its_own(torch):
+    """As libraries write it that treat further classes as leaves: over the names of the tracer's file."""
+    st = importlib.import_module("torch.fx._symbolic_trace")
+
+    class Leaf:
+        def __call__(self, x):
+            return x + 1
+
+    class Tracer(torch.fx.Tracer):
+        @st.compatibility(is_backward_compatible=True)
+        def trace(self, root, concrete_args=None):
+            self.root, fn = root, type(root).forward
+            self.graph = torch.fx.Graph(tracer_cls=type(self))
+            self.tensor_attrs = {v: k for k, v in vars(root).items() if isinstance(v, (torch.Tensor, st.ScriptObject))}
+            fn, args = self.create_args_for_root(fn, True, concrete_args)
+            cache, seen = {}, []
+
+            @st.functools.wraps(st._orig_module_getattr)
+            def read(mod, name):
+                return self.getattr(name, st._orig_module_getattr(mod, name), cache)
+
+            @st.functools.wraps(st._orig_module_call)
+            def call(mod, *args, **kwargs):
+                st._autowrap_check(patcher, mod.forward.__globals__, self._autowrap_function_ids)
+                return self.call_module(mod, lambda *a, **k: st._orig_module_call(mod, *a, **k), args, kwargs)
+
+            with st._Patcher() as patcher:
+                patcher.patch_method(torch.nn.Module, "__getattr__", read, deduplicate=False)
+                patcher.patch_method(torch.nn.Module, "__call__", call, deduplicate=False)
+                patcher.patch_method(Leaf, "__call__", lambda leaf, x: self.create_proxy("call_function", torch.neg, (x,), {}), deduplicate=False)
+                st._patch_wrapped_functions(patcher)
+                for module in self._autowrap_search:
+                    st._autowrap_check(patcher, module.__dict__, self._autowrap_function_ids)
+                seen += [patcher.visit_once(seen), patcher.visit_once(seen)]
+                self.create_node("output", "output", (self.create_arg(fn(*args)),), {}, type_expr=fn.__annotations__.get("return"))
+            root.seen = seen
+            return self.graph
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x):
+            return x * sqrt(x.shape[0])
+
+    class Root(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.scaled, self.leaf, self.constant = torch.nn.Linear(2, 2), Scaled(), Leaf(), torch.ones(2)
+
+        def forward(self, x, *, y):
+            return self.leaf(self.scaled(self.linear(x))) + self.constant * y + self.linear.bias
+
+    def nodes(graph):
+        return [(n.op, n.name, n.target if isinstance(n.target, str) else n.target.__name__) for n in graph.nodes]
+
+    root, x = Root(), torch.ones(2, 2)
+    torch.nn.init.ones_(root.linear.weight), torch.nn.init.zeros_(root.linear.bias)
+    graph = Tracer().trace(root)
+    made = torch.fx.GraphModule(root, graph)
+    of_function = torch.fx.Tracer().trace(lambda x, *args, k=1, **kwargs: x + args[0] + kwargs["a"] + k)
+    return [nodes(graph), root.seen, made(x, y=2), nodes(torch.fx.Tracer().trace(root)), nodes(of_function), sqrt(4.0)]

@@ -55,7 +55,15 @@ def case_jit_trace_of_a_module(torch):
     own_graph = traced.graph
     outer = [n.kind() for n in own_graph.nodes() if n.kind() == "prim::CallMethod"]
     own = [text(lambda: traced.a.fc(torch.ones(1, 2))), text(lambda: traced.a(torch.ones(1, 2))), traced.a.code.split("\n")[:2]]
-    flags = [isinstance(traced, torch.jit.ScriptModule), isinstance(traced, torch.jit.TopLevelTracedModule), traced.a.w is module.a.w, repr(traced)]
+    flags = [
+        isinstance(traced.forward, torch._C.ScriptMethod),
+        traced.forward.name,
+        torch._C.ScriptMethod,
+        isinstance(traced, torch.jit.ScriptModule),
+        isinstance(traced, torch.jit.TopLevelTracedModule),
+        traced.a.w is module.a.w,
+        repr(traced),
+    ]
     return [other, kinds, children, outer, own, flags, sorted(traced.state_dict()), sorted(graph.findNode("aten::linear").scopeName().split("/"))]
 
 

@@ -372,6 +372,14 @@ def case_library(torch):
     lib = L.Library("cases", "FRAGMENT")
     lib.define("plus_one(Tensor x) -> Tensor")
     lib.impl("plus_one", lambda x: x + 1, "CPU")
+    # kernels may come before the definition
+    L.impl("cases::early", ["CPU"])(lambda x, n: x + n)
+    lib.impl("early_too", lambda x: x * 2, "CPU")
+    L.register_fake("cases::early", lambda x, n: torch.empty_like(x))
+    out.append(text(lambda: torch.ops.cases.early))
+    L.define("cases::early", "(Tensor x, int n) -> Tensor")
+    lib.define("early_too(Tensor x) -> Tensor")
+    out += [torch.ops.cases.early(torch.ones(1), 2), torch.ops.cases.early(torch.ones(1, device="meta"), 2).shape, torch.ops.cases.early_too(torch.ones(1))]
     return out + [
         x.grad,
         scaled_square(torch.ones(2, device="meta")).shape,

@@ -182,7 +182,14 @@ class _Packet:
         return self.operators[0](*args, **kwargs)
 
 
-EARLY_FAKES: dict = {}  # name: what register_fake was given before the operator came, where a library of operators could not be loaded
+class Early:
+    """What is said of an operator before its definition."""
+
+    def __init__(self):
+        self.kernels, self.fake = {}, None
+
+
+EARLY: dict = {}  # "namespace::name.overload" -> Early
 
 
 def define(namespace, text, tags=()):
@@ -197,7 +204,8 @@ def define(namespace, text, tags=()):
         packet = OpOverloadPacket(namespace, name, (), _Packet())
         setattr(getattr(torch.ops, namespace), name, packet)
     operator = OPERATORS[full] = Operator(schema, packet, tags)
-    operator.fake = EARLY_FAKES.pop(full, operator.fake)
+    early = EARLY.pop(full, operator)
+    operator.kernels, operator.fake = early.kernels, early.fake  # the dict itself: a Library takes its kernels out of it again
     packet._schemas[operator.overload._overloadname] = schema
     packet.__dict__[operator.overload._overloadname] = operator.overload
     packet._fn.operators.append(operator)

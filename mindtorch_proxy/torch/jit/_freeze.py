@@ -6,7 +6,7 @@ import torch
 
 from ._code import Constants
 from ._ir import Graph, Node
-from ._script import BoundMethod, Method, RecursiveScriptModule, ScriptModule
+from ._script import Method, RecursiveScriptModule, ScriptMethod, ScriptModule
 
 _EXPECTS = "{} expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
 
@@ -26,7 +26,7 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
             made._script_methods[name] = _with_constants(mod, method)
     for name in preserved_attrs or ():
         value = getattr(mod, name)
-        if not isinstance(value, BoundMethod):
+        if not isinstance(value, ScriptMethod):
             setattr(made, name, value)
     return made
 
@@ -44,7 +44,7 @@ class _Held(Method):
 
 
 def _with_constants(mod, method):
-    inlined = BoundMethod(mod, method).inlined_graph
+    inlined = ScriptMethod(mod, method).inlined_graph
     graph, values, owners = Graph(), {}, {}
     for v in inlined.inputs():
         values[id(v)] = graph.addInput(v._name or "", v.type())

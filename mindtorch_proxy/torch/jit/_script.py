@@ -65,8 +65,10 @@ class Method:
         return self._graph
 
 
-class BoundMethod:
+class ScriptMethod:
     """A method with its module."""
+
+    __module__ = "torch"
 
     def __init__(self, owner, method):
         self.owner, self._method, self.name, self.__name__ = owner, method, method.name, method.name
@@ -175,7 +177,7 @@ class RecursiveScriptModule(ScriptModule):
     def _forward(self, what):
         if self._shadow is not None:
             raise NotImplementedError(_NO_GRAPH.format(self.original_name, what))
-        return getattr(BoundMethod(self, self._method("forward")), what)
+        return getattr(ScriptMethod(self, self._method("forward")), what)
 
     graph = property(lambda self: self._forward("graph"), doc="The graph of ``forward``.")
     inlined_graph = property(lambda self: self._forward("inlined_graph"), doc="The graph of ``forward``, with those of submodules in place of their calls.")
@@ -185,7 +187,7 @@ class RecursiveScriptModule(ScriptModule):
     def __getattr__(self, name):
         methods = self.__dict__.get("_script_methods", {})
         if name in methods:
-            return BoundMethod(self, methods[name])
+            return ScriptMethod(self, methods[name])
         shadow = self.__dict__.get("_shadow")
         if shadow is not None and name not in self.__dict__.get("_modules", ()):
             return getattr(shadow, name)
@@ -200,7 +202,7 @@ class RecursiveScriptModule(ScriptModule):
         if name == "forward":
             found = object.__getattribute__(self, "__dict__")
             if found.get("_shadow") is None and "forward" in found.get("_script_methods", ()):
-                return BoundMethod(self, found["_script_methods"]["forward"])
+                return ScriptMethod(self, found["_script_methods"]["forward"])
         return object.__getattribute__(self, name)
 
     def _magic(self, name, *args):

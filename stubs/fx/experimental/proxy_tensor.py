@@ -69,7 +69,7 @@ class PythonKeyTracer(Tracer):
                 if a is p:
                     return self.create_node("get_attr", name, (), {})
             name = next(n for i in range(len(self.tensor_attrs) + 1) if not hasattr(self.root, n := f"_param_constant{i}"))
-            self.tensor_attrs[id(a)] = name
+            self.tensor_attrs[a] = name
             setattr(self.root, name, a)
             return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
