@@ -12,7 +12,7 @@ from ..registry import T
 from ..tensor import Tensor, numel
 from ..warn import warn_once
 from .graph import OF_LEAVES, AccumulateGrad, add, edge, fitted
-from .hooks import run_hooks
+from .hooks import check_results, run_hooks
 from .modes import MODE, TASK, no_grad
 
 _numbers = itertools.count()
@@ -220,7 +220,7 @@ def _run_node(n, gs, run):
     for h in list(n._post_hooks.values()) if inputs_for_hooks is not None else ():
         r = h(res, inputs_for_hooks)
         if r is not None:
-            res = _checked(r, len(res), h)
+            res = check_results(h, res, r)
     if not run.keep_graph:
         n.release()
     _send(n, res, run.buffers)
@@ -252,18 +252,8 @@ def _after_pre_hooks(n, gs):
     for h in list((n._pre_hooks or {}).values()):
         r = h(tuple(gs))
         if r is not None:
-            gs = list(_checked(r, len(gs), h))
+            gs = list(check_results(h, gs, r))
     return gs
-
-
-def _checked(result, n, hook):
-    """What a hook of a node returned instead of its n gradients."""
-    if not isinstance(result, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
-    if len(result) != n:
-        name = getattr(hook, "__name__", type(hook).__name__)
-        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {n})")
-    return result
 
 
 def will_execute(node):

@@ -341,7 +341,7 @@ def _function_tangents(node, args, outs, results, fixed, level):
             raise RuntimeError(f"Expected both tensor and its forward grad to be floating point or complex, but jvp returned None at position {i}")
         else:
             k = next((k for k, a in enumerate(args) if a is raw), None)
-            if k is not None and any(raw is t for t in node.dirty_tensors):
+            if k is not None and any(raw is t for t in node.dirty_tensors or ()):
                 _written_by_function(level, out, tangent, given[k], versions[k])
             else:
                 _made_by_function(level, args, out, tangent)

@@ -5,6 +5,8 @@ import inspect
 import warnings
 from contextlib import contextmanager
 
+from typing_extensions import deprecated
+
 from .. import dtypes as dt
 from ..call.state import LOCAL, STATE, direct, dispatching
 from ..tensor import Tensor, alias
@@ -13,7 +15,7 @@ from .forward import function_tangents
 from .graph import FREED, Node, Saved, SavedNone, edge, meta_of
 from .modes import MODE, no_grad
 from .tangents import innermost, set_fwd_grad_enabled, visible
-from .views import note_view, rebase
+from .views import check_inplace, note_view, rebase
 
 
 class FunctionCtx:
@@ -39,8 +41,17 @@ class FunctionCtx:
         """Name the results that have no gradient."""
         self.non_differentiable = args
 
+    @deprecated(
+        "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls to `set_()` are not tracked",
+        category=FutureWarning,
+    )
+    def mark_shared_storage(self, *pairs):
+        """Nothing: memory that tensors share is known."""
+
     def set_materialize_grads(self, value):
         """Whether backward() gets zeros (the default) or None for results without a gradient."""
+        if value.__class__ is not bool:
+            raise TypeError("set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)")
         self.materialize_grads = value
 
 
@@ -53,7 +64,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def __init__(self):
         Node.__init__(self)
-        self.to_save = self.dirty_tensors = self.non_differentiable = ()
+        self.to_save = self.dirty_tensors = self.non_differentiable = None
         self.materialize_grads = self._materialize_non_diff_grads = True
         self._without = ()  # the numbers of the outputs that are not differentiable
         self._saved = self.saved_for_forward = None
@@ -68,7 +79,7 @@ class BackwardCFunction(Node, FunctionCtx):
             raise RuntimeError(FREED)
         if self.saved_for_forward is not None:
             return tuple(self.saved_for_forward)
-        return tuple(s.get() for s in self._saved) if self._saved is not None else tuple(self.to_save)
+        return tuple(s.get() for s in self._saved or ())  # none before forward has ended
 
     @property
     def saved_variables(self):
@@ -79,7 +90,7 @@ class BackwardCFunction(Node, FunctionCtx):
     def _raw_saved_tensors(self):
         if self._freed:
             raise RuntimeError(FREED)
-        return self._saved and tuple(self._saved)
+        return tuple(self._saved or ())
 
     def release(self):
         if self._saved is not None:
@@ -96,8 +107,11 @@ class BackwardCFunction(Node, FunctionCtx):
         if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
         fn = cls.vjp if cls.vjp is not Function.vjp else cls.backward
-        res = fn(self, *grads)
-        if not isinstance(res, (tuple, list)):
+        return self._gradients(fn(self, *grads))
+
+    def _gradients(self, res):
+        """What backward returned, as a gradient for each tensor among the inputs."""
+        if not isinstance(res, tuple):
             res = (res,)
         n = len(self._positions)
         if len(res) < n or any(r is not None for r in res[n:]):
@@ -112,13 +126,26 @@ class BackwardCFunction(Node, FunctionCtx):
             if r is not None and not isinstance(r, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(r).__name__})")
             if is_tensor:
+                if r is not None and self._edges and self._edges[len(out)] is not None:
+                    self._check_kind(len(out), r)
                 out.append(r)
         return tuple(out)
+
+    def _check_kind(self, i, g):
+        """The errors of a gradient of other numbers, or on another device, than what it is the gradient of. Those of the shape are the engine's."""
+        _, dtype, device = self._in_meta[i]
+        if g.dtype.category == dt.COMPLEX and dtype.category != dt.COMPLEX:
+            raise RuntimeError(
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.  (Could this error "
+                "message be improved?  If so, please report an enhancement request to PyTorch.)"
+            )
+        if g.device != device and g._shape:
+            raise RuntimeError(f"Function {self.name()} returned an invalid gradient at index {i} - expected device {device} but got {g.device}")
 
 
 class FunctionMeta(type):
     def __init__(cls, name, bases, attrs):
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": cls.__module__})
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": BackwardCFunction.__module__})
         super().__init__(name, bases, attrs)
 
 
@@ -173,45 +200,67 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True.")
 
     @classmethod
-    def _optional_arguments(cls):
-        """Whether forward has arguments with a default, which setup_context gets as well."""
-        if "_optional" not in cls.__dict__:
+    def _parameters(cls):
+        """The signature of forward, or None where it is no function of Python's."""
+        if "_signature" not in cls.__dict__:
             try:
                 cls._signature = inspect.signature(cls.forward)
-            except (TypeError, ValueError):  # not a function of Python's
+            except (TypeError, ValueError):
                 cls._signature = None
-            cls._optional = cls._signature is not None and any(p.default is not p.empty for p in cls._signature.parameters.values())
-        return cls._optional
+        return cls._signature
 
     @classmethod
     def _with_defaults(cls, args, kwargs):
-        given = cls._signature.bind(*args, **kwargs)
+        """The arguments of a forward that has setup_context beside it, which gets those with a default as well."""
+        signature = cls._parameters()
+        if signature is None:
+            return args, kwargs
+        given = signature.bind(*args, **kwargs)
         given.apply_defaults()
         return given.args, given.kwargs
+
+    @classmethod
+    def _by_position(cls, args, kwargs, separate):
+        """All arguments by position, which is what apply goes by."""
+        signature, args, kwargs = cls._parameters(), list(args), dict(kwargs)
+        parameters = () if signature is None else tuple(signature.parameters.values())[0 if separate else 1 :]
+        names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        for name in kwargs:
+            if name not in names:
+                raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+            if name in names[: len(args)]:
+                raise TypeError(f"forward() got multiple values for argument '{name}'")
+        for name in names[len(args) :]:
+            if not kwargs:
+                break
+            if name not in kwargs:
+                raise TypeError(f"forward() missing required argument: '{name}' (position {len(args)})")
+            args.append(kwargs.pop(name))
+        return tuple(args)
 
     @classmethod
     def _inside_transforms(cls):
         """The class of nodes made where torch.func differentiates: under the name that PyTorch's have there."""
         if "_generated_cls" not in cls.__dict__:
-            cls._generated_cls = type(f"{cls.__name__}GeneratedBackward", (cls._backward_cls,), {"__module__": cls.__module__})
+            cls._generated_cls = type(f"{cls.__name__}GeneratedBackward", (cls._backward_cls,), {"__module__": cls._backward_cls.__module__})
         return cls._generated_cls
 
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run forward and record this function's backward."""
         made = cls._backward_cls
+        separate = cls.setup_context is not Function.setup_context
+        if separate:
+            args, kwargs = cls._with_defaults(args, kwargs)
         if LOCAL.transforms:
             out = _transformed(cls, args, kwargs)
             if out is not NotImplemented:
                 return out
             if None in LOCAL.transforms:
                 made = cls._inside_transforms()
+        if kwargs:
+            args = cls._by_position(args, kwargs, separate)
         node = made()
-        separate = cls.setup_context is not Function.setup_context
-        if kwargs and not separate:
-            raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
-        if separate and cls._optional_arguments():
-            args, kwargs = cls._with_defaults(args, kwargs)
         edges, metas, positions, needs = [], [], [], []
         for a in args:
             if isinstance(a, Tensor):
@@ -229,7 +278,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         set_fwd_grad_enabled(False)
         try:
             if separate:
-                out = cls.forward(*args, **kwargs)
+                out = cls.forward(*args)
                 cls.setup_context(node, args, out)
             else:
                 out = cls.forward(node, *args)
@@ -270,12 +319,10 @@ def transforming(handler=None):
 
 def _finish(node, args, out, recording, edges, metas, levels):
     """Outputs of forward as the caller gets them, with the node hung on those that are differentiable, and their tangents."""
-    single = not isinstance(out, (tuple, list))
+    single = not isinstance(out, tuple)
     outs = [out] if single else list(out)
     inputs = {id(a): a for a in args if isinstance(a, Tensor)}
-    dirty, fixed = {id(t) for t in node.dirty_tensors}, {id(t) for t in node.non_differentiable}
-    for t in node.dirty_tensors:
-        t._bump()
+    dirty, fixed = _marked(node)
     if dirty - {id(o) for o in outs}:
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
@@ -300,11 +347,23 @@ def _finish(node, args, out, recording, edges, metas, levels):
             function_tangents(node, args, outs, result, fixed, levels)
         where = {id(o): k for k, o in enumerate(result) if isinstance(o, Tensor)}
         where.update({id(o): k for k, o in enumerate(outs) if isinstance(o, Tensor) and id(o) not in inputs})
-        node._saved = [_save(node, i, t, None if id(t) in inputs else where.get(id(t)), result) for i, t in enumerate(node.to_save)]
-        node.to_save = ()
+        node._saved = [_save(node, i, t, None if id(t) in inputs else where.get(id(t)), result) for i, t in enumerate(node.to_save or ())]
+        node.to_save = None
     elif levels:
         function_tangents(node, args, outs, result, fixed, levels)
     return result[0] if single else tuple(result)
+
+
+def _marked(node):
+    """The ids of what forward has marked as changed in place, which it now is, and as not differentiable."""
+    dirty, fixed = node.dirty_tensors or (), node.non_differentiable or ()
+    if not all(isinstance(t, Tensor) for t in dirty):
+        raise RuntimeError("mark_dirty can only accept variables, but argument ")
+    if not all(isinstance(t, Tensor) for t in fixed):
+        raise RuntimeError("mark_non_differentiable only accepts variable arguments, but got ")
+    for t in dirty:
+        t._bump()
+    return {id(t) for t in dirty}, {id(t) for t in fixed}
 
 
 def _mark_views(outputs, creation):
@@ -317,15 +376,15 @@ def _mark_views(outputs, creation):
 def _output(o, inputs, dirty, fixed, recording, noted):
     """An output as a tensor of its own: an input that is returned, or a tensor with a history, is aliased."""
     if id(o) in dirty:
-        if id(o) not in inputs or not recording or o._grad_fn is not None or not o._requires_grad or o._view is not None:
-            return o
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        if id(o) in inputs and recording:
+            check_inplace(o)
+        return o
     if id(o) not in inputs:
         return o if o._grad_fn is None else alias(o)
     new = _given_back(o)
     if id(o) in fixed:
-        fixed.add(id(new))
-    if noted and o.__class__ not in dispatching:
+        fixed.add(id(new))  # and no view whose base would give it a gradient
+    elif noted and o.__class__ not in dispatching:
         note_view(new, o, "custom")
     return new
 

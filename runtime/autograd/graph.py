@@ -12,7 +12,7 @@ from ..forks import FORKS, lock
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
 from .hooks import RemovableHandle, check_result, run_hooks
-from .modes import MODE, next_sequence, no_grad
+from .modes import MODE, TWO_CALLABLES, next_sequence, no_grad
 from .tangents import carry, visible
 
 Metadata = collections.namedtuple("Metadata", "shape dtype device is_nested_tensor is_cpp_nested_tensor")
@@ -124,7 +124,7 @@ class Saved:
     def register_hooks(self, pack_hook=None, unpack_hook=None):
         """Keep what pack_hook(tensor) gives; backward() gets what unpack_hook makes of it."""
         if not (callable(pack_hook) and callable(unpack_hook)):
-            raise TypeError("register_hooks(): incompatible function arguments: expected two callables")
+            raise TypeError(TWO_CALLABLES.format("register_hooks()", "self: torch._C._autograd.SavedTensor, ", f"{self!r}, {pack_hook!r}, {unpack_hook!r}"))
         if self.unpack is not None:
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
         if self.tensor is None:
@@ -179,6 +179,9 @@ class Saved:
     def release(self):
         """Free what is kept."""
         self.tensor = self.packed = None
+
+
+Saved.__name__ = Saved.__qualname__
 
 
 class SavedNone(Saved):
@@ -327,7 +330,7 @@ class AccumulateGrad(Node):
     @staticmethod
     def _accumulated(v):
         for h in list(v.__dict__.get("_post_accumulate_grad_hooks", {}).values()):
-            if (r := h(v)) is not None:
+            if (r := h(v)) is not None and r is not v:
                 check_result(h, v, r)
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 

@@ -62,6 +62,19 @@ def run_hooks(hooks, g):
     return g
 
 
+def check_results(hook, gradients, results):
+    """PyTorch's errors for what a hook of a node returned in place of gradients; None takes one away."""
+    if not isinstance(results, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(results).__name__}'")
+    if len(results) != len(gradients):
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(results)}, but expected {len(gradients)})")
+    for g, r in zip(gradients, results):
+        if r is not None:
+            check_result(hook, g, r)
+    return results
+
+
 def check_result(hook, g, r):
     """PyTorch's errors for what a hook returned in place of a gradient."""
     if g is None:
@@ -69,12 +82,12 @@ def check_result(hook, g, r):
     name = getattr(hook, "__name__", "<unknown>")
     if not isinstance(r, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(r).__name__}'")
-    if r.dtype is not g.dtype or r.device.type != g.device.type:
+    if r.dtype is not g.dtype or r.device.type != g.device.type or r.layout is not g.layout:
         raise RuntimeError(f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(r)})")
     if r._shape != g._shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
 
 
 def _type(t):
-    prefix = "" if t.device is HOST else t.device.type + "."
+    prefix = "sparse." if t.is_sparse else "" if t.device is HOST else t.device.type + "."
     return f"torch.{prefix}{dt.LEGACY.get(t.dtype, t.dtype.name)}Tensor"

@@ -275,6 +275,12 @@ def is_inference_mode_enabled():
     return MODE.inference
 
 
+TWO_CALLABLES = (
+    "{}: incompatible function arguments. The following argument types are supported:\n    1. ({}arg0: collections.abc.Callable, arg1: "
+    "collections.abc.Callable) -> None\n\nInvoked with: {}"
+)
+
+
 class saved_tensors_hooks:
     """Inside, tensors saved for backward go through pack_hook, and come back through unpack_hook."""
 
@@ -287,7 +293,7 @@ class saved_tensors_hooks:
         if MODE.saved_hooks_disabled:
             raise RuntimeError(MODE.saved_hooks_disabled)
         if not all(map(callable, self.hooks)):
-            raise TypeError(f"_push_saved_tensors_default_hooks(): incompatible function arguments: expected two callables, got {self.hooks}")
+            raise TypeError(TWO_CALLABLES.format("_push_saved_tensors_default_hooks()", "", f"{self.hooks[0]!r}, {self.hooks[1]!r}"))
         MODE.saved_hooks = (*MODE.saved_hooks, self.hooks)
 
     def __exit__(self, *exc):

@@ -726,3 +726,80 @@ def case_raw_saved_tensors_of_none_and_after_the_end(torch):
         [(z, z.stride(), z.storage_offset(), z.untyped_storage().nbytes()) for z in laid_out],
         torch._VF.unique_dim(torch.tensor([[1, 2], [1, 2], [0, 1]]), 0),
     )
+
+
+def case_custom_functions_take_keywords_and_refuse_what_they_cannot(torch):
+    def scaled(returned, body=lambda ctx, x, k: x * k):
+        class Scaled(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, j=1, k=3):
+                return body(ctx, x, k)
+
+            @staticmethod
+            def backward(ctx, *g):
+                return returned(*g)
+
+        return Scaled
+
+    class Apart(torch.autograd.Function):
+        @staticmethod
+        def forward(x, k=3, *, only=1):
+            return x * k
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+            told.append([len(inputs), len(ctx.saved_tensors)])
+
+    told, x, k = [], torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    plain = scaled(lambda g: (g, None, g * 5))
+    keywords = [{"j": 1, "k": k}, {"j": 2}, {"k": 2}, {"x": 1}, {"other": 1}]
+    calls = [error(lambda c=c: plain.apply(x, **c).sum().backward()) for c in keywords] + [error(lambda: plain.apply(x=x, j=2))]
+    calls += [error(lambda c=c: Apart.apply(x, **c)) for c in ({}, {"k": 2}, {"only": 2})]
+
+    def marked(name, *values):
+        return scaled(None, lambda ctx, x, k: (getattr(ctx, name)(*values), x * k)[1])
+
+    marks = [error(marked(name, 1).apply, x) for name in ("mark_dirty", "mark_non_differentiable", "set_materialize_grads")]
+    results = [lambda g: [g], lambda g: g.to(torch.complex64), lambda g: torch.ones(2, device="meta")]
+    gradients = [error(scaled(lambda g, r=r: (r(g), None)).apply(x, 1).sum().backward) for r in results]
+    kept = scaled(None, lambda ctx, x, k: (ctx.mark_non_differentiable(x), x)[1]).apply(x * 1)
+    changed = scaled(None, lambda ctx, x, k: (ctx.mark_dirty(x), x.mul_(2))[1])
+    listed = scaled(None, lambda ctx, x, k: [x * k]).apply(x)
+    node = plain.apply(x).grad_fn
+    return [
+        calls,
+        told,
+        k.grad,
+        marks,
+        gradients,
+        [kept.requires_grad, kept.grad_fn],
+        error(changed.apply, x[:1]),
+        type(listed).__name__,
+        type(node).__module__,
+    ]
+
+
+def case_results_of_hooks_of_nodes_are_judged(torch):
+    results = [(torch.ones(3),), (torch.ones(2, dtype=torch.float64),), (1,), (torch.ones(2).to_sparse(),), (None,), (torch.ones(2),) * 2, 3]
+
+    def of_node(register, result):
+        x = torch.ones(2, requires_grad=True)
+        y = x.exp()
+        getattr(y.grad_fn, register)(lambda *given: result)
+        return error(y.sum().backward), x.grad
+
+    def of_leaf(result):
+        x = torch.ones(2, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda p: p if result is None else result)
+        return error((x * 2).sum().backward)
+
+    def with_saved(*hooks):
+        with torch.autograd.graph.saved_tensors_hooks(*hooks):
+            pass
+
+    x = torch.ones(2, requires_grad=True)
+    raw = (x * x).grad_fn._raw_saved_self
+    calls = [lambda: with_saved(3, print), lambda: raw.register_hooks(1, print), lambda: torch.autograd.graph.register_multi_grad_hook((torch.ones(1),), print)]
+    hooked = [of_node(register, r) for register in ("register_hook", "register_prehook") for r in results]
+    return [hooked, [of_leaf(r) for r in (None, torch.ones(2), 3)], [error(c)[1][:60] for c in calls], type(raw).__name__]

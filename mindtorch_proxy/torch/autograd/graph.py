@@ -97,7 +97,10 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    nodes, lock, arrived = [edge(t)[0] for t in tensors], threading.Lock(), {}
+    edges, lock, arrived = [edge(t) for t in tensors], threading.Lock(), {}
+    if None in edges:
+        raise AssertionError("Expected gradient function to be set")
+    nodes = [e[0] for e in edges]
 
     def all_of(i, g):
         run = TASK.run.id
