@@ -1,5 +1,6 @@
 """PyTorch's operators below autograd that have no public function, and that are another one's kernel here: torch.ops.aten.NAME alone reaches them."""
 
+from .. import dtypes as dt
 from ..declare import composite
 from ..device import usable
 from ..registry import F, Namespace
@@ -98,7 +99,8 @@ def _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_forma
 @composite("aten.threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor")
 def threshold_backward(grad_output, self, threshold):
     """The gradient where self is above the threshold, else 0."""
-    return T.where(self <= threshold, T.zeros_like(grad_output), grad_output)
+    compared = self.to(dt.OPMATH.get(self.dtype, self.dtype))  # the number is not rounded to a half type
+    return T.where(compared <= threshold, T.zeros_like(grad_output), grad_output)
 
 
 @composite("aten.scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor")

@@ -789,3 +789,16 @@ def case_functional_call_with_names_of_its_own(torch):
         except RuntimeError as e:
             found.append(str(e))
     return found
+
+
+def case_numbers_between_values_of_half_types(torch):
+    """What is compared with a number of Python's is not rounded for it: 0.1 is no bfloat16."""
+    found, F = [], torch.nn.functional
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        x = torch.tensor([0.1, 0.3, -0.3, 0.5, -0.1], dtype=dtype)
+        for f in (lambda t: F.threshold(t, 0.1, 20.0), lambda t: F.hardshrink(t, 0.3), lambda t: F.softshrink(t, 0.3), lambda t: F.hardtanh(t, -0.3, 0.1)):
+            leaf = x.clone().requires_grad_()
+            y = f(leaf)
+            y.backward(torch.ones_like(y))
+            found += [y, leaf.grad]
+    return found

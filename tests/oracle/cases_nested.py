@@ -77,3 +77,28 @@ def case_nested_gradients(torch):
     found += list(leaf.grad.unbind())
     (g,) = torch.autograd.grad(leaf * 3, leaf, torch.ones_like(leaf).detach())
     return [*found, *g.unbind()]
+
+
+def case_attention_over_nested(torch):
+    warnings.simplefilter("ignore")
+    nn = torch.nn
+
+    def parts(f):
+        try:
+            found = f()
+        except Exception as e:
+            return [type(e).__name__, str(e)]
+        return list(found.unbind())
+
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+    with torch.no_grad():
+        for i, p in enumerate(layer.parameters()):
+            p.copy_(torch.arange(p.numel()).reshape(p.shape).add(i).sin() / 4)
+    sequences = torch.nested.nested_tensor([torch.arange(48.0).reshape(3, 16).sin(), torch.arange(80.0).reshape(5, 16).cos()])
+    empty = torch.nested.nested_tensor([torch.rand(0, 16)])
+    attention, found = layer.self_attn, [parts(lambda: layer(sequences))]
+    with torch.no_grad():
+        found += [parts(lambda: f(x)) for f in (layer, nn.TransformerEncoder(layer, 2)) for x in (sequences, empty)]
+        found += [parts(lambda: layer(torch.nested.nested_tensor([]))), parts(lambda: attention(sequences, sequences, sequences, need_weights=False)[0])]
+        found += [attention(sequences, sequences, sequences, average_attn_weights=average)[1] for average in (True, False)]
+    return [*found, parts(lambda: layer.train()(sequences))]

@@ -461,6 +461,45 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
+def _why_not_fused(attention, query, key, value, padding, mask):
+    """Why PyTorch would not take its one fused kernel, or the empty string."""
+    given, here = query.dtype, attention.in_proj_weight
+    for wrong, text in (
+        (query.dim() != 3, f"input not batched; expected query.dim() of 3 but got {query.dim()}"),
+        (query is not key or key is not value, "non-self attention was used (query, key, and value are not the same Tensor)"),
+        (here is None, "in_proj_weight was None"),
+        (here is not None and given is not here.dtype, f"dtypes of query ({given}) and self.in_proj_weight ({getattr(here, 'dtype', None)}) don't match"),
+        (attention.training, "training is enabled"),
+        (attention.num_heads % 2, "self.num_heads is not even"),
+        (not attention.batch_first, "batch_first was not True"),
+        (attention.in_proj_bias is None, "in_proj_bias was None"),
+        (attention.bias_k is not None, "self.bias_k was not None"),
+        (attention.add_zero_attn, "add_zero_attn was enabled"),
+        (
+            query.is_nested and not (padding is None and mask is None),
+            "supplying both src_key_padding_mask and src_mask at the same time is not supported with NestedTensor input",
+        ),
+        (any(m is not None and m.is_floating_point() for m in (mask, padding)), "floating-point masks are not supported for fast path."),
+        (torch.is_autocast_enabled(), "autocast is enabled"),
+    ):
+        if wrong:
+            return text
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (query, *attention.parameters())):
+        return "grad is enabled and at least one of query or the input/output projection weights or biases requires_grad"
+    return ""
+
+
+def _on_sequences(attention, nested, need_weights, average):
+    """Self-attention within each of the sequences of a nested tensor: side by side with padding, which nobody looks at."""
+    lengths = [t.size(0) for t in nested.unbind()]
+    dense = torch.nested.to_padded_tensor(nested, 0.0)
+    padding = torch.arange(dense.size(1)) >= torch.tensor(lengths).unsqueeze(1)
+    output, weights = attention(dense, dense, dense, key_padding_mask=padding, need_weights=need_weights, average_attn_weights=average)
+    if weights is not None:
+        weights = weights.masked_fill(padding.unsqueeze(-1) if average else padding[:, None, :, None], 0.0)
+    return torch.nested.nested_tensor([t[:n] for t, n in zip(output, lengths)]), weights
+
+
 class MultiheadAttention(Module):
     """softmax(q k^T / sqrt(head_dim)) v in num_heads parts of embed_dim, with linear projections before and after.
 
@@ -538,20 +577,13 @@ class MultiheadAttention(Module):
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         transpose = self.batch_first and query.dim() == 3
-        # where PyTorch takes one fused kernel, the result is contiguous
-        fused = (
-            transpose
-            and query is key is value
-            and not self.training
-            and self.num_heads % 2 == 0
-            and self._qkv_same_embed_dim
-            and self.in_proj_bias is not None
-            and self.bias_k is None
-            and not self.add_zero_attn
-            and not torch.is_autocast_enabled()
-            and not any(m is not None and m.is_floating_point() for m in (attn_mask, key_padding_mask))
-            and not (torch.is_grad_enabled() and any(t.requires_grad for t in (query, *self.parameters())))
-        )
+        why_not_fused = _why_not_fused(self, query, key, value, key_padding_mask, attn_mask)
+        if query.is_nested or key.is_nested or value.is_nested:
+            if why_not_fused:
+                raise AssertionError(
+                    f"MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit because {why_not_fused}"
+                )
+            return _on_sequences(self, query, need_weights, average_attn_weights)
         key_padding_mask = F._canonical_mask(
             mask=key_padding_mask, mask_name="key_padding_mask", other_type=F._none_or_dtype(attn_mask), other_name="attn_mask", target_type=query.dtype
         )
@@ -592,7 +624,7 @@ class MultiheadAttention(Module):
             **projections,
         )
         output = output.transpose(1, 0) if transpose else output
-        return output.contiguous() if fused else output, weights
+        return output if why_not_fused else output.contiguous(), weights  # PyTorch's one fused kernel gives contiguous results
 
     def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> tuple[Tensor | None, int | None]:
         """One mask of (batch, heads, length, length) from both, and its kind: 1 padding alone, 2 with attention mask."""

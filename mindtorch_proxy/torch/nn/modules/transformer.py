@@ -25,7 +25,7 @@ def _generate_square_subsequent_mask(sz, device=None, dtype=None):
 
 
 def _get_seq_len(src, batch_first):
-    return src.size(1 if batch_first and src.dim() == 3 else 0)
+    return None if src.is_nested else src.size(1 if batch_first and src.dim() == 3 else 0)
 
 
 def _get_clones(module, N):
