@@ -2,6 +2,7 @@
 
 import types
 from contextlib import contextmanager
+from enum import Enum
 
 import torch
 
@@ -75,6 +76,23 @@ def is_flash_attention_available():
 
 
 is_ck_sdpa_available = is_flash_attention_available
+
+
+class SDPBackend(Enum):
+    """The implementations that PyTorch knows."""
+
+    __module__ = "torch.nn.attention"
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+    def __int__(self):
+        return self.value
+
+    __index__ = __int__
 
 
 class SDPAParams(types.SimpleNamespace):

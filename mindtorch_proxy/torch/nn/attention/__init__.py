@@ -2,9 +2,14 @@
 
 import contextlib
 import warnings
-from enum import Enum
 
 from torch.backends import cuda as _switches
+from torch.backends.cuda import (
+    SDPAParams as SDPAParams,
+    SDPBackend,
+    can_use_efficient_attention as can_use_efficient_attention,
+    can_use_flash_attention as can_use_flash_attention,
+)
 
 __all__ = [
     "SDPBackend",
@@ -18,22 +23,6 @@ __all__ = [
 ]
 
 WARN_FOR_UNFUSED_KERNELS = False
-
-
-class SDPBackend(Enum):
-    """The implementations that PyTorch knows."""
-
-    ERROR = -1
-    MATH = 0
-    FLASH_ATTENTION = 1
-    EFFICIENT_ATTENTION = 2
-    CUDNN_ATTENTION = 3
-    OVERRIDEABLE = 4
-
-    def __int__(self):
-        return self.value
-
-    __index__ = __int__
 
 
 _backend_names = {"cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "mem_efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
