@@ -135,6 +135,22 @@ class _Namespace:
         return name
 
 
+class _InsertPoint:
+    """A place of insertion, taken at once; leaving the block gives the one before back."""
+
+    def __init__(self, graph, node, after):
+        if node.graph is not graph:
+            raise AssertionError(f"Node to insert {'after' if after else 'before'} is not in graph.")
+        self._graph, self._before = graph, graph._insert
+        graph._insert = node, after
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        self._graph._insert = self._before
+
+
 class Graph:
     """Nodes in order."""
 
@@ -142,7 +158,7 @@ class Graph:
         self._order, self._namespace, self._codegen = [], _Namespace(), CodeGen()
         self.owning_module, self._tracer_cls = owning_module, tracer_cls
         self._root = Node(self, "", "root", "", (), {})
-        self._insert_at = None  # before this node; at the end if None
+        self._insert = self._root, 0  # new nodes come before this one (0) or directly after it (1); the root is before the first and after the last
         self._traced_from = ""  # where the traced function stands, as names of generated code say it
 
     nodes = property(lambda self: _Nodes(self), doc="The nodes in the order of execution; ``reversed`` walks backwards.")
@@ -197,9 +213,16 @@ class Graph:
         """Add a node at the place of insertion."""
         candidate = name if name is not None else self._target_to_str(target)
         node = Node(self, self._namespace.create_name(candidate), op, target, args or (), kwargs or {}, type_expr)
-        at = len(self._order) if self._insert_at is None else self._order.index(self._insert_at)
-        self._order.insert(at, node)
+        self._order.insert(self._place(), node)
         return node
+
+    def _place(self):
+        beside, after = self._insert
+        while beside._erased:
+            beside, after = beside._follower, 0
+        if beside is self._root:
+            return 0 if after else len(self._order)
+        return self._order.index(beside) + after
 
     def _target_to_str(self, target):
         name = target if isinstance(target, str) else getattr(target, "__name__", type(target).__name__)
@@ -212,26 +235,18 @@ class Graph:
         if to_erase.users:
             raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!")
         if not to_erase._erased:
+            to_erase._follower = to_erase.next
             self._order.remove(to_erase)
             to_erase._erased = True
             to_erase._update((), {})
 
-    @contextlib.contextmanager
-    def _inserting(self, node):
-        old, self._insert_at = self._insert_at, node
-        try:
-            yield
-        finally:
-            self._insert_at = old
-
     def inserting_before(self, n=None):
-        """Within this block nodes are added before ``n`` (or at the start)."""
-        return self._inserting(n if n is not None else self._order[0] if self._order else None)
+        """From now on, and to the end of a ``with`` block, nodes are added before ``n`` (or directly at the start)."""
+        return self.inserting_after(self._root) if n is None else _InsertPoint(self, n, 0)
 
     def inserting_after(self, n=None):
-        """Within this block nodes are added after ``n`` (or at the end)."""
-        following = None if n is None else n.next
-        return self._inserting(None if following is self._root else following)
+        """From now on, and to the end of a ``with`` block, nodes are added directly after ``n`` (or before the end)."""
+        return self.inserting_before(self._root) if n is None else _InsertPoint(self, n, 1)
 
     def placeholder(self, name, type_expr=None, default_value=...):
         """Insert a node for an argument of the graph."""

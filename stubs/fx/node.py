@@ -152,17 +152,19 @@ class Node:
 
     def prepend(self, x):
         """Move ``x`` before this node."""
-        if x is not self:
-            order = self.graph._order
-            order.remove(x)
-            order.insert(order.index(self), x)
+        self._move(x, 0)
 
     def append(self, x):
         """Move ``x`` after this node."""
+        self._move(x, 1)
+
+    def _move(self, x, after):
+        if x.graph is not self.graph:
+            raise AssertionError("Attempting to move a Node into a different Graph")
         if x is not self:
             order = self.graph._order
             order.remove(x)
-            order.insert(order.index(self) + 1, x)
+            order.insert(order.index(self) + after, x)
 
     def normalized_arguments(self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
         """ArgsKwargsPair of the call with its defaults filled in, None where it is not known how."""

@@ -689,3 +689,38 @@ def case_a_tracer_with_a_trace_of_its_own(torch):
     made = torch.fx.GraphModule(root, graph)
     of_function = torch.fx.Tracer().trace(lambda x, *args, k=1, **kwargs: x + args[0] + kwargs["a"] + k)
     return [nodes(graph), root.seen, made(x, y=2), nodes(torch.fx.Tracer().trace(root)), nodes(of_function), sqrt(4.0)]
+
+
+def case_places_of_insertion(torch):
+    g, seen = torch.fx.Graph(), []
+    other = torch.fx.Graph().placeholder("other")
+    x = g.placeholder("x")
+    y = g.call_function(torch.relu, (x,))
+    g.output(y)
+
+    def add(*names):
+        for name in names:
+            made = g.call_function(getattr(torch, name), (x,))
+        seen.append([n.name for n in g.nodes])
+        return made
+
+    with g.inserting_after(x):
+        add("neg", "abs", "exp")
+    with g.inserting_before(y):
+        add("neg", "abs")
+    with g.inserting_before():
+        add("sin", "cos")
+    with g.inserting_after():
+        add("tan", "cosh")
+    place = g.inserting_after(x)  # without a block: until it is left
+    sinh = add("sinh")
+    g.inserting_after(sinh)
+    add("erf")
+    with place:
+        pass
+    add("erfc")
+    with g.inserting_before(sinh):
+        g.erase_node(sinh)
+        add("trunc")
+    refused = [text(lambda: f(other)) for f in (g.inserting_before, g.inserting_after, x.append, x.prepend)]
+    return [seen, refused]
