@@ -5,6 +5,7 @@ none after empty records) and lets checksums be left out; zipfile's writer can d
 """
 
 import io
+import os
 import struct
 import zlib
 
@@ -84,7 +85,9 @@ class Reader:
             self.zip = zipfile.ZipFile(file)
             entries = self.zip.infolist()
         except Exception as e:  # whatever zipfile stumbles over, the archive is bad
-            raise RuntimeError(f"PytorchStreamReader failed reading zip archive: failed finding central directory. {HELP}") from e
+            short = file.seek(0, os.SEEK_END) < 22  # an archive without any file has as many bytes
+            why = "not a ZIP archive" if short else "failed finding central directory"
+            raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {why}. {HELP}") from e
         if not entries:
             raise RuntimeError(f"PytorchStreamReader failed reading zip archive: archive does not contain any files. {HELP}")
         name = entries[0].filename.partition("/")[0]
