@@ -141,6 +141,13 @@ def check_writable(t):
         )
 
 
+def _not_deleted(message):
+    def refuse(self):
+        raise RuntimeError(message)
+
+    return refuse
+
+
 class TensorMeta(type):
     """Operators are made when they are first asked for."""
 
@@ -404,6 +411,8 @@ class Tensor(metaclass=TensorMeta):
     def requires_grad(self, value):
         if value.__class__ is not bool:
             raise RuntimeError("requires_grad must be a bool")
+        if value and self._get_grad_fn() is not None:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         self._requiring_grad(value, "only Tensors of floating point and complex dtype")
 
     def requires_grad_(self, requires_grad=True):
@@ -555,12 +564,9 @@ class Tensor(metaclass=TensorMeta):
             fn._tensor_hooks = kept if hooks is None else (*kept, (self._output_nr, hooks))
         self._hooks = hooks
 
-    def _not_deleted(self):
-        raise RuntimeError("this attribute of tensors cannot be deleted")
-
-    data = data.deleter(_not_deleted)
-    requires_grad = requires_grad.deleter(_not_deleted)
-    _backward_hooks = _backward_hooks.deleter(_not_deleted)
+    data = data.deleter(_not_deleted("Deleting tensor data is not allowed. Delete tensor instead!"))
+    requires_grad = requires_grad.deleter(_not_deleted("requires_grad must be a bool"))
+    _backward_hooks = _backward_hooks.deleter(_not_deleted("Deletion of _backwards_hooks not allowed!"))
 
     # ------------------------------------------------------------ host values
     def _as_numpy(self):

@@ -3,6 +3,7 @@
 import itertools
 import threading
 import warnings
+from collections.abc import Mapping
 from heapq import heappop, heappush
 
 from .. import dtypes as dt
@@ -313,38 +314,64 @@ def _tensors(x):
     return (x,) if isinstance(x, Tensor) or hasattr(x, "output_nr") else tuple(x)
 
 
-def _roots(outputs, grad_outputs, create_graph, is_grads_batched=False):
-    roots, grads = [], []
-    for i, t in enumerate(outputs):
-        g = grad_outputs[i] if grad_outputs is not None and i < len(grad_outputs) else None
-        if not isinstance(t, Tensor):
-            roots.append(t[:2])
-            grads.append(_root_gradient(t[:2], g))
-            continue
-        if t._of_layout and isinstance(g, Tensor):
-            t, g = t._root(g)
-        e = edge(t)
-        if g is None:
-            if t._requires_grad:
-                if numel(t._shape) != 1:
-                    raise RuntimeError("grad can be implicitly created only for scalar outputs")
-                if not t.dtype.is_floating_point:
-                    raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {t.dtype}")
-                with no_grad():
-                    g = T.ones_like(t)
-        elif not isinstance(g, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-        else:
-            _check_root(i, g, t.shape, t.dtype)
-        if e is None:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-        roots.append(e)
-        grads.append(g)
-    return roots, grads
+def _inputs(inputs, function):
+    """What gradients are asked for, as a tuple; of a dict the values."""
+    if isinstance(inputs, Mapping) and inputs.__class__ is not dict:
+        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.")
+    found = _tensors(inputs.values() if inputs.__class__ is dict else inputs)
+    if not found:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    return found
+
+
+def _roots(outputs, grad_outputs):
+    """Where a pass begins, and with which gradients; grad_outputs: None, or a tuple of which what is too much is left out."""
+    given = (None,) * len(outputs) if grad_outputs is None else grad_outputs
+    roots, grads = zip(*[_root(i, t, g) for i, (t, g) in enumerate(zip(outputs, given))]) if outputs and given else ((), ())
+    if len(roots) < len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    if None in roots:
+        raise RuntimeError(f"element {roots.index(None)} of tensors does not require grad and does not have a grad_fn")
+    return list(roots), list(grads)
+
+
+def _root(i, t, g):
+    if g is not None and not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if not isinstance(t, Tensor):
+        if not hasattr(t, "output_nr"):
+            raise AssertionError("Expected output to be a torch.Tensor")
+        return t[:2], _root_gradient(t[:2], g)
+    if t._of_layout and g is not None:
+        t, g = t._root(g)
+    e = edge(t)
+    if g is None:
+        if t._requires_grad:
+            _check_implicit(t._shape, t.dtype)
+            with no_grad():
+                g = T.ones_like(t)
+    else:
+        _check_root(i, g, t.shape, t.dtype)
+    return e, g
+
+
+def _check_implicit(shape, dtype):
+    """The errors of a gradient that is not given."""
+    if numel(shape) != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
 
 
 def _check_batches(outputs, gradients):
+    """The errors of batches of gradients; how many each holds."""
     for i, (t, g) in enumerate(zip(outputs, gradients)):
+        if g is None and isinstance(t, Tensor):
+            _check_implicit(t._shape, t.dtype)
+            raise ValueError(
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 so expected in_dim to "
+                "satisfy 0 <= in_dim < 0."
+            )
         if g is not None and isinstance(t, Tensor) and g._shape[1:] != t._shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining "
@@ -352,6 +379,10 @@ def _check_batches(outputs, gradients):
                 f"{Size(g._shape[1:])} and output[{i}] has a shape of {t.shape}. If you only want some tensors in `grad_output` to be considered batched, "
                 "consider using vmap."
             )
+    sizes = [len(g) for g in gradients if g is not None]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+    return sizes[0]
 
 
 def _check_root(i, g, shape, dtype):
@@ -372,8 +403,7 @@ def _root_gradient(e, g):
     if g is not None:
         _check_root(0, g, shape, dtype)
         return g
-    if numel(shape) != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    _check_implicit(shape, dtype)
     return T.ones(shape, dtype=dtype, device=device)
 
 
@@ -386,32 +416,30 @@ _CYCLE = (
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulate gradients of tensors into the leaves of the graph."""
-    tensors = _tensors(tensors)
-    if grad_tensors is None:
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`.")
         grad_tensors = grad_variables
-    gts = None if grad_tensors is None else _tensors(grad_tensors)
-    if gts is not None and len(gts) != len(tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(gts)} gradients")
-    if inputs is not None:
-        inputs = _tensors(inputs)
-        if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots, grads = _roots(tensors, gts, create_graph)
+    inputs = None if inputs is None else _inputs(inputs, "backward")
+    roots, grads = _roots(_tensors(tensors), None if grad_tensors is None else _tensors(grad_tensors))
     keep = create_graph if retain_graph is None else retain_graph
     if create_graph:
         warn_once(_CYCLE)
     if inputs is None:
         run_backward(roots, grads, keep, create_graph)
         return
-    edges = [e for t in inputs for e in _input_edges(t)]
     for t in inputs:
-        if isinstance(t, Tensor) and t._get_grad_fn() is not None:
+        if isinstance(t, Tensor):
             t.retain_grad()
+    edges = [e for t in inputs for e in _input_edges(t)]
     run_backward(roots, grads, keep, create_graph, edges, accumulate=True)
 
 
 def _input_edges(t):
     """Where the gradient of an input arrives: at one place, but for tensors of some layouts."""
+    if not isinstance(t, Tensor) and not hasattr(t, "output_nr"):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
     edges = [t[:2]] if not isinstance(t, Tensor) else [edge(place) for place in (t._places() if t._of_layout else (t,))]
     if None in edges:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -433,16 +461,33 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    outs, ins = _tensors(outputs), _tensors(inputs)
-    if not ins:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    outs, ins = _tensors(outputs), _inputs(inputs, "grad")
+    if not only_inputs:
+        warnings.warn(_IGNORED, FutureWarning, stacklevel=2)
     gos = None if grad_outputs is None else _tensors(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        _check_batches(outs, gos)
-        rows = [grad(outs, ins, [None if g is None else g[i] for g in gos], True, create_graph, True, allow_unused) for i in range(len(gos[0]))]
-        return tuple(None if rows[0][k] is None else T.stack([r[k] for r in rows]) for k in range(len(ins)))
-    roots, grads = _roots(outs, gos, create_graph)
+        size = _check_batches(outs, (None,) * len(outs) if gos is None else gos)
+        rows = [grad(outs, ins, [None if g is None else g[i] for g in gos], True, create_graph, True, allow_unused) for i in range(size)]
+        found = [None if rows[0][k] is None else T.stack([r[k] for r in rows]) for k in range(len(ins))]
+    else:
+        found = _found(outs, ins, gos, keep, create_graph, allow_unused)
+    if materialize_grads:
+        if any(g is None and not isinstance(t, Tensor) for g, t in zip(found, ins)):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        found = [t.new_zeros(t._shape, requires_grad=create_graph) if g is None else g for g, t in zip(found, ins)]
+    return dict(zip(inputs, found)) if inputs.__class__ is dict else tuple(found)
+
+
+_IGNORED = (
+    "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the graph, please use "
+    "torch.autograd.backward."
+)
+
+
+def _found(outs, ins, gos, keep, create_graph, allow_unused):
+    """The gradients of one pass."""
+    roots, grads = _roots(outs, gos)
     places = [_input_edges(t) for t in ins]
     got = iter(run_backward(roots, grads, keep, create_graph, list(itertools.chain(*places))))
     result = []
@@ -454,9 +499,5 @@ def grad(
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
             )
-        if g is None and materialize_grads:
-            if not isinstance(t, Tensor):
-                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            g = t.new_zeros(t._shape, requires_grad=create_graph)
         result.append(g)
-    return tuple(result)
+    return result

@@ -42,15 +42,12 @@ class _SetGrad(contextlib.ContextDecorator):
 
     value = None
 
-    def __new__(cls, func=None, *a, **kw):
+    def __new__(cls, orig_func=None):
         self = object.__new__(cls)
-        if callable(func):
-            self.__init__()
-            return self(func)
-        return self
+        return self if orig_func is None else self(orig_func)
 
-    def __call__(self, func):
-        return context_decorator(self, func)
+    def __call__(self, orig_func):
+        return context_decorator(self, orig_func)
 
     def clone(self):
         return type(self)()
@@ -130,6 +127,8 @@ class set_grad_enabled(_SetGrad):
         return object.__new__(cls)
 
     def __init__(self, mode):
+        if mode.__class__ is not bool and type(mode).__module__ != "numpy":
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         self.prev, self.mode = MODE.grad, bool(mode)
         MODE.grad = self.mode and not MODE.inference
 
@@ -145,7 +144,7 @@ class set_grad_enabled(_SetGrad):
         MODE.grad = self.mode and not MODE.inference
 
     def __str__(self):
-        return f"torch.set_grad_enabled(mode={self.mode})"
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     __repr__ = __str__
 
@@ -303,8 +302,8 @@ class saved_tensors_hooks:
 class disable_saved_tensors_hooks(contextlib.ContextDecorator):
     __module__ = "torch.autograd.graph"
 
-    def __init__(self, message):
-        self.message = message
+    def __init__(self, error_message):
+        self.message = error_message
 
     def __enter__(self):
         if MODE.saved_hooks:

@@ -803,3 +803,24 @@ def case_results_of_hooks_of_nodes_are_judged(torch):
     calls = [lambda: with_saved(3, print), lambda: raw.register_hooks(1, print), lambda: torch.autograd.graph.register_multi_grad_hook((torch.ones(1),), print)]
     hooked = [of_node(register, r) for register in ("register_hook", "register_prehook") for r in results]
     return [hooked, [of_leaf(r) for r in (None, torch.ones(2), 3)], [error(c)[1][:60] for c in calls], type(raw).__name__]
+
+
+def case_what_grad_and_backward_are_given(torch):
+    from collections import OrderedDict
+
+    grad, backward, e = torch.autograd.grad, torch.autograd.backward, torch.eye(3)
+    x, one = torch.ones(2, requires_grad=True), torch.tensor(1.0)
+    y = torch.ones(3, requires_grad=True)
+    inputs = [[x, 3], {"a": x}, [x, {"b": x}], OrderedDict(a=x), (x, (x, x)), "a", [None], 3, (), {}]
+    outputs = [3, [(x * x).sum(), 3], {"k": x}, [None], ((x * x).sum(), (x,))]
+    given = [[], [None], [one] * 2, one, 2.0, [2.0], {"a": one}]
+    found = [error(grad, (x * x).sum(), i) for i in inputs] + [error(grad, o, x) for o in outputs]
+    for g in given:
+        found += [error(f, o, *more) for o in ((x * x).sum(), [(x * x).sum(), x.sum()]) for f, more in ((grad, (x, g)), (backward, (g,)))]
+    found += [error(backward, (x * x).sum(), inputs=i) for i in ([torch.ones(2)], [3], [None], x, {"a": x})]
+    batches = [((y * y,), None), ((y * y, y * 2), (e, torch.ones(2, 3))), ((y.sum(), y * 2), (None, e)), ((y * y, y * 2), (e, None))]
+    found += [error(grad, outs, y, gs, is_grads_batched=True) for outs, gs in batches]
+    found += [error(backward, (x * x).sum(), one, grad_variables=one), error(torch.set_grad_enabled, 3), repr(torch.set_grad_enabled(True))]
+    found += [error(torch.autograd.graph.increment_version, v) for v in (3, [3])]
+    found += [error(lambda n=n: delattr(x, n)) for n in ("data", "requires_grad", "_backward_hooks")]
+    return [found, grad((x * x).sum(), {"a": x}), error(lambda: setattr(x * 1, "requires_grad", True)), x.grad]

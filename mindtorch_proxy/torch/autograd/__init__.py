@@ -27,7 +27,8 @@ def grad(
     materialize_grads=False,
 ):
     """Gradients of outputs with respect to inputs, returned instead of accumulated."""
-    tensors = [t for given in (outputs, inputs) for t in (given if isinstance(given, (tuple, list)) else (given,))]
+    asked = tuple(inputs.values()) if isinstance(inputs, dict) else inputs
+    tensors = [t for given in (outputs, asked) for t in (given if isinstance(given, (tuple, list)) else (given,))]
     settings = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
     if _overridden_by_programs(tensors):
         names = ("grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused", "is_grads_batched", "materialize_grads")

@@ -68,7 +68,11 @@ def get_gradient_edge(tensor):
 
 def increment_version(tensor):
     """Tell autograd that the values changed."""
+    if not hasattr(tensor, "__iter__"):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for t in (tensor,) if hasattr(tensor, "_bump") else tensor:
+        if not hasattr(t, "_bump"):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         if not t.is_inference():
             t._bump()
 
