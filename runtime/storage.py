@@ -58,14 +58,12 @@ class StorageBase:
     is_sparse = is_sparse_csr = False
 
     def __new__(cls, *args, device=None, dtype=None, **kw):
-        if kw:
-            raise TypeError(f"UntypedStorage got unexpected arguments {sorted(kw)}")
         if cls is StorageBase:
             raise RuntimeError("Cannot directly construct StorageBase; subclass it and then construct that")
         self = object.__new__(cls)
         d = HOST if device is None else usable(device)
-        if len(args) > 1:
-            got = ", ".join(type(a).__name__ for a in args)
+        if len(args) > 1 or kw:
+            got = ", ".join([*(type(a).__name__ for a in args), *(f"{k}={type(v).__name__}" for k, v in kw.items()), *[""][: len(kw)]])
             raise TypeError(
                 f"torch.UntypedStorage() received an invalid combination of arguments - got ({got}), but expected one of:\n"
                 " * (*, torch.device device = None)\n * (int size, *, torch.device device = None)\n * (Sequence data, *, torch.device device = None)\n"

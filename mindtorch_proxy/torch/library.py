@@ -81,7 +81,7 @@ class Library:
         self._defined.append(operator.name)
         return schema.partition("(")[0].strip()
 
-    def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
+    def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=True):
         """Set the kernel for a dispatch key."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -92,7 +92,7 @@ class Library:
         if self.dispatch_key and dispatch_key and dispatch_key != self.dispatch_key:
             raise RuntimeError(f"impl({name}): the key {dispatch_key} is inconsistent with the dispatch key {self.dispatch_key} of the library")
         if self.ns == "aten":
-            return self._override(name.rpartition("::")[2], fn, key)
+            return self._override(name.rpartition("::")[2], fn, key, allow_override)
         operator = _operator(f"{self.ns}::{name.rpartition('::')[2]}", early=True)
         if fn is fallthrough_kernel:
             operator.kernels.pop(key, None)
@@ -105,13 +105,13 @@ class Library:
         operator.kernels[key] = fn
         self._set.append((operator, key))
 
-    def _override(self, name, fn, key):
+    def _override(self, name, fn, key, allow_override):
         """Another kernel for one of PyTorch's operators on one type of devices."""
         device = {v: k for k, v in _kernels.KEYS.items()}.get(key)
         if device is None:
             raise NotImplementedError(f"Library.impl: aten::{name} can have another kernel for a type of devices, not for {key}")
         place = "aten::" + name.removesuffix(".default"), device
-        if place in _KERNELS:
+        if place in _KERNELS and not allow_override:
             raise RuntimeError(
                 f"This is not allowed since there's already a kernel registered from python overriding {name}'s behavior for {key} dispatch key and "
                 f"{self.ns} namespace."
@@ -120,8 +120,8 @@ class Library:
         _activate(1, 1)
         self._overridden.append(place)
 
-    def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=False):
-        _operator(f"{self.ns}::{op_name.rpartition('::')[2]}", early=True).fake = fn
+    def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=True):
+        register_fake(f"{self.ns}::{op_name.rpartition('::')[2]}", fn, allow_override=allow_override)
 
     def _register_torch_dispatch_rule(self, op_name, torch_dispatch_class, fn):
         _operator(f"{self.ns}::{op_name.rpartition('::')[2]}").by_class[torch_dispatch_class] = fn
@@ -136,7 +136,7 @@ class Library:
         for name in self._defined:
             _kernels.forget(name.removesuffix(".default"))
         for place in self._overridden:
-            del _KERNELS[place]
+            _KERNELS.pop(place, None)  # of two overrides by one library the second stood
             _activate(-1, -1)
         self._defined, self._set, self._overridden = [], [], []
 
@@ -196,11 +196,15 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
     return func
 
 
-def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
+def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=True):
     """Set what gives the shapes and dtypes of the results, for tensors without values."""
     if func is None:
         return lambda f: register_fake(op, f, lib=lib, allow_override=allow_override)
-    _operator(op, early=True).fake = func
+    operator = _operator(op, early=True)
+    if operator.fake is not None and not allow_override:
+        code = operator.fake.__code__
+        raise RuntimeError(f"register_fake(...): the operator {op} already has a fake impl registered at {code.co_filename}:{code.co_firstlineno}.")
+    operator.fake = func
     return func
 
 

@@ -32,12 +32,20 @@ def set_rng_state(new_state: _Tensor):
 
 
 @_contextlib.contextmanager
-def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
     """Restore the random state on leaving. There is one generator on the host, which draws for every device."""
-    if not enabled:
+    import torch
+
+    kind = (torch.accelerator.current_accelerator() or torch.device("cuda")).type if device_type is None else torch.device(device_type).type
+    if not enabled or kind == "meta":
         yield
         return
+    module = getattr(torch, kind, None)
+    if module is None:
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
     state = get_rng_state()
+    for device in range(module.device_count()) if devices is None else devices:
+        module.get_rng_state(device)  # the state of the one generator, or an error
     try:
         yield
     finally:

@@ -2,6 +2,8 @@
 
 import torch
 
+from .._absent_device import functions
+
 __all__ = [
     "current_accelerator",
     "current_device_idx",
@@ -77,20 +79,26 @@ class device_index:
             set_device_index(self.prev_idx)
 
 
-def _delegate(name, target=None):
-    def f(*args, **kwargs):
-        return getattr(_module(), target or name)(*args, **kwargs)
+def _of_the_accelerator(*declarations):
+    """Functions of PyTorch's parameters that ask torch.npu's functions of these names, where there is an accelerator."""
 
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"torch.npu.{target or name} where there is an accelerator."
-    globals()[name] = f
+    def asking(name):
+        return lambda **arguments: getattr(_module(), name)(*arguments.values())
+
+    functions(globals(), *((asking(name), text) for name, text in declarations))
 
 
-for _name in (
-    "current_stream set_stream synchronize empty_cache get_device_capability memory_allocated memory_reserved memory_stats "
-    "max_memory_allocated max_memory_reserved reset_accumulated_memory_stats reset_peak_memory_stats"
-).split():
-    _delegate(_name)
-_delegate("get_memory_info", "mem_get_info")
+_of_the_accelerator(
+    *((name, f"{name}(device=None, /)") for name in ("current_stream", "synchronize", "get_device_capability")),
+    *(
+        (name, f"{name}(device_index=None, /)")
+        for name in (
+            "memory_allocated memory_reserved memory_stats max_memory_allocated max_memory_reserved reset_accumulated_memory_stats reset_peak_memory_stats"
+        ).split()
+    ),
+    ("mem_get_info", "get_memory_info(device_index=None, /)"),
+    ("set_stream", "set_stream(stream)"),
+    ("empty_cache", "empty_cache()"),
+)
 
 from . import memory  # noqa: E402, F401

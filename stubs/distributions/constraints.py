@@ -146,14 +146,23 @@ def _is_integer(v):
     return v % 1 == 0
 
 
-def _constraint(name, check, *bounds, is_discrete=False, event_dim=0, base=Constraint):
+def _constraint(name, check, *bounds, is_discrete=False, event_dim=0, base=Constraint, shown=True):
     """A class of constraints from the function that checks; ``bounds`` are the names of its parameters."""
 
-    def __init__(self, *args, **kwargs):
-        values = dict(zip(bounds, args)) | kwargs
-        if len(args) > len(bounds) or values.keys() != set(bounds):
-            raise TypeError(f"{name} takes the arguments {bounds}, got {values}")
-        self.__dict__.update(values)
+    def lower(self, lower_bound):
+        self.lower_bound = lower_bound
+
+    def upper(self, upper_bound):
+        self.upper_bound = upper_bound
+
+    def both(self, lower_bound, upper_bound):
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+    def none(self):
+        pass
+
+    init = {(): none, ("lower_bound",): lower, ("upper_bound",): upper}.get(bounds, both)
+    init.__name__, init.__qualname__ = "__init__", f"_{name}.__init__"
 
     def __repr__(self):
         return f"{name}(" + ", ".join(f"{b}={getattr(self, b)}" for b in bounds) + ")"
@@ -163,47 +172,47 @@ def _constraint(name, check, *bounds, is_discrete=False, event_dim=0, base=Const
         (base,),
         {
             "__module__": __name__,
-            "__init__": __init__,
+            "__init__": init,
             "check": check,
             "is_discrete": is_discrete,
             "event_dim": event_dim,
-            **({"__repr__": __repr__} if bounds else {}),
+            **({"__repr__": __repr__} if bounds and shown else {}),
         },
     )
     globals()["_" + name] = cls
     return cls
 
 
-def _lower_triangular(self, v):
-    return (v.tril() == v).flatten(-2).all(-1)
+def _lower_triangular(self, value):
+    return (value.tril() == value).flatten(-2).all(-1)
 
 
-def _lower_cholesky(self, v):
-    return _lower_triangular(self, v) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+def _lower_cholesky(self, value):
+    return _lower_triangular(self, value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-def _corr_cholesky(self, v):
-    off = (torch.linalg.norm(v.detach(), dim=-1) - 1).abs()
-    return _lower_cholesky(self, v) & off.le(torch.finfo(v.dtype).eps * v.size(-1) * 10).all(-1)
+def _corr_cholesky(self, value):
+    off = (torch.linalg.norm(value.detach(), dim=-1) - 1).abs()
+    return _lower_cholesky(self, value) & off.le(torch.finfo(value.dtype).eps * value.size(-1) * 10).all(-1)
 
 
-def _square(self, v):
-    return torch.full(v.shape[:-2], v.shape[-2] == v.shape[-1], dtype=torch.bool, device=v.device)
+def _square(self, value):
+    return torch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool, device=value.device)
 
 
-def _symmetric(self, v):
-    ok = _square(self, v)
-    return torch.isclose(v, v.mT, atol=1e-6).all(-2).all(-1) if ok.all() else ok
+def _symmetric(self, value):
+    ok = _square(self, value)
+    return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if ok.all() else ok
 
 
-def _positive_semidefinite(self, v):
-    ok = _symmetric(self, v)
-    return torch.linalg.eigvalsh(v).ge(0).all(-1) if ok.all() else ok
+def _positive_semidefinite(self, value):
+    ok = _symmetric(self, value)
+    return torch.linalg.eigvalsh(value).ge(0).all(-1) if ok.all() else ok
 
 
-def _positive_definite(self, v):
-    ok = _symmetric(self, v)
-    return torch.linalg.cholesky_ex(v).info.eq(0) if ok.all() else ok
+def _positive_definite(self, value):
+    ok = _symmetric(self, value)
+    return torch.linalg.cholesky_ex(value).info.eq(0) if ok.all() else ok
 
 
 class _Cat(Constraint):
@@ -240,25 +249,31 @@ class _Stack(Constraint):
 
 
 dependent, dependent_property, independent, cat, stack = _Dependent(), _DependentProperty, _IndependentConstraint, _Cat, _Stack
-boolean = _constraint("Boolean", lambda self, v: (v == 0) | (v == 1), is_discrete=True)()
-one_hot = _constraint("OneHot", lambda self, v: ((v == 0) | (v == 1)).all(-1) & v.sum(-1).eq(1), is_discrete=True, event_dim=1)()
-_constraint("IntegerGreaterThan", lambda self, v: _is_integer(v) & (v >= self.lower_bound), "lower_bound", is_discrete=True)
-_constraint("IntegerLessThan", lambda self, v: _is_integer(v) & (v <= self.upper_bound), "upper_bound", is_discrete=True)
+boolean = _constraint("Boolean", lambda self, value: (value == 0) | (value == 1), is_discrete=True)()
+one_hot = _constraint("OneHot", lambda self, value: ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1), is_discrete=True, event_dim=1)()
+_constraint("IntegerGreaterThan", lambda self, value: _is_integer(value) & (value >= self.lower_bound), "lower_bound", is_discrete=True)
+_constraint("IntegerLessThan", lambda self, value: _is_integer(value) & (value <= self.upper_bound), "upper_bound", is_discrete=True)
 nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)  # noqa: F821  (made by _constraint)
 integer_interval = _constraint(
-    "IntegerInterval", lambda self, v: _is_integer(v) & (self.lower_bound <= v) & (v <= self.upper_bound), "lower_bound", "upper_bound", is_discrete=True
+    "IntegerInterval",
+    lambda self, value: _is_integer(value) & (self.lower_bound <= value) & (value <= self.upper_bound),
+    "lower_bound",
+    "upper_bound",
+    is_discrete=True,
 )
-real = _constraint("Real", lambda self, v: v == v)()
+real = _constraint("Real", lambda self, value: value == value)()
 real_vector = independent(real, 1)
-greater_than = _constraint("GreaterThan", lambda self, v: self.lower_bound < v, "lower_bound")
-greater_than_eq = _constraint("GreaterThanEq", lambda self, v: self.lower_bound <= v, "lower_bound")
-less_than = _constraint("LessThan", lambda self, v: v < self.upper_bound, "upper_bound")
+greater_than = _constraint("GreaterThan", lambda self, value: self.lower_bound < value, "lower_bound")
+greater_than_eq = _constraint("GreaterThanEq", lambda self, value: self.lower_bound <= value, "lower_bound")
+less_than = _constraint("LessThan", lambda self, value: value < self.upper_bound, "upper_bound")
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
-interval = _constraint("Interval", lambda self, v: (self.lower_bound <= v) & (v <= self.upper_bound), "lower_bound", "upper_bound")
-half_open_interval = _constraint("HalfOpenInterval", lambda self, v: (self.lower_bound <= v) & (v < self.upper_bound), "lower_bound", "upper_bound")
+interval = _constraint("Interval", lambda self, value: (self.lower_bound <= value) & (value <= self.upper_bound), "lower_bound", "upper_bound")
+half_open_interval = _constraint("HalfOpenInterval", lambda self, value: (self.lower_bound <= value) & (value < self.upper_bound), "lower_bound", "upper_bound")
 unit_interval = interval(0.0, 1.0)
-multinomial = _constraint("Multinomial", lambda self, v: (v >= 0).all(-1) & (v.sum(-1) <= self.upper_bound), "upper_bound", is_discrete=True, event_dim=1)
-simplex = _constraint("Simplex", lambda self, v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), event_dim=1)()
+multinomial = _constraint(
+    "Multinomial", lambda self, value: (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound), "upper_bound", is_discrete=True, event_dim=1, shown=False
+)
+simplex = _constraint("Simplex", lambda self, value: (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6), event_dim=1)()
 lower_triangular = _constraint("LowerTriangular", _lower_triangular, event_dim=2)()
 lower_cholesky = _constraint("LowerCholesky", _lower_cholesky, event_dim=2)()
 corr_cholesky = _constraint("CorrCholesky", _corr_cholesky, event_dim=2)()

@@ -36,6 +36,10 @@ class MixtureSameFamily(Distribution):
     def support(self):
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
+    def log_prob(self, x):
+        """The logarithm of the density or mass at ``x``."""
+        return super().log_prob(x)
+
     def _pad(self, x):
         return x.unsqueeze(-1 - self._event_ndims)
 

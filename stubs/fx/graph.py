@@ -339,7 +339,18 @@ class Graph:
         for row in rows:
             print("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip())
 
-    def python_code(self, root_module="self", **kwargs):
+    def python_code(
+        self,
+        root_module,
+        *,
+        verbose=False,
+        include_stride=False,
+        include_device=False,
+        colored=False,
+        expanded_def=False,
+        record_func=False,
+        additional_meta=None,
+    ):
         """The graph as the source of a function ``forward``."""
         names = {"torch": torch, "inf": math.inf, "nan": math.nan, "NoneType": type(None), "device": torch.device}
         taken, wrapped = {n.name for n in self._order}, {}

@@ -131,7 +131,9 @@ class GraphModule(torch.nn.Module):
         """The Python text that was written from the graph."""
         return self._code
 
-    def print_readable(self, print_output=True, **kwargs):
+    def print_readable(
+        self, print_output=True, include_stride=False, include_device=False, colored=False, *, fast_sympy_print=False, expanded_def=False, additional_meta=None
+    ):
         """Print, and return, the code of the module and of those inside it."""
         text = f"class {self._get_name()}(torch.nn.Module):\n    " + self._code.strip().replace("\n", "\n    ")
         if print_output:

@@ -187,7 +187,7 @@ class Node:
             return getattr(self.graph.owning_module.get_submodule(self.target), "_is_impure", False)
         return self.op == "call_method" and self.target.endswith("_") and not self.target.endswith("__")
 
-    def format_node(self, placeholder_names=None, maybe_return_typename=None):
+    def format_node(self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False):
         """The node as a line of text."""
         kind = "" if self.type is None else f"{_typename(self.type)} "
         name = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"

@@ -29,6 +29,9 @@ class ProcessException(Exception):
 class ProcessRaisedException(ProcessException):
     """The function raised."""
 
+    def __init__(self, msg, error_index, error_pid):
+        super().__init__(msg, error_index, error_pid)
+
 
 class ProcessExitedException(ProcessException):
     """The process died or exited with a code."""

@@ -1,5 +1,6 @@
 """Names below torch's documented ones that many libraries use: programs that give what they give in PyTorch."""
 
+import inspect
 import sys
 
 
@@ -635,3 +636,73 @@ def case_parts_of_data_loaders(torch):
     watch = worker.ManagerWatchdog()
     unknown = text(lambda: signal_handling._remove_worker_pids(7))[0]
     return [list(Twice(loader)), HAS_NUMPY, watch.is_alive(), failed(0), failed(3), unknown, free, "align_tensors" in torch.__all__]
+
+
+def case_parameters_and_wrong_calls(torch):
+    """Parameters, and wrong calls, of functions in Python."""
+    import torch.nn.utils.prune
+
+    prune, c, d, A = torch.nn.utils.prune, torch.distributions.constraints, torch.distributions, torch.accelerator
+    scaler, linear = torch.amp.GradScaler("cpu"), torch.nn.Linear(2, 2)
+    functions = [prune.Identity.apply, prune.RandomUnstructured.apply, prune.L1Unstructured.apply, prune.RandomStructured.apply, prune.LnStructured.apply]
+    functions += [prune.CustomFromMask.apply, c.greater_than, c.less_than, c.interval, c.half_open_interval, c.integer_interval, c.multinomial]
+    functions += [c.greater_than(0).check, c.unit_interval.check, d.MixtureSameFamily.log_prob, scaler.set_growth_factor, scaler.set_growth_interval]
+    functions += [torch.multiprocessing.ProcessRaisedException, torch.random.fork_rng, torch.enable_grad, A.synchronize, A.empty_cache, A.set_stream]
+    functions += [A.memory_stats, torch.fx.Graph.python_code, torch.fx.GraphModule.print_readable, torch.fx.Node.format_node, torch.library.register_fake]
+    functions += [torch.library.Library.impl, torch.nn.NLLLoss2d.__init__, torch.utils.data.IterDataPipe.set_getstate_hook, torch.cuda.amp.custom_fwd]
+    calls = [lambda: c.greater_than(), lambda: c.interval(1), lambda: c.less_than(1, 2), lambda: repr(c.multinomial(3))]
+    calls += [
+        lambda: A.empty_cache(1),
+        lambda: A.memory_allocated(device_index=1),
+        lambda: A.set_stream(),
+        lambda: A.synchronize(1, 2),
+        lambda: A.synchronize(),
+    ]
+    calls += [lambda: torch.UntypedStorage(foo=1), lambda: prune.Identity.apply(linear, "weight", 1), lambda: prune.L1Unstructured.apply(linear, "weight")]
+    calls += [lambda k=k: torch.random.fork_rng(**k).__enter__() for k in ({"devices": [0]}, {"device_type": "cpu"}, {"device_type": "hpu"}, {"devices": 3})]
+    return [[(p.name, p.kind.name) for p in inspect.signature(f).parameters.values()] for f in functions], [text(f) for f in calls]
+
+
+def case_kernels_that_replace_one_another(torch):
+    first = torch.library.Library("replaced", "DEF")
+    first.define("f(Tensor x) -> Tensor")
+    found = []
+    for n in (1, 2):
+        first.impl("f", lambda x, n=n: x + n, "CPU")
+        found.append(torch.ops.replaced.f(torch.ones(1)))
+    second = torch.library.Library("replaced", "IMPL")
+    found.append(text(lambda: second.impl("f", lambda x: x, "CPU", allow_override=False)))
+    second.impl("f", lambda x: x + 3, "CPU")
+    found.append(torch.ops.replaced.f(torch.ones(1)))
+    for _ in range(2):
+        torch.library.register_fake("replaced::f", lambda x: x)
+    refused = text(lambda: torch.library.register_fake("replaced::f", lambda x: x, allow_override=False))
+    return [*found, refused[0], refused[1].partition(" at ")[0]]
+
+
+def case_pipes_hooks_and_streams(torch):
+    import io
+    import pickle
+
+    from torch.utils.data import IterDataPipe, MapDataPipe
+    from torch.utils.data.datapipes.iter import IterableWrapper
+    from torch.utils.data.datapipes.utils.common import StreamWrapper
+
+    found, pipe = [], IterableWrapper([1, 2])
+    try:
+        IterDataPipe.set_getstate_hook(lambda state: {"kept": sorted(state)})
+        found.append(sorted(vars(pickle.loads(pickle.dumps(pipe)))))
+        found.append(text(lambda: IterDataPipe.set_getstate_hook(len)))
+        IterDataPipe.set_reduce_ex_hook(lambda p: (list, ([3],)))
+        found += [pickle.loads(pickle.dumps(pipe)), MapDataPipe.getstate_hook, text(lambda: IterDataPipe.set_reduce_ex_hook(len))]
+    finally:
+        IterDataPipe.set_getstate_hook(None), IterDataPipe.set_reduce_ex_hook(None)
+    archive, log = io.StringIO("a"), []
+    parent = StreamWrapper(archive, name="archive")
+    members = [StreamWrapper(io.StringIO("m"), parent, name=str(i)) for i in range(2)]
+    parent.autoclose()
+    log.append([parent.closed, parent.child_counter])
+    for m in members:
+        m.close()
+        log.append([parent.closed, archive.closed, repr(m).partition(",")[0]])
+    return [*found, *log, text(lambda: StreamWrapper(archive, 3)), "read" in dir(members[0]), StreamWrapper(3).closed]

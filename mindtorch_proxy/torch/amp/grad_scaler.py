@@ -24,14 +24,22 @@ def _refresh_per_optimizer_state():
 
 
 def _parameter(name, what):
+    """The methods that give and set a parameter."""
+
     def get(self):
         return getattr(self, name)
 
-    def set(self, new):
-        setattr(self, name, new)
+    def set_factor(self, new_factor):
+        setattr(self, name, new_factor)
 
-    get.__doc__, set.__doc__ = f"The scale's {what}.", f"Set the scale's {what}."
-    return get, set
+    def set_interval(self, new_interval):
+        setattr(self, name, new_interval)
+
+    change = set_interval if name.endswith("interval") else set_factor
+    for f, verb in ((get, "get"), (change, "set")):
+        f.__name__ = verb + name
+        f.__qualname__, f.__doc__ = f"GradScaler.{f.__name__}", f"{verb.capitalize()} the scale's {what}."
+    return get, change
 
 
 class GradScaler:

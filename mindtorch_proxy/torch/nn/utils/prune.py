@@ -131,8 +131,8 @@ class PruningContainer(BasePruningMethod):
     def __iter__(self):
         return iter(self._pruning_methods)
 
-    def __getitem__(self, index):
-        return self._pruning_methods[index]
+    def __getitem__(self, idx):
+        return self._pruning_methods[idx]
 
     def compute_mask(self, t, default_mask):
         method, kept = self._pruning_methods[-1], default_mask == 1
@@ -153,6 +153,10 @@ class PruningContainer(BasePruningMethod):
 
 class Identity(BasePruningMethod):
     """Prunes nothing, but makes the mask."""
+
+    @classmethod
+    def apply(cls, module, name):
+        return super().apply(module, name)
 
     def compute_mask(self, t, default_mask):
         return default_mask
@@ -178,6 +182,10 @@ class _Amount(BasePruningMethod):
 class RandomUnstructured(_Amount):
     """Elements at random: a number of them (int) or a share (float)."""
 
+    @classmethod
+    def apply(cls, module, name, amount):
+        return super().apply(module, name, amount=amount)
+
     def compute_mask(self, t, default_mask):
         mask, n = default_mask.clone(memory_format=torch.contiguous_format), self._count(t.nelement())
         if n:
@@ -187,6 +195,10 @@ class RandomUnstructured(_Amount):
 
 class L1Unstructured(_Amount):
     """The elements of the smallest magnitude: a number of them (int) or a share (float)."""
+
+    @classmethod
+    def apply(cls, module, name, amount, importance_scores=None):
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
     def compute_mask(self, t, default_mask):
         mask, n = default_mask.clone(memory_format=torch.contiguous_format), self._count(t.nelement())
@@ -223,6 +235,10 @@ class _Structured(_Amount):
 class RandomStructured(_Structured):
     """Channels along a dimension at random."""
 
+    @classmethod
+    def apply(cls, module, name, amount, dim=-1):
+        return super().apply(module, name, amount=amount, dim=dim)
+
     def scores(self, t):
         return torch.rand(t.shape[self.dim])
 
@@ -233,6 +249,10 @@ class LnStructured(_Structured):
     def __init__(self, amount, n, dim=-1):
         super().__init__(amount, dim)
         self.n = n
+
+    @classmethod
+    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+        return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
     def scores(self, t):
         return torch.norm(t, p=self.n, dim=[d for d in range(t.dim()) if d != self.dim % t.dim()])
@@ -245,6 +265,10 @@ class CustomFromMask(BasePruningMethod):
 
     def __init__(self, mask):
         self.mask = mask
+
+    @classmethod
+    def apply(cls, module, name, mask):
+        return super().apply(module, name, mask=mask)
 
     def compute_mask(self, t, default_mask):
         if default_mask.shape != self.mask.shape:

@@ -1,5 +1,6 @@
 """The base classes of pipes."""
 
+import contextlib
 import functools
 import importlib.util
 import inspect
@@ -33,6 +34,7 @@ class _DataPipe:
 
     functions: dict = {}
     getstate_hook = None
+    reduce_ex_hook = None
 
     def __getattr__(self, name):
         if name in self.functions:
@@ -56,6 +58,30 @@ class _DataPipe:
     def __getstate__(self):
         hook = type(self).getstate_hook
         return self.__dict__ if hook is None else hook(self.__dict__)
+
+    def __reduce_ex__(self, *args, **kwargs):
+        hook = type(self).reduce_ex_hook
+        if hook is not None:
+            with contextlib.suppress(NotImplementedError):  # how a hook leaves a pipe alone
+                return hook(self)
+        return super().__reduce_ex__(*args, **kwargs)
+
+    @classmethod
+    def set_getstate_hook(cls, hook_fn):
+        """What all pipes of the kind are pickled as instead of their attributes; None takes it back."""
+        cls._set_hook("getstate_hook", hook_fn)
+
+    @classmethod
+    def set_reduce_ex_hook(cls, hook_fn):
+        """How all pipes of the kind are pickled; None takes it back."""
+        cls._set_hook("reduce_ex_hook", hook_fn)
+
+    @classmethod
+    def _set_hook(cls, name, hook):
+        kind = next(c for c in cls.__mro__ if "functions" in vars(c))
+        if getattr(kind, name) is not None and hook is not None:
+            raise RuntimeError(f"Attempt to override existing {name}")
+        setattr(kind, name, hook)
 
     def __repr__(self):
         return type(self).__qualname__

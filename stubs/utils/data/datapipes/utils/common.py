@@ -128,10 +128,20 @@ def get_file_binaries_from_pathnames(pathnames, mode, encoding=None):
 
 
 class StreamWrapper:
-    """A file that is closed when it is dropped."""
+    """A file that is closed when it is dropped, and that keeps the archive it comes from open."""
 
-    def __init__(self, file_obj, name=None):
-        self.file_obj, self.name, self.closed = file_obj, name, False
+    session_streams: dict = {}
+    debug_unclosed_streams = False
+
+    def __init__(self, file_obj, parent_stream=None, name=None):
+        self.file_obj, self.parent_stream, self.name, self.closed = file_obj, parent_stream, name, False
+        self.child_counter, self.close_on_last_child = 0, False
+        if parent_stream is not None:
+            if not isinstance(parent_stream, StreamWrapper):
+                raise RuntimeError(f"Parent stream should be StreamWrapper, {type(parent_stream)} was given")
+            parent_stream.child_counter += 1
+        if StreamWrapper.debug_unclosed_streams:
+            StreamWrapper.session_streams[self] = 1
 
     @classmethod
     def close_streams(cls, v, depth=0):
@@ -147,12 +157,35 @@ class StreamWrapper:
 
     def close(self, *args, **kwargs):
         """Close the file, and the streams of the archive that it comes from."""
-        if not self.closed:
-            self.closed = True
+        if self.closed:
+            return
+        self.closed, parent = True, self.__dict__.get("parent_stream")
+        StreamWrapper.session_streams.pop(self, None)
+        if parent is not None:
+            parent.child_counter -= 1
+            if not parent.child_counter and parent.close_on_last_child:
+                parent.close()
+        if hasattr(self.file_obj, "close"):
             self.file_obj.close(*args, **kwargs)
 
+    def autoclose(self):
+        """Close once every stream that comes from this one is closed."""
+        self.close_on_last_child = True
+        if not self.child_counter:
+            self.close()
+
     def __del__(self):
-        self.close()
+        if not self.__dict__.get("closed", True):  # __init__ may have been left by an error
+            self.close()
+
+    def __dir__(self):
+        return sorted({*self.__dict__, *dir(type(self)), *dir(self.file_obj)})
+
+    def __getstate__(self):
+        return self.file_obj
+
+    def __setstate__(self, obj):
+        self.file_obj = obj
 
     def __iter__(self):
         yield from self.file_obj
