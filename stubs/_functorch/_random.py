@@ -27,7 +27,7 @@ _BATCH_OF_ITS_OWN = {  # from so many dimensions on a sample is a batch to the f
 _IN_PARTS = {  # functions that draw for a part of what they do: the argument that says so
     "gumbel_softmax": lambda at: True,
     "scaled_dot_product_attention": lambda at: at(4, "dropout_p", 0.0),
-    "multi_head_attention_forward": lambda at: at(12, "training", True) and at(9, "dropout_p", 0.0),
+    "multi_head_attention_forward": lambda at: at(13, "training", True) and at(10, "dropout_p", 0.0),
     "fractional_max_pool2d": lambda at: at(5, "_random_samples") is None,
     "fractional_max_pool3d": lambda at: at(5, "_random_samples") is None,
     "rrelu": lambda at: True,

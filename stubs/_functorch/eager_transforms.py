@@ -234,6 +234,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {out.dim()} dims. Maybe you wanted to use the vjp "
                 "or jacrev APIs instead?"
             )
+        if out.is_complex():
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
         grads = [_rewrap(g, inputs.levels) for g in inputs.gradients([out], [torch.ones_like(out)])]
         grads = inputs.settle(tree_unflatten(grads, inputs.spec))
         out, grads = inputs.settle(out), grads if many else grads[0]

@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
 from ._random import Draws, draws
+from ._refused import ISSUE, REFUSED, Refusing, refuse
 from .autograd_function import Batches
 from .utils import argument
 
@@ -25,7 +26,7 @@ FALLBACK = types.SimpleNamespace(enabled=True, warns=False)  # whether a functio
 _LEVELS = []  # of the vmaps that run: (level, batch size, randomness)
 
 
-class BatchedTensor(torch.Tensor):
+class BatchedTensor(Refusing, torch.Tensor):
     """One sample to look at; the values of all samples in ``_value``."""
 
     _below_autograd = True
@@ -41,15 +42,6 @@ class BatchedTensor(torch.Tensor):
         """The samples together, and the level of vmap that they are of."""
         return f"BatchedTensor(lvl={self._level}, bdim=0, value=\n{textwrap.indent(repr(self._value), '    ')}\n)"
 
-    def _python_value(self, *args, **kwargs):
-        raise RuntimeError(
-            "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
-            "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a "
-            "bug report."
-        )
-
-    item = tolist = numpy = __int__ = __float__ = __index__ = __complex__ = _python_value
-
     def is_conj(self):
         return self._value.is_conj()
 
@@ -63,12 +55,6 @@ class BatchedTensor(torch.Tensor):
     @data.setter
     def data(self, value):
         raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
-
-    def __bool__(self):
-        raise RuntimeError(
-            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
-            "that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
-        )
 
 
 def _wrap(value, level):
@@ -136,10 +122,14 @@ def _dispatch(func, args, kwargs):
         with torch._C.DisableTorchFunction():
             return func(*args, **kwargs)
     rule = _POINTWISE_RULE if name in _POINTWISE else _RULES.get(name)
+    if name == "resize" and in_place and _is_batched(args[0], level):
+        return _resized_in_place(args, kwargs)
     if in_place and name in _REARRANGING and _is_batched(args[0], level):
         return _rearranged_in_place(rule, name, args, kwargs, level)
     if (in_place or name == "setitem") and not _is_batched(args[0], level):
         raise _too_small(name, args, level)
+    if name in REFUSED:
+        refuse(name, args, kwargs, lambda x: _is_batched(x, level))
     if name in _DYNAMIC:
         _refuse_dynamic(name, args, kwargs)
     if kwargs.get("out") is not None:
@@ -161,15 +151,27 @@ def _rearranged_in_place(rule, name, args, kwargs, level):
     x, view = args[0], rule(getattr(Tensor, name), args, kwargs, level)
     if view is NotImplemented:
         raise RuntimeError(f"vmap: {name}_ of samples that are no batch at this level has no rule")
-    if view is not x:
-        x._value = view._value
-        x.__dict__.pop("_given", None)
-        with torch._C.DisableTorchFunction():
-            torch.Tensor.data.__set__(x, view.detach())
+    return x if view is x else _becoming(x, view)
+
+
+def _becoming(x, other):
+    x._value = other._value
+    x.__dict__.pop("_given", None)
+    with torch._C.DisableTorchFunction():
+        torch.Tensor.data.__set__(x, other.detach())
     return x
 
 
-_ISSUE = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+def _resized_in_place(args, kwargs):
+    """Samples of another size, in the memory of the batch, which lies first there."""
+    x, size = args[0], kwargs["size"] if "size" in kwargs else args[1:]
+    size = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+    if _given(x)[1]:
+        raise RuntimeError("NYI: resize_ batch rule for batch dim != 0")
+    x._value.resize_((x._value.shape[0], *size))
+    return _becoming(x, _wrap(x._value, x._level))
+
+
 _DYNAMIC = {"nonzero": "nonzero", "unique": "_unique2", "unique_consecutive": "unique_consecutive", "where": "where", "masked_select": "masked_select"}
 
 
@@ -178,10 +180,10 @@ def _refuse_dynamic(name, args, kwargs):
     if name == "masked_select":
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a "
-            f"differently shaped Tensor. {_ISSUE}"
+            f"differently shaped Tensor. {ISSUE}"
         )
     if name != "where" or len(args) + len(kwargs) == 1:
-        raise RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{_DYNAMIC[name]}. {_ISSUE}")
+        raise RuntimeError(f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{_DYNAMIC[name]}. {ISSUE}")
 
 
 def _refuse_mask(index):
@@ -260,7 +262,7 @@ _META = frozenset(
     """
     shape size dim ndim ndimension numel nelement stride dtype device layout is_floating_point is_complex element_size itemsize nbytes
     is_cuda is_cpu is_meta is_sparse requires_grad get_device len is_signed is_leaf is_quantized names grad_fn hash repr
-    format new_tensor is_nested is_same_size""".split()
+    format is_nested is_same_size""".split()
 )
 _POINTWISE = frozenset(
     """
@@ -679,10 +681,6 @@ def _autograd_grad(func, args, kwargs, level):
     return _each(func, args, kwargs, level)
 
 
-def _no_tensor(func, args, kwargs, level):
-    raise RuntimeError(f"Batching rule not implemented for aten::{_name(func)[0]}. We could not generate a fallback.")
-
-
 _D = ("dim", None)
 _RULES = {
     name: rule
@@ -694,7 +692,6 @@ _RULES = {
         ),
         ("_is_all_true _is_any_true", _of_all),
         ("grad", _autograd_grad),
-        ("equal allclose", _no_tensor),
         ("norm", _dims((2, "dim", None))),
         ("sort argsort", _dims((1, "dim", -1))),
         ("topk kthvalue", _dims((2, "dim", -1))),

@@ -667,3 +667,42 @@ def case_modules_that_a_transformed_function_makes(torch):
 
     refused = through(lambda y: y * torch.nn.Parameter(made_outside, requires_grad=False).mul_(2))
     return [through(lambda y: y * y), through(lambda y: y.data.mul_(2) + y), through(lambda y: y * made_outside.data.mul_(2)), refused]
+
+
+def case_values_and_memory_of_samples_are_refused(torch):
+    import copy
+
+    F, nn, vmap, x = torch.nn.functional, torch.nn, torch.vmap, torch.arange(24.0).view(2, 3, 4)
+    running = (torch.zeros(4), torch.ones(4))
+
+    def told(f):
+        try:
+            f()
+        except Exception as e:
+            return [type(e).__name__, str(e)[:90]]
+        return "nothing"
+
+    calls = [
+        lambda a: F.batch_norm(a, *running, training=True),
+        lambda a: F.instance_norm(a[None], torch.zeros(3), torch.ones(3)),
+        lambda a: nn.LSTM(4, 2)(a)[0],
+        lambda a: nn.GRU(4, 2)(a)[0],
+        lambda a: torch.tensor([a[0, 0], a[0, 1]]),
+        lambda a: a.new_tensor([a[0, 0]]),
+        lambda a: a.sum().backward(),
+        lambda a: torch.allclose(a, a),
+        lambda a: a[0] in a,
+        lambda a: f"{a.sum():.1f}",
+        *(lambda a, n=n: getattr(a, n)() for n in ("tolist", "numpy", "storage", "untyped_storage", "data_ptr", "share_memory_", "item")),
+        copy.deepcopy,
+        copy.copy,
+    ]
+    batch = torch.arange(6.0).view(2, 3)
+    resized = vmap(lambda a: a.resize_(2))(batch)
+    attention = nn.MultiheadAttention(4, 1)
+    for p in attention.parameters():
+        nn.init.constant_(p, 0.1)
+    first = [told(lambda f=f: vmap(f)(x)) for f in calls]
+    second = [told(lambda f=f: torch.func.grad(f)(x)) for f in (lambda a: (a.sum(), a.sum().backward())[0], lambda a: (a * 1j).sum())]
+    batched = vmap(lambda a, m, v: F.batch_norm(a, m, v, training=True))(x, torch.zeros(2, 4), torch.ones(2, 4))
+    return [first, second, resized, batch, batched, vmap(lambda a: attention(a, a, a)[0])(x)]
