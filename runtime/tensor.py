@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, dispatching, register_direct, subclass_kept
+from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, dispatching, look_at_classes, register_direct, subclass_kept
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
@@ -739,6 +739,7 @@ class Tensor(metaclass=TensorMeta):
         if cls not in dispatching:
             raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
         t = _new(cls)
+        look_at_classes()
         size = tuple(int(s) for s in size)
         t._shape, t._stride = size, None if strides is None else canonical(size, tuple(strides))
         dtype, device = dtype or dt.get_default_dtype(), new_tensor_device() if device is None else Device(device)
@@ -870,6 +871,8 @@ def alias(self, cls=Tensor):
     """Same memory and version counter, no autograd: what detach() returns."""
     if cls is not Tensor and issubclass(cls, Tensor):
         t = _new(cls)
+        if cls in dispatching:
+            look_at_classes()
     else:
         t = _new(Tensor)
     if self._storage is None:

@@ -351,8 +351,6 @@ def __init_subclass__(cls, raw=False, **kw):
         cls._below_autograd = True
     dispatch = cls.__torch_dispatch__
     if getattr(dispatch, "__func__", dispatch) is not _disabled_torch_dispatch_impl:
-        if not dispatching:
-            activate(0, 1)  # from now on calls below autograd look at the classes of their arguments
         dispatching.add(cls)
         if getattr(cls.__torch_function__, "__func__", None) is Tensor.__torch_function__.__func__:
             cls.__torch_function__ = _disabled_torch_function_impl  # a class that takes calls below autograd takes none above, unless it says so

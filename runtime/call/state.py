@@ -33,6 +33,7 @@ class _State:
     active = 0
     subclasses = False  # classes of tensors other than the direct ones exist
     interceptors = 0
+    dispatched = False  # whether tensors of a class in `dispatching` were ever made
     duals = 0  # levels of forward-mode differentiation that somebody is in
     levels = ()  # those that every thread sees
 
@@ -49,6 +50,13 @@ def activate(n, interceptors=0, duals=0):
 
 
 dispatching = set()  # classes of tensors with a __torch_dispatch__ of their own
+
+
+def look_at_classes():
+    """From now on calls below autograd look at the classes of their arguments: to be called before the first instance of such a class is made."""
+    if not STATE.dispatched:
+        STATE.dispatched = True
+        activate(0, 1)
 
 
 class _Lazy(set):

@@ -9,7 +9,7 @@ import types
 
 from ..autograd import MODE
 from ..call.dispatch import handle
-from ..call.state import LAZY, STATE, _disabled_torch_function_impl, activate, dispatching
+from ..call.state import LAZY, STATE, _disabled_torch_function_impl, dispatching, look_at_classes
 from ..declare import composite, view
 from ..tensor import alias
 from .common import T, Tensor
@@ -27,9 +27,8 @@ def _kind(name):
         physical = {"conj": T.conj_physical, "neg": T.neg}[name]
         facts = {"__slots__": (), "__module__": "torch", "__torch_function__": _disabled_torch_function_impl, "physical": staticmethod(physical)}
         cls = types.new_class("Tensor", (Tensor,), {"raw": True}, lambda ns: ns.update(facts | {f"is_{name}": lambda self: True}))
-        if not dispatching:
-            activate(0, 1)  # from now on calls below autograd look at the classes of their arguments
         dispatching.add(cls)
+        look_at_classes()
         LAZY.add(cls)
         setattr(_Kinds, name, cls)
     return cls

@@ -99,3 +99,29 @@ def test_functions_that_change_their_arguments_are_seen_in_parts():
     p.grad = Wrapper(torch.ones(2))
     torch.optim.AdamW([p], lr=0.1, foreach=False).step()
     assert type(p) is Wrapper and (p.inner < 1).all()
+
+
+def test_calls_look_at_classes_from_the_first_instance_on(python):
+    """A class alone costs nothing: torch.distributed.tensor has one, and transformers imports that."""
+    code = """
+import torch, torch.distributed.tensor
+from mindtorch_proxy.runtime.call.state import STATE
+class Logged(torch.Tensor):
+    seen = []
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(str(func))
+        return torch.ones(2)
+x = torch.ones(2) + 1
+print(STATE.interceptors)
+{make}
+y + 1
+print(STATE.interceptors, Logged.seen[0])
+"""
+    for make in (
+        "y = x.as_subclass(Logged)",
+        "y = torch.Tensor._make_subclass(Logged, x)",
+        "y = torch.Tensor._make_wrapper_subclass(Logged, (2,))",
+        "y = Logged([1.0, 2])",
+    ):
+        assert python("-m", "mindtorch_proxy", "-c", code.replace("{make}", make)).split() == ["0", "1", "aten.add.Tensor"], make

@@ -76,9 +76,9 @@ class ScriptMethod:
     def __call__(self, *args, **kwargs):
         return self._method.function(self.owner, *args, **kwargs)
 
-    code = property(lambda self: self._method.code)
-    code_with_constants = property(lambda self: self._method.code_with_constants)
-    graph = property(lambda self: self._method.graph)
+    code = property(lambda self: self._method.code, doc="The method's source.")
+    code_with_constants = property(lambda self: self._method.code_with_constants, doc="The method's source, and the constants that it names.")
+    graph = property(lambda self: self._method.graph, doc="The method's graph.")
 
     @property
     def inlined_graph(self):
