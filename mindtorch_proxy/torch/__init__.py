@@ -4,6 +4,7 @@ import importlib as _importlib
 import math as _math
 import os as _os
 import warnings as _warnings
+from importlib.util import find_spec as _find_spec
 
 from mindtorch_proxy import installation as _installation
 
@@ -62,7 +63,7 @@ _lock = _new_lock()
 
 def __getattr__(name):
     if name == "__all__":  # what `from torch import *` gives
-        return sorted(n for n in __dir__() if n[0] != "_" and hasattr(torch, n))
+        return sorted(n for n in _names() - _SUBMODULES - {"torch"} if n[0] != "_" and hasattr(torch, n))
     if name == "Storage":  # the class of the default dtype's
         return _legacy_storages[_dt.LEGACY[_dt.get_default_dtype()] + "Storage"]
     if name[:2] != "__" or name == "__config__":
@@ -94,8 +95,14 @@ def __getattr__(name):
     raise AttributeError(f"module 'torch' has no attribute '{name}'")
 
 
+def _names():
+    return {*globals(), *_registry.names("torch"), *_LAZY, *_LEGACY_TENSORS}
+
+
 def __dir__():
-    return sorted({*globals(), *_registry.names("torch"), *_LAZY, *_LEGACY_TENSORS})
+    """What is there and what is made or imported when it is asked for, so that a copy by these names is a copy of the whole, submodules too."""
+    found = (n for n in _SUBMODULES - {"npu", "onnx"} if n[0] != "_" and _find_spec("torch." + n) is not None)
+    return sorted({*_names(), *found})
 
 
 # names that live in a module of the tree and are also torch.NAME

@@ -706,3 +706,9 @@ def case_pipes_hooks_and_streams(torch):
         m.close()
         log.append([parent.closed, archive.closed, repr(m).partition(",")[0]])
     return [*found, *log, text(lambda: StreamWrapper(archive, 3)), "read" in dir(members[0]), StreamWrapper(3).closed]
+
+
+def case_dir_lists_submodules(torch):
+    """What copies a module by its dir() gets them too; `import *` does not give them."""
+    public = "nn optim special linalg fft sparse autograd distributions jit fx func utils cuda distributed testing".split()
+    return [[n in dir(torch) for n in public], [n in torch.__all__ for n in public], dir(torch) == sorted(dir(torch))]
