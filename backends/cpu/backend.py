@@ -55,12 +55,6 @@ class NumpyPlan(Plan):
         with quiet():
             return Plan.compute(self, args)
 
-    def leave(self, r, result):
-        shape, dtype = result[0], result[1]
-        if shape and r.__class__ is np.ndarray and r.shape == shape and r.dtype == dtype.np and len(result) == 2 and _in_one_piece(r):
-            return fresh(r, dtype)
-        return self.backend.result(r, result, self.device)
-
     def broadcast(self, operands, attributes, shape, dtype):
         if self.direct and self.work is None and self.op.may_be_direct(attributes, self.dtype):
             self.out, self.op.hosted[self.dtype] = dtype, self
@@ -214,6 +208,8 @@ class Cpu:
     def result(self, r, result, device):
         """What a kernel returned, in the shape, dtype and strides that are wanted."""
         shape, dtype = result[0], result[1]
+        if r.__class__ is np.ndarray and r.shape == shape and shape and r.dtype == dtype.np and len(result) == 2 and _in_one_piece(r):
+            return fresh(r, dtype)
         if isinstance(r, Tensor):
             return r if r.dtype is dtype else self.cast(r, dtype)
         if shape is None:

@@ -108,10 +108,10 @@ def _expanded(t, batch):
 
 
 def _add_row(r, shape, row):
-    """A product that nobody else holds, plus an array of one row."""
+    """A product of two matrices that nobody else holds, plus an array of one row, in a shape: an array where that is of other dimensions."""
     a = pyboost.array_of(r, shape, row.dtype)
     np.add(a, row, a, **UNWARNED)
-    return r
+    return r if len(shape) == 2 else a
 
 
 def _linear(prim, x, weight, bias):
@@ -129,8 +129,8 @@ def _linear(prim, x, weight, bias):
         w, swapped = _operand(w)
         r = _flagged(prim, ta, tw == swapped)(a, w)
     if bias is None:
-        return r
-    return r.asnumpy().reshape(shape) + bias._array() if row is None else _add_row(r, (numel(batch), n), row)
+        return r if len(batch) == 1 else pyboost.array_of(r, shape, x.dtype.np)
+    return r.asnumpy().reshape(shape) + bias._array() if row is None else _add_row(r, shape, row)
 
 
 def _addmm(prim, c, a, b, beta, alpha):
