@@ -203,6 +203,8 @@ def inplace(op, args, level, run):
     self = args[0]
     if op.options.no_forward is not None:
         _refuse_tangents(op.options.no_forward + "_", args)
+    if op.options.irreversible is not None and (error := op.options.irreversible(*args)) is not None and has_tangent(*tensors_of(args)):
+        raise refuse(f"{op.name}_") if isinstance(error, NotImplementedError) else error
     old = T.clone(self)  # with tangents: what the formulas read of it
     read = tuple(old if a is self else a for a in args)
     if op.prepare is not None:

@@ -416,6 +416,18 @@ def renamed(node, name):
 _RENAMED: dict = {}
 
 
+def of_in_place(node, error):
+    """The node of an operator's in-place form that PyTorch has another formula for; error: what that says of these arguments, or None."""
+    name = node.name().removesuffix("0") + "1"
+    if error is None:
+        return renamed(node, name)
+
+    def backward(*grads):
+        raise type(error)(*error.args)
+
+    return FunctionNode(name, backward, node._edges, node._in_meta, node._out_meta)
+
+
 def named(node):
     """A node under the name that PyTorch gives it for its arguments; nothing needs it before a program looks."""
     choose = getattr(node.__class__, "choose_name", None)

@@ -2,12 +2,12 @@
 
 from ..call.state import STATE, dispatching
 from ..registry import T
-from ..tensor import Tensor, refuse_in_transforms, tensor_method
+from ..tensor import Tensor, refuse_in_transforms, tensor_method, versions
 from ..warn import warn_once
 from . import engine
 from .graph import DETACHED, named, view_as_edge
 from .hooks import RemovableHandle
-from .modes import MODE
+from .modes import MODE, check_captured
 from .tangents import carry, visible
 
 
@@ -44,6 +44,8 @@ Tensor.__float__, Tensor.__complex__ = _warning(Tensor.__float__), _warning(Tens
 @tensor_method
 def detach_(self):
     """Take the tensor out of its graph; views are refused."""
+    if versions.new is not None:
+        check_captured(self, lambda: "aten::detach_")
     if self._view is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "

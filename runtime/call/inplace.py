@@ -1,7 +1,7 @@
 """Operators that write into their first argument."""
 
 from .. import dtypes as dt
-from ..autograd import MODE, Saved, check_captured, check_inplace, forward, rebase
+from ..autograd import MODE, Saved, check_captured, check_inplace, forward, of_in_place, rebase
 from ..autograd.tangents import carry, innermost
 from ..backend import backend
 from ..registry import T
@@ -98,6 +98,8 @@ def _on_expanded(op, self, args, recording):
 def _composite(op, self, args, recording):
     r = op.fn(*(past(self), *args[1:]) if recording else args)
     _check_result(op, self, r)
+    if op.options.irreversible is not None and op.options.irreversible(*args) is not None and r._grad_fn is not None:
+        r._grad_fn = _of_in_place(op, r._grad_fn, args)
     if MODE.grad and (r._requires_grad or self._requires_grad) or STATE.duals and innermost((self, r)) is not None:
         return Tensor.copy_(self, r)
     write(self, r)
@@ -120,8 +122,13 @@ def _in_kernel(op, self, args, recording, kernel, keep=False):
     if node is not None:
         if keep and node.outs:
             node.outs = [Saved(self, node, 0)]
-        rebase(self, node)
+        rebase(self, _of_in_place(op, node, args))
     return self
+
+
+def _of_in_place(op, node, args):
+    found = op.options.irreversible
+    return node if found is None else of_in_place(node, found(*args))
 
 
 def _computed(op, args, recording=False):
@@ -142,7 +149,7 @@ def _computed(op, args, recording=False):
     write(self, r)
     if node.outs:
         node.outs = [Saved(self, node, 0)]
-    rebase(self, node)
+    rebase(self, _of_in_place(op, node, args))
     return self
 
 

@@ -264,7 +264,9 @@ def _write(op, name, kind):
     if signature.out and "layout" in names:
         source.add("if out is not None:", "    dtype, device = out_dtype(dtype, out), getattr(out, 'device', None) if device is None else device", depth=2)
     if is_inplace:
-        source.add(f"return write_into(op, {names[0]}, {given})", depth=2)
+        written = op.options.in_place or op
+        source.names["written"] = written
+        source.add(f"return write_into(written, {names[0]}, ({', '.join(names[: len(written.schema.args)])},))", depth=2)
     elif signature.out and op.options.out.__class__ is Out and op.options.out.leads:
         source.add("if out is None:", f"    return run({', '.join(names)})", "dtype = led_dtype(dtype, out)", depth=2)
         source.add(f"return with_out(op, run({', '.join(names)}), out, {given})", depth=2)

@@ -45,7 +45,7 @@ def _in_opmath(formula):
 def _functional(schema, o, check=None, **options):
     """nn.functional.NAME(input, ..., inplace=False) over an operator."""
 
-    @composite(f"nn.functional.{schema}", out=False, **options)
+    @composite(f"nn.functional.{schema}", out=False, in_place=o if options.get("inplace") else None, **options)
     def call(input, *args):
         if check is not None:
             check(input, *args)
@@ -105,11 +105,33 @@ _leaky_relu_backward = _hidden(
     aten_constants=(("self_is_result", False),),
     derivative={"grad_output": lambda g, self, negative_slope: _leaky_relu_backward.call(g, self, negative_slope), "self": zero},
 )
-_LEAKY_RELU = dict(promote=_reals("leaky_relu"), derivative=lambda g, self, negative_slope: _leaky_relu_backward.call(g, self, negative_slope))
+_NEGATIVE = (
+    "In-place {} backward calculation is triggered with a negative slope which is not supported. This is caused by calling in-place forward function with a "
+    "negative slope, please call out-of-place version instead."
+)
+
+
+def _irreversible_leaky_relu(self, negative_slope):
+    if negative_slope < 0:
+        more = "File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu backward calculation with negative slope"
+        return RuntimeError(f"{_NEGATIVE.format('leakyReLu')} {more}")
+
+
+def _irreversible_elu(self, alpha=1):
+    if alpha < 0:
+        return RuntimeError(_NEGATIVE.format("elu"))
+
+
+_LEAKY_RELU = dict(
+    promote=_reals("leaky_relu"),
+    irreversible=_irreversible_leaky_relu,
+    derivative=lambda g, self, negative_slope: _leaky_relu_backward.call(g, self, negative_slope),
+)
 _leaky_relu = op("_C._nn.leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "LeakyReLUExt", constant_attributes=True, **_LEAKY_RELU)
 _functional("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False) -> Tensor", _leaky_relu, inplace=True)
 _threshold_promote = lambda common, self, *numbers: [check_number(n, common) for n in numbers] and (common, common)
-_THRESHOLD = dict(promote=_threshold_promote, derivative=lambda g, self, threshold: ATEN.threshold_backward(g, self, threshold))
+_threshold_grad = lambda g, self, threshold: ATEN.threshold_backward(g, self, threshold)
+_THRESHOLD = dict(promote=_threshold_promote, derivative=_threshold_grad, irreversible=lambda self, threshold, value: None)
 _threshold = op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "Threshold", method=False, inplace_function=True, **_THRESHOLD)
 _functional("threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor", _threshold, inplace=True)
 
@@ -176,10 +198,12 @@ _elu_backward = _hidden(
     },
 )
 _elu_grad = lambda g, self, alpha: _elu_backward.call(g, self, alpha)
-_elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad)
+_ELU = dict(promote=_reals("elu"), call=lambda p, x, alpha: p.of(alpha)(x), derivative=_elu_grad, irreversible=_irreversible_elu)
+_elu = op("_C._nn.elu(Tensor self, Scalar alpha=1) -> Tensor", "EluExt", **_ELU)
 _functional("elu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _elu, inplace=True)
 _selu_grad = _in_opmath(lambda g, self: ATEN.elu_backward(g, SELU_ALPHA, SELU_SCALE, 1, False, self))
-_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True, node="EluBackward0")
+_SELU = dict(promote=_reals("elu"), method=False, derivative=_selu_grad, inplace_function=True, node="EluBackward0", irreversible=_irreversible_elu)
+_selu = op("selu(Tensor self) -> Tensor", "SeLUExt", **_SELU)
 _functional("selu(Tensor input, bool inplace=False) -> Tensor", _selu, inplace=True)
 
 
@@ -190,7 +214,8 @@ def _celu_promote(common, self, alpha):
 
 
 _celu_grad = _in_opmath(lambda g, self, alpha: ATEN.elu_backward(g, alpha, 1, 1 / alpha, False, self))
-_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, method=False, promote=_celu_promote, derivative=_celu_grad, inplace_function=True)
+_CELU = dict(method=False, promote=_celu_promote, derivative=_celu_grad, inplace_function=True, irreversible=_irreversible_elu)
+_celu = op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", None, **_CELU)
 _functional("celu(Tensor input, float alpha=1.0, bool inplace=False) -> Tensor", _celu, inplace=True)
 
 
@@ -336,6 +361,7 @@ def glu(input, dim):
     method=False,
     inplace=True,
     inplace_function=True,
+    irreversible=lambda self, lower, upper, training, generator: None if training else _irreversible_leaky_relu(self, (lower + upper) / 2),
 )
 def rrelu(self, lower, upper, training, generator):
     if lower > upper:

@@ -175,7 +175,7 @@ def parse_to(args, kwargs):
             raise TypeError
     except TypeError:
         raise mismatch("to", True, args, kwargs) from None
-    return dtype, None if device is None else usable(device), copy, fmt
+    return dtype, None if device is None else usable(device, moving=True), copy, fmt
 
 
 def _to(self, *args, **kwargs):
@@ -251,7 +251,22 @@ def _cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
     return _to(self, "cuda")
 
 
-for _f in (_cpu, _npu, _cuda):
+def _xpu(self, device=None, non_blocking=False, memory_format=preserve_format):
+    """AssertionError, as of a PyTorch without XPU."""
+    return _to(self, "xpu")
+
+
+def _ipu(self, device=None, non_blocking=False, memory_format=preserve_format):
+    """RuntimeError, as of a PyTorch without IPU."""
+    return _to(self, "ipu")
+
+
+def _mtia(self, device=None, non_blocking=False, memory_format=preserve_format):
+    """AssertionError, as of a PyTorch without MTIA."""
+    return _to(self, "mtia")
+
+
+for _f in (_cpu, _npu, _cuda, _xpu, _ipu, _mtia):
     _f.__name__ = _f.__name__[1:]
     setattr(Tensor, _f.__name__, _overridable(_f))
 
@@ -478,10 +493,16 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     return _set(self, source, storage_offset, size, stride)
 
 
-def _set(self, source=None, storage_offset=0, size=None, stride=None):
+def _check_set(self, source):
     check_writable(self)
+    if versions.new is not None:
+        check_captured(self, lambda: f"aten::set_{'' if source is None else '.source_Tensor' if isinstance(source, Tensor) else '.source_Storage'}")
     if forward.has_tangent(self):
         raise forward.refuse("set_")
+
+
+def _set(self, source=None, storage_offset=0, size=None, stride=None):
+    _check_set(self, source)
     self._acc = None  # what was recorded before leads to the tensor that it was
     if source is None:
         source = UntypedStorage(0)
@@ -562,6 +583,8 @@ def resize_(self, *size, memory_format=None):
 
 def _resized(self, size, memory_format=None):
     check_writable(self)
+    if versions.new is not None:
+        check_captured(self, lambda: "aten::resize_")
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if forward.has_tangent(self):
@@ -596,6 +619,8 @@ def resize_as_(self, the_template, *, memory_format=None):
 
 
 def _resized_as(self, the_template, memory_format=None):
+    if versions.new is not None:
+        check_captured(self, lambda: "aten::resize_as_")
     if memory_format is preserve_format:
         memory_format = suggested_format(the_template)
     return _resized(self, tuple(the_template._shape), memory_format)

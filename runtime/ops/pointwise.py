@@ -689,9 +689,13 @@ _one("tanh", "Tanh", lambda g, out: _tanh_backward.call(g, out), sparse="coalesc
 _one("asin", "AsinExt", lambda g, self: g * conj((1 - self * self).rsqrt()), ("arcsin",), autocast=FLOAT32_ON_ACCELERATORS, sparse="coalesced")
 _one("acos", "AcosExt", lambda g, self: -g * conj((1 - self * self).rsqrt()), ("arccos",), autocast=FLOAT32_ON_ACCELERATORS)
 _one("atan", "AtanExt", lambda g, self: g / conj(self * self + 1), ("arctan",), sparse="coalesced")
-_one("asinh", "AsinhExt", lambda g, self: g * conj((self * self + 1).rsqrt()), ("arcsinh",), sparse="coalesced")
-_one("acosh", "AcoshExt", lambda g, self: g * conj((self * self - 1).rsqrt()), ("arccosh",))
-_one("atanh", "Atanh", lambda g, self: g / conj(1 - self * self), ("arctanh",), sparse="coalesced")
+for _name, _prim, _derivative, _sparse in (
+    ("asinh", "AsinhExt", lambda g, self: g * conj((self * self + 1).rsqrt()), "coalesced"),
+    ("acosh", "AcoshExt", lambda g, self: g * conj((self * self - 1).rsqrt()), None),
+    ("atanh", "Atanh", lambda g, self: g / conj(1 - self * self), "coalesced"),
+):
+    _irreversible = lambda self, name=_name: NotImplementedError(f"the derivative for 'inplace version of {name}' is not implemented.")
+    _one(_name, _prim, _derivative, (f"arc{_name[1:]}",), irreversible=_irreversible, sparse=_sparse)
 _one("sigmoid", "Sigmoid", lambda g, out: _sigmoid_backward.call(g, out), ("special.expit",))
 
 

@@ -3,7 +3,7 @@
 import operator
 
 from ..aten import schemas
-from ..autograd import MODE, as_strided_backward, check_inplace, set_history
+from ..autograd import MODE, as_strided_backward, check_captured, check_inplace, set_history
 from ..autograd.graph import named, renamed
 from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
@@ -11,7 +11,7 @@ from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
-from ..tensor import check_numel, check_writable, extent, strided_view
+from ..tensor import check_numel, check_writable, extent, strided_view, versions
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
@@ -796,6 +796,8 @@ def _geometry_methods():
         def f(self, *args, _n=name, **kw):
             if STATE.interceptors and intercepted((self,)):
                 return _handed_over(_n, (self, *args), kw)
+            if versions.new is not None:
+                check_captured(self, lambda: f"aten::{_n}_{'.dim' if _n == 'squeeze' and (args or kw) else ''}")
             check_inplace(self)
             return inplace_view(self, getattr(T, _n)(self, *args, **kw))
 

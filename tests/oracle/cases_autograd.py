@@ -824,3 +824,35 @@ def case_what_grad_and_backward_are_given(torch):
     found += [error(torch.autograd.graph.increment_version, v) for v in (3, [3])]
     found += [error(lambda n=n: delattr(x, n)) for n in ("data", "requires_grad", "_backward_hooks")]
     return [found, grad((x * x).sum(), {"a": x}), error(lambda: setattr(x * 1, "requires_grad", True)), x.grad]
+
+
+def case_forms_in_place_without_gradients(torch):
+    F, fw = torch.nn.functional, torch.autograd.forward_ad
+    calls = [*(lambda x, n=n: getattr(x, n)() for n in ("acosh_", "asinh_", "atanh_", "arccosh_", "acos_"))]
+    calls += [
+        lambda x: F.elu_(x, -1.0),
+        lambda x: F.elu(x, -1.0, inplace=True),
+        lambda x: F.elu_(x, 0.5),
+        lambda x: F.celu_(x, -1.0),
+        lambda x: torch.celu_(x, 2.0),
+    ]
+    calls += [lambda x: F.leaky_relu_(x, -0.1), lambda x: F.leaky_relu_(x, 0.1), F.selu_]
+    calls += [lambda x: F.hardtanh_(x, -1, 1), lambda x: F.threshold_(x, 0.1, -1), F.relu_]
+
+    def of_view(call):
+        x = torch.tensor([1.5, -0.5, 2.0], requires_grad=True)
+        y = x * 1
+        call(y[:2])
+        return error(y.sum().backward), x.grad
+
+    def outcome(call):
+        x = torch.tensor([1.5, -0.5, 2.0], requires_grad=True)
+        y = call(x * 1)
+        return y.grad_fn.name(), error(y.sum().backward), x.grad
+
+    def forward(call):
+        with fw.dual_level():
+            return fw.unpack_dual(call(fw.make_dual(torch.tensor([1.5, 2.5]), torch.ones(2)))).tangent
+
+    slopes = [outcome(lambda x, at=at: F.rrelu_(x, at, at))[1:] for at in (-0.3, 0.2)]
+    return [[outcome(c), of_view(c), *attempts(lambda c=c: forward(c))] for c in calls], slopes

@@ -706,3 +706,21 @@ def case_values_and_memory_of_samples_are_refused(torch):
     second = [told(lambda f=f: torch.func.grad(f)(x)) for f in (lambda a: (a.sum(), a.sum().backward())[0], lambda a: (a * 1j).sum())]
     batched = vmap(lambda a, m, v: F.batch_norm(a, m, v, training=True))(x, torch.zeros(2, 4), torch.ones(2, 4))
     return [first, second, resized, batch, batched, vmap(lambda a: attention(a, a, a)[0])(x)]
+
+
+def case_captured_tensors_are_not_seen_another_way(torch):
+    grad, jvp, two = torch.func.grad, torch.func.jvp, torch.ones(2)
+    changes = [
+        *(lambda w, n=n, a=a: getattr(w, n)(*a) for n, a in (("t_", ()), ("transpose_", (0, 0)), ("squeeze_", ()), ("squeeze_", (0,)), ("unsqueeze_", (0,)))),
+        *(lambda w, n=n, a=a: getattr(w, n)(*a) for n, a in (("swapaxes_", (0, 0)), ("as_strided_", ((2,), (1,))), ("resize_", (2,)), ("detach_", ()))),
+        *(lambda w, n=n, a=a: getattr(w, n)(*a) for n, a in (("resize_as_", (two,)), ("set_", (two,)))),
+    ]
+    told = []
+    for change in changes:
+        for run in (lambda f: grad(f)(two), lambda f: jvp(f, (two,), (two,))):
+            w = torch.ones(2)
+            try:
+                run(lambda x, w=w, change=change: (change(w), x.sum())[1])
+            except RuntimeError as e:
+                told.append(str(e)[:150])
+    return told
