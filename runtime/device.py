@@ -139,10 +139,10 @@ def get_default_device():
     return default.device
 
 
-def new_tensor_device():
+def new_tensor_device(moving=False):
     """The device of new tensors, or PyTorch's error where it cannot be used."""
     d = default.device
-    return d if d is HOST else usable(d)
+    return d if d is HOST else usable(d, moving)
 
 
 def set_default_device(d):
@@ -151,18 +151,30 @@ def set_default_device(d):
     default.device, default.stack[:] = d, [d] * len(default.stack)  # stays after the blocks
 
 
-def usable(d):
-    """`d` as a device on which tensors can be made, or PyTorch's error for a build without it."""
+def usable(d, moving=False):
+    """`d` as a device on which tensors can be made, or to which they can be moved, or PyTorch's error for a build without it."""
     if d.__class__ is not device:
         d = device(d)
     found = _usable.get(d)
     if found is None:
         if not backend.exists(d.type):
-            if d.type in ("cuda", "xpu"):
-                raise AssertionError(f"Torch not compiled with {d.type.upper()} enabled")
-            raise RuntimeError(f"PyTorch is not linked with support for {d.type} devices")
+            raise _absent(d.type, moving)
         found = _usable[d] = backend.of_type(d.type).usable(d)
     return found
+
+
+def _absent(kind, moving):
+    if kind in ("cuda", "xpu", "mtia"):
+        return AssertionError(f"Torch not compiled with {kind.upper()} enabled")
+    if kind == "hpu":
+        return ModuleNotFoundError("No module named 'torch.hpu'")
+    if moving and kind != "lazy":
+        return RuntimeError(f"PyTorch is not linked with support for {kind} devices")
+    name = kind.capitalize() if kind in ("vulkan", "lazy") else "PrivateUse1" if kind in ("npu", PRIVATE) else kind.upper()
+    return NotImplementedError(
+        f"Could not run 'aten::empty.memory_format' with arguments from the '{name}' backend. This could be because the operator doesn't exist for this "
+        "backend, or was omitted during the selective/custom build process (if using custom build)."
+    )
 
 
 def forget():

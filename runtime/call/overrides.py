@@ -2,6 +2,7 @@
 
 import dis
 import functools
+import inspect
 import sys
 import types
 
@@ -249,7 +250,7 @@ def override_methods(cls):
 
     Of attributes the class is asked for Tensor.shape.__get__ and Tensor.grad.__set__.
     """
-    f = cls.__dict__["__torch_function__"]
+    f = inspect.getattr_static(cls, "__torch_function__")
     if getattr(f, "__func__", f) is _disabled_torch_function_impl:
         return
     for name in (*_BY_HAND, *(() if cls._below_autograd else _PROPERTIES)):
@@ -354,5 +355,6 @@ def __init_subclass__(cls, raw=False, **kw):
         dispatching.add(cls)
         if getattr(cls.__torch_function__, "__func__", None) is Tensor.__torch_function__.__func__:
             cls.__torch_function__ = _disabled_torch_function_impl  # a class that takes calls below autograd takes none above, unless it says so
-    if "__torch_function__" in cls.__dict__ and not raw:
+    home = next(c for c in cls.__mro__ if "__torch_function__" in vars(c))
+    if not raw and (home is cls or not issubclass(home, Tensor)):  # its own, or that of a base that is no tensor
         override_methods(cls)

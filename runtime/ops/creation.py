@@ -31,8 +31,8 @@ OPTS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? 
 LIKE = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, MemoryFormat? memory_format=None, bool? pin_memory=False"
 
 
-def place(device):
-    return new_tensor_device() if device is None else usable(device)
+def place(device, moving=False):
+    return new_tensor_device(moving) if device is None else usable(device, moving)
 
 
 def _options(dtype, layout, device, default=None):
@@ -370,7 +370,7 @@ _COPIES = (
 @asking_modes
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor of the data, always copied; a leaf."""
-    dev, dtype = place(device), dt.of(dtype)
+    dev, dtype = place(device, moving=True), dt.of(dtype)
     if isinstance(data, Tensor):
         warnings.warn(_COPIES.format("torch.tensor(sourceTensor)"), UserWarning, stacklevel=2)
         with DisableTorchFunctionSubclass():  # the result is no subclass
@@ -407,11 +407,11 @@ def as_tensor(data, dtype=None, device=None):
     """A tensor of the data, sharing memory where it can."""
     dtype = dt.of(dtype)
     if isinstance(data, Tensor):
-        dev = data.device if device is None else usable(device)
+        dev = data.device if device is None else usable(device, moving=True)
         return data.to(device=dev, dtype=dtype or data.dtype)
     if isinstance(data, np.ndarray) and data.dtype in dt.FROM_NP:
         t = from_numpy(data)
-        return t.to(device=place(device), dtype=dtype or t.dtype)
+        return t.to(device=place(device, moving=True), dtype=dtype or t.dtype)
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -462,7 +462,7 @@ def _borrowed(t):
 @asking_modes
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """A tensor of any array-like or buffer; shares memory unless it must not or copy=True."""
-    dev, dtype = None if device is None else usable(device), dt.of(dtype)
+    dev, dtype = None if device is None else usable(device, moving=True), dt.of(dtype)
     if isinstance(obj, Tensor):
         t = obj
         shared = (dtype is None or dtype is t.dtype) and (dev is None or dev is t.device)

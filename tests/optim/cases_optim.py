@@ -303,3 +303,38 @@ def case_named_optimizers(torch):
     r.append(outcome(lambda: _NamedOptimizer(model.named_parameters(), torch.optim.SGD, [{"params": [torch.zeros(1)]}], lr=1.0))[0])
     r.append(outcome(lambda: _NamedOptimizer(model.named_parameters(), torch.optim.SGD, [{"x": 1}], lr=1.0)))
     return r
+
+
+def case_what_optimizers_refuse_and_forget(torch):
+    """A refused step leaves no trace; loaded groups have what the file has, and switches that are newer; L-BFGS keeps tensors."""
+    p, found = torch.nn.Parameter(torch.ones(2, 2)), []
+    adam = torch.optim.SparseAdam([p], lr=0.1)
+    for grad in (torch.ones(2, 2), torch.eye(2).to_sparse()):
+        p.grad = grad
+        try:
+            adam.step()
+        except RuntimeError as e:
+            found.append(str(e))
+        found += [p.detach().clone(), {k: v for k, v in adam.state[p].items()}]
+    adam = torch.optim.Adam([p])
+    adam.load_state_dict({"state": {}, "param_groups": [{"params": [0]}]})
+    found.append(sorted(adam.param_groups[0]))
+    for options in ({}, {"foreach": True}):
+        capturable = torch.optim.Adam([p], capturable=True, **options)
+        p.grad = torch.ones(2, 2)
+        try:
+            capturable.step()
+        except (AssertionError, RuntimeError) as e:
+            found.append(str(e).partition("], ")[0].partition("'hpu'")[0])
+    q = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    lbfgs = torch.optim.LBFGS([q], lr=1, max_iter=4)
+
+    def closure():
+        lbfgs.zero_grad()
+        loss = (q**4).sum()
+        loss.backward()
+        return loss
+
+    lbfgs.step(closure)
+    state = lbfgs.state_dict()["state"][0]
+    return [*found, [(k, type(v).__name__) for k, v in state.items()], [type(v).__name__ for v in state["ro"]], q.detach(), state["H_diag"]]

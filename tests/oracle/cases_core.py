@@ -930,3 +930,34 @@ def case_masks_and_gradients_of_attention(torch):
     pairs = [(q.float(), k.float()), (q[0, 0].float(), k[0, 0].float())]
     refused = _words(*[lambda m=m, x=x, y=y: attend(x, y, y, m) for m in wrong for x, y in pairs])
     return found, causal, many, refused
+
+
+def case_devices_that_are_not_there(torch):
+    """What is made there, what is moved there; a mixin's __torch_function__ sees methods as well."""
+    makers = [lambda d: torch.ones(1, device=d), lambda d: torch.rand(2, device=d), lambda d: torch.arange(3, device=d), lambda d: torch.tensor([1], device=d)]
+    makers += [
+        lambda d: torch.as_tensor([1], device=d),
+        lambda d: torch.asarray([1], device=d),
+        lambda d: torch.ones(1).to(d),
+        lambda d: torch.empty(0, device=d),
+    ]
+    makers += [lambda d: torch.ones(1).new_zeros(2, device=d), lambda d: torch.as_tensor(torch.ones(1), device=d), lambda d: torch.nn.Linear(1, 1, device=d)]
+    found = []
+    for f in [lambda m=m, d=d: m(d) for d in ("cuda", "xpu", "mps", "ipu", "vulkan", "hpu") for m in makers] + [torch.ones(1).xpu, torch.ones(1).ipu]:
+        try:
+            f()
+        except Exception as e:
+            found.append([type(e).__name__, str(e).partition(" This could")[0].replace("empty_strided", "empty.memory_format")])
+    log = []
+
+    class Mixed:
+        @classmethod
+        def __torch_function__(cls, f, types, args=(), kwargs=None):
+            log.append(f.__name__)
+            return super().__torch_function__(f, types, args, kwargs or {})
+
+    class Sub(Mixed, torch.Tensor):
+        pass
+
+    s = torch.ones(2).as_subclass(Sub)
+    return found, s.numel(), type(s + 1).__name__, s.is_shared(), s.tolist(), log

@@ -17,7 +17,7 @@ MISSING = [
     ("cuda", AssertionError, "Torch not compiled with CUDA enabled"),
     ("cuda:1", AssertionError, "Torch not compiled with CUDA enabled"),
     ("xpu", AssertionError, "Torch not compiled with XPU enabled"),
-    ("mps", RuntimeError, "PyTorch is not linked with support for mps devices"),
+    ("mps", RuntimeError, "PyTorch is not linked with support for mps devices|Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend"),
 ]
 
 

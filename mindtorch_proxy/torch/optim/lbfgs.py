@@ -91,6 +91,9 @@ def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_chang
     return f_new, g_new, t, evaluations
 
 
+_ORDER = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")  # of the state, as PyTorch's files have it
+
+
 class LBFGS(Optimizer):
     """Limited-memory BFGS; step needs a closure that computes the loss and its gradients."""
 
@@ -139,7 +142,7 @@ class LBFGS(Optimizer):
             return grad.neg()
         dirs, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
         y, s = grad.sub(state["prev_flat_grad"]), state["d"].mul(t)
-        ys = y.dot(s).item()
+        ys = y.dot(s)
         if ys > 1e-10:
             if len(dirs) == history_size:
                 for old in (dirs, steps, ro):
@@ -147,15 +150,15 @@ class LBFGS(Optimizer):
             dirs.append(y)
             steps.append(s)
             ro.append(1.0 / ys)
-            state["H_diag"] = ys / y.dot(y).item()
+            state["H_diag"] = ys / y.dot(y)
         al = state.setdefault("al", [None] * history_size)
         q = grad.neg()
         for i in reversed(range(len(dirs))):
-            al[i] = steps[i].dot(q).item() * ro[i]
-            q.add_(dirs[i], alpha=-al[i])
+            al[i] = steps[i].dot(q) * ro[i]
+            q.add_(dirs[i], alpha=-al[i].item())
         d = torch.mul(q, state["H_diag"])
         for i in range(len(dirs)):
-            d.add_(steps[i], alpha=al[i] - dirs[i].dot(d).item() * ro[i])
+            d.add_(steps[i], alpha=(al[i] - dirs[i].dot(d) * ro[i]).item())
         return d
 
     @torch.no_grad()
@@ -180,7 +183,7 @@ class LBFGS(Optimizer):
             d = state["d"] = self._direction(state, grad, t, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
             total = grad.abs().sum().item() if state["n_iter"] == 1 else 0.0
-            t = (min(1.0, 1.0 / total) if total else 1.0) * lr
+            t = min(1.0, 1.0 / total) * lr if total else lr
             slope = grad.dot(d).item()
             if slope > -group["tolerance_change"]:
                 break
@@ -215,4 +218,5 @@ class LBFGS(Optimizer):
             ):
                 break
         state["t"] = t
+        state.update({k: state.pop(k) for k in _ORDER if k in state})
         return first_loss

@@ -34,7 +34,8 @@ __all__ = [
 
 _HOW_TO = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 EPOCH_DEPRECATION_WARNING = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` to step the scheduler."
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` to step the scheduler. "
+    "During the deprecation, if epoch is different from None, the closed form is used instead of the new chainable form, where available."
 )
 
 
@@ -97,7 +98,8 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0. "
-                    "Load the optimizer's state_dict before creating the scheduler, or set initial_lr."
+                    "This typically happens when the optimizer's state has not been loaded from the checkpoint before, or when a fresh training run starts "
+                    "with last_epoch >= 0: load the optimizer's state_dict before creating the scheduler, or set initial_lr."
                 )
         self.base_lrs = _param_groups_val_list(optimizer, "initial_lr")
         self.last_epoch = last_epoch
@@ -159,7 +161,7 @@ class LRScheduler:
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
-                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the opposite "
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in the opposite "
                     "order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the learning rate "
                     "schedule is skipped. See " + _HOW_TO,
                     UserWarning,

@@ -362,8 +362,9 @@ class _ParameterwiseOptimizer(Optimizer):
     def __setstate__(self, state):
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in self.defaults.items():  # options newer than the state
-                group.setdefault(name, value)
+            for name, value in self.defaults.items():
+                if value is None or isinstance(value, bool):  # a switch that may be newer than the state
+                    group.setdefault(name, value)
             for p in group["params"]:
                 values = self.state.get(p, {})
                 for name in self._scalars:
@@ -406,7 +407,8 @@ class _ParameterwiseOptimizer(Optimizer):
         if not state and (group.get("fused") and not p.is_floating_point()):
             raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors, but got {p.dtype} and {p.device.type}")
         if group.get("capturable") and p.device.type in ("cpu", "mps", "meta"):
-            raise AssertionError("If capturable=True, params and state_steps must be on supported devices: accelerators.")
+            able = ["cuda", "xpu", "hpu", torch._C._get_privateuse1_backend_name(), *([] if group.get("foreach") else ["xla"])]
+            raise AssertionError(f"If capturable=True, params and state_steps must be on supported devices: {able}.")
         if not state:
             state = self._new_state(p, group)
             if state:
@@ -441,8 +443,6 @@ class _ParameterwiseOptimizer(Optimizer):
         if decay != 0:
             if group.get("decoupled_weight_decay", self._decoupled):
                 p.mul_(1 - lr * decay)
-            elif grad.is_sparse:
-                raise RuntimeError("weight_decay option is not compatible with sparse gradients")
             else:
                 return grad.add(p, alpha=decay)
         return grad

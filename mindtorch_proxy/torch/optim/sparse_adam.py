@@ -31,9 +31,12 @@ class SparseAdam(_ParameterwiseOptimizer):
     def _new_state(self, p, group):
         return {"step": 0, "exp_avg": self._zeros(p), "exp_avg_sq": self._zeros(p)}
 
-    def _update(self, param, grad, state, group, lr, step):
-        if not grad.is_sparse:
+    def _checked(self, p, group):
+        if not p.grad.is_sparse:
             raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        return super()._checked(p, group)
+
+    def _update(self, param, grad, state, group, lr, step):
         grad = grad.coalesce()
         index, values = tuple(grad._indices()), grad._values()
         if values.numel() == 0:

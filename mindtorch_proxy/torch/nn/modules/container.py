@@ -341,16 +341,18 @@ class ParameterDict(Module):
 
     def _key_to_attr(self, key):
         if not isinstance(key, str):
-            raise TypeError(f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}').")
+            raise TypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}'). "
+                "Open an issue on github if you need non-string keys."
+            )
         return key
 
     def __getitem__(self, key):
         return getattr(self, self._key_to_attr(key))
 
     def __setitem__(self, key, value):
-        attr = self._key_to_attr(key)
         self._keys[key] = None
-        setattr(self, attr, _as_parameter(value))
+        setattr(self, self._key_to_attr(key), _as_parameter(value))
 
     def __delitem__(self, key):
         del self._keys[key]

@@ -334,7 +334,7 @@ def _load_tensor(module, name, key, param, value, assign, errors):
     if param.is_meta and not value.is_meta and not assign:
         warnings.warn(
             f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
-            "which is a no-op. (Did you mean to pass `assign=True`?)",
+            "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module?)",
             stacklevel=4,
         )
     swap = _future.get_swap_module_params_on_conversion()
@@ -551,11 +551,11 @@ class Module:
 
     def get_extra_state(self) -> Any:
         """Anything a subclass wants in its state_dict besides tensors; define it with set_extra_state."""
-        raise RuntimeError("Module.get_extra_state() should never be called unless a subclass defines it.")
+        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called: a subclass has to define it.")
 
     def set_extra_state(self, state: Any) -> None:
         """The counterpart of get_extra_state, called by load_state_dict."""
-        raise RuntimeError("Module.set_extra_state() should never be called unless a subclass defines it.")
+        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called: a subclass has to define it.")
 
     # ---- conversion
 
@@ -608,6 +608,14 @@ class Module:
         """Move all parameters and buffers to the XPU."""
         return self._apply(lambda t: t.xpu(device))
 
+    def ipu(self: T, device: int | torch.device | None = None) -> T:
+        """Move all parameters and buffers to the IPU."""
+        return self._apply(lambda t: t.ipu(device))
+
+    def mtia(self: T, device: int | torch.device | None = None) -> T:
+        """Move all parameters and buffers to the MTIA."""
+        return self._apply(lambda t: t.mtia(device))
+
     def cpu(self: T) -> T:
         """Move all parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
@@ -643,7 +651,11 @@ class Module:
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
             if dtype.is_complex:
-                warnings.warn("Complex modules are a new feature: some modules might not work as expected with complex parameters or buffers.", stacklevel=2)
+                warnings.warn(
+                    "Complex modules are a new feature under active development whose design may change, and some modules might not work as expected when "
+                    "using complex tensors as parameters or buffers.",
+                    stacklevel=2,
+                )
 
         def convert(t):
             kind = dtype if t.is_floating_point() or t.is_complex() else None
@@ -803,7 +815,11 @@ class Module:
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """All parameters and persistent buffers of the tree, by dotted name."""
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead: see the documentation of torch.nn.Module.state_dict for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
             keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
