@@ -92,3 +92,11 @@ def test_probing(python):
     assert set("fdli") <= set(rows["Abs"]["dtypes"]) and float(rows["Abs"]["us"]) > 0 and rows["Abs"]["wrong"] == rows["Abs"]["edges"] == ""
     assert set("fd") <= set(rows["Maximum"]["edges"]), "ignores NaN"
     assert rows["AcosExt"]["state"] == "unregistered"
+
+
+def test_semantics_are_judged_by_the_ledger():
+    record = {
+        f"file:{c}": {"verdict": v, "real": 1, "ours": 2} for c, v in (("a", "equal"), ("b", "differs"), ("c", "differs"), ("d", "equal"), ("e", "message"))
+    }
+    ledger = {"semantics: file:b": {}, "semantics: file:d": {}, "semantics: file:not_run": {}, "fuzz: x": {}}
+    assert tool("semantics").judge(record, ledger) == (["file:c"], ["file:d"])
