@@ -30,6 +30,7 @@ class Options:
     inplace: bool | None = None  # Tensor.f_; None: elementwise operators whose first argument is self
     inplace_function: bool | tuple = False  # torch.f_; a tuple: for these names alone
     in_place: Any = None  # the operator of whose first arguments a composite's in-place form is that of
+    constant: bool = False  # the in-place form, which keeps a dtype that has gradients, has zeros for them
     # what the gradients of an in-place form end with: irreversible(*args) -> an error, or None. PyTorch has a formula of its own for it, and a node
     irreversible: Callable | None = None
     out: bool | Out | None = None  # out=, and what it asks of the tensor; None: where the result is a tensor and no view

@@ -110,7 +110,7 @@ def check_inplace(self, *others):
     if v is not None:
         if v.creation is not None:
             raise RuntimeError(f"{_origin(self, v.creation, 'is being')} {_FORBIDDEN[v.creation]}")
-        if v.base._requires_grad and v.base._get_grad_fn() is None:
+        if self.requires_grad and v.base._get_grad_fn() is None:  # a base that requires no gradient is a leaf too
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if self._requires_grad and self._get_grad_fn() is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

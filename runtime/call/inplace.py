@@ -1,7 +1,7 @@
 """Operators that write into their first argument."""
 
 from .. import dtypes as dt
-from ..autograd import MODE, Saved, check_captured, check_inplace, forward, of_in_place, rebase
+from ..autograd import MODE, FunctionNode, Saved, check_captured, check_inplace, edge, forward, meta_of, of_in_place, rebase
 from ..autograd.tangents import carry, innermost
 from ..backend import backend
 from ..registry import T
@@ -35,21 +35,39 @@ def inplace(op, self, args):
         return taken
     if op.fn is not None:
         return _composite(op, self, args, recording)
-    recording = recording and op.derivative is not None
+    if recording and op.derivative is None:
+        return _without_formula(op, self, args)
     if op.promote is not None and not recording and backend(self.device).update(op, self, args):
         self._bump()
         return self
     if is_expanded(self) and _on_expanded(op, self, args, recording):
         return self
     kernel = backend(self.device).inplace(op)
-    if kernel is not None:
-        if op.prepare is not None:
-            args = op.prepare(*args)
-        op.meta(*args)
-        self = _in_kernel(op, self, args, recording, kernel)
-        self._bump()
-        return self
-    return _computed(op, args, recording)
+    return _computed(op, args, recording) if kernel is None else _by_kernel(op, self, args, recording, kernel)
+
+
+def _by_kernel(op, self, args, recording, kernel):
+    if op.prepare is not None:
+        args = op.prepare(*args)
+    op.meta(*args)
+    self = _in_kernel(op, self, args, recording, kernel)
+    self._bump()
+    return self
+
+
+def _without_formula(op, self, args):
+    """An operator that nothing is recorded of; where its result is constant, that is."""
+    tensors = (self, *(a for a in args[1:] if isinstance(a, Tensor)))
+    edges, metas = tuple(map(edge, tensors)), tuple(map(meta_of, tensors))
+    recording, MODE.grad = MODE.grad, False
+    try:
+        inplace(op, self, args)
+    finally:
+        MODE.grad = recording
+    if op.options.constant:
+        zeros = lambda g: tuple(None if e is None else T.zeros(shape, dtype=dtype, device=device) for e, (shape, dtype, device) in zip(edges, metas))
+        rebase(self, FunctionNode(f"{op.name.title()}Backward{len(tensors) - 1}", zeros, edges, metas, (meta_of(self),)))
+    return self
 
 
 def _taken_over(op, self, args, recording):
@@ -101,7 +119,12 @@ def _composite(op, self, args, recording):
     if op.options.irreversible is not None and op.options.irreversible(*args) is not None and r._grad_fn is not None:
         r._grad_fn = _of_in_place(op, r._grad_fn, args)
     if MODE.grad and (r._requires_grad or self._requires_grad) or STATE.duals and innermost((self, r)) is not None:
-        return Tensor.copy_(self, r)
+        if STATE.active or self._view is not None or r._view is not None or r._grad_fn is None or r.dtype is not self.dtype:
+            return Tensor.copy_(self, r)
+        node, nr = r._grad_fn, r._output_nr  # the history of the result is that of what takes its place
+        write(self, r)
+        rebase(self, node, nr)
+        return self
     write(self, r)
     return self
 

@@ -495,6 +495,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
 
 def _check_set(self, source):
     check_writable(self)
+    check_inplace(self)
     if versions.new is not None:
         check_captured(self, lambda: f"aten::set_{'' if source is None else '.source_Tensor' if isinstance(source, Tensor) else '.source_Storage'}")
     if forward.has_tangent(self):

@@ -317,7 +317,7 @@ for _name, (_prim, *_alias) in {
     "gt": ("Greater", "greater"),
     "ge": ("GreaterEqual", "greater_equal"),
 }.items():
-    op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL, alias=tuple(_alias))
+    op(f"{_name}(Tensor self, Tensor|Scalar other) -> Tensor", _prim, promote=ALWAYS_BOOL, alias=tuple(_alias), constant=True)
 for _name in ("and", "or", "xor"):
     op(f"logical_{_name}(Tensor self, Tensor other) -> Tensor", f"Logical{_name.title()}", promote=ALWAYS_BOOL)
     _promote = cpu(f"bitwise_{_name}_cpu", "float", "complex")

@@ -11,7 +11,7 @@ from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
-from ..tensor import check_numel, check_writable, extent, strided_view, versions
+from ..tensor import alias, check_numel, check_writable, extent, strided_view, versions
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, contiguous_strides, dt, numel, wrap_dim
 
@@ -573,7 +573,8 @@ def tensor_split_sections(self, sections, dim):
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
     small, extra = divmod(self._shape[d], sections)
-    return T._split_with_sizes(self, [small + 1] * extra + [small] * (sections - extra), d)
+    starts = [i * small + min(i, extra) for i in range(sections + 1)]
+    return tuple(self._slice(d, a, b, 1) for a, b in zip(starts, starts[1:]))  # which may be written to, as the parts of split() may not
 
 
 @composite("tensor_split.indices(Tensor self, int[] indices, int dim=0) -> Tensor[]")
@@ -772,6 +773,13 @@ def inplace_view(self, out):
     return self
 
 
+def _as_it_is(self):
+    """The tensor that a formula reads shape and strides of, which the tensor itself is about to lose."""
+    old = alias(self)
+    old._requires_grad, old._grad_fn, old._output_nr, old._vc = self._requires_grad, self._get_grad_fn(), self._output_nr, None
+    return carry(self, old) if STATE.duals else old
+
+
 def _of_inplace_form(node):
     """A view's node under the name that it has where the tensor itself becomes the view: PyTorch counts on."""
     name, _, number = named(node).name().rpartition("Backward")
@@ -799,7 +807,7 @@ def _geometry_methods():
             if versions.new is not None:
                 check_captured(self, lambda: f"aten::{_n}_{'.dim' if _n == 'squeeze' and (args or kw) else ''}")
             check_inplace(self)
-            return inplace_view(self, getattr(T, _n)(self, *args, **kw))
+            return inplace_view(self, getattr(T, _n)(_as_it_is(self) if _n == "as_strided" else self, *args, **kw))
 
         f.__name__ = f.__qualname__ = name + "_"
         f.__doc__ = f"As ``{name}``, but the tensor itself gets the new shape and strides; its memory stays as it is. Returns it."

@@ -856,3 +856,23 @@ def case_forms_in_place_without_gradients(torch):
 
     slopes = [outcome(lambda x, at=at: F.rrelu_(x, at, at))[1:] for at in (-0.3, 0.2)]
     return [[outcome(c), of_view(c), *attempts(lambda c=c: forward(c))] for c in calls], slopes
+
+
+def case_what_is_written_in_place_by_comparisons_views_and_composites(torch):
+    def written(change, of_view=False):
+        x = torch.tensor([[1.5, -0.5], [0.5, 2.0]], requires_grad=True)
+        p = torch.tensor([0.5, 2.0], requires_grad=True)
+        y = x * 1
+        told = error(lambda: change(y[0] if of_view else y, p))
+        name = y.grad_fn.name()
+        y.sum().backward()
+        return told, name, x.grad + 0, None if p.grad is None else p.grad + 0, y
+
+    compare = [lambda y, p, n=n: getattr(y, n)(p) for n in ("eq_", "ne_", "lt_", "le_", "gt_", "greater_equal_", "logical_and_")]
+    compare += [lambda y, p: y.ge_(1.0), lambda y, p: y.logical_not_()]
+    parts = [lambda y, p, n=n: getattr(y, n)(2)[0].mul_(p) for n in ("tensor_split", "hsplit", "vsplit", "chunk")]
+    ways = [lambda y, p: y.as_strided_((2,), (3,)), lambda y, p: y.t().as_strided_((2,), (1,)), lambda y, p: y.clamp_(0, 1), lambda y, p: y.round_()]
+    leaf, base = torch.ones(2, requires_grad=True), torch.ones(4)
+    turned = base[:2].requires_grad_()
+    calls = [lambda: leaf.set_(torch.ones(2)), lambda: turned.view(2).add_(1), lambda: turned.zero_(), lambda: turned.detach().add_(1)]
+    return [[written(c) for c in compare + parts + ways], [written(c, True) for c in compare], [error(c) for c in calls], base]

@@ -209,16 +209,16 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` or "
                 "`vectorize=False`."
             )
-        rows = [_rows(i, o, inputs, create_graph, strict) for i, o in enumerate(outputs)]
+        rows = [_rows(i, o, inputs, create_graph, strict, vectorize) for i, o in enumerate(outputs)]
     rows = tuple(_finished(r, create_graph, is_tuple) for r in rows)
     return rows if out_tuple else rows[0]
 
 
-def _rows(i, output, inputs, create_graph, strict):
-    """The Jacobian of one output: a tensor for each input."""
+def _rows(i, output, inputs, create_graph, strict, given):
+    """The Jacobian of one output: a tensor for each input. given: the gradients of its elements are told, so that complex ones have some."""
     columns = [[] for _ in inputs]
     for element in output.reshape(-1).unbind() if output.numel() else ():
-        found = _gradients((element,), inputs, None, create_graph, True)
+        found = _gradients((element,), inputs, (torch.ones_like(element),) if given else None, create_graph, True)
         for k, (column, g, x) in enumerate(zip(columns, found, inputs)):
             if strict and g is None:
                 raise RuntimeError(f"Output {i} of the user-provided function is independent of input {k}. {_NOT_STRICT}.")
