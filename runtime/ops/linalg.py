@@ -1188,7 +1188,10 @@ def lstsq(self, b, rcond, driver):
     if self._shape[-2] != B._shape[-2]:
         raise RuntimeError(f"{fn}: input.size(-2) should match other.size({-1 if vector else -2})")
     rcond = eps(self.dtype) * max(self._shape[-2:]) if rcond is None else rcond
-    return lstsq_op.call(*_batched(self, B), rcond, driver or "gelsy", vector)
+    solution, residuals, rank, values = lstsq_op.call(*_batched(self, B), rcond, driver or "gelsy", vector)
+    if driver in ("gelsd", "gelss") and numel(residuals._shape) and has_values(rank) and not bool((rank == self._shape[-1]).all()):
+        residuals = T.zeros(0, dtype=residuals.dtype, device=residuals.device)  # they tell none where a matrix is not of full rank
+    return solution, residuals, rank, values
 
 
 # ------------------------------------------------------------------------------------------------ functions of a matrix
