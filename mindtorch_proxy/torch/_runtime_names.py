@@ -139,7 +139,9 @@ def set_deterministic_debug_mode(debug_mode):
 
 def set_warn_always(b):
     """Whether warnings are shown each time instead of once."""
-    _WARNINGS.always = bool(b)
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _WARNINGS.always = b
 
 
 def is_warn_always_enabled():

@@ -67,10 +67,10 @@ def _check_channels(x, w, bias, transposed, groups):
 
 
 def _check_types(input, weight, bias):
-    if input.dtype is not weight.dtype:
-        raise RuntimeError(f"expected scalar type {dt.scalar_name(input.dtype)} but found {dt.scalar_name(weight.dtype)}")
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(f"Input type ({dt.c_name(input.dtype)}) and bias type ({dt.c_name(bias.dtype)}) should be the same")
+    if input.dtype is not weight.dtype:
+        raise RuntimeError(f"expected scalar type {dt.scalar_name(input.dtype)} but found {dt.scalar_name(weight.dtype)}")
 
 
 def _check_integers(input, dims, dilation, transposed):

@@ -1,6 +1,7 @@
 """Tensors from nothing, from numbers, from arrays."""
 
 import math
+import operator
 import warnings
 from itertools import chain
 from numbers import Integral
@@ -214,20 +215,30 @@ def _not_convertible(dtype):
     )
 
 
+def _check_native(a):
+    if not a.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+
+
+def _of_array(data):
+    a = np.asarray(data)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type 'numpy.{type(data).__name__}'")
+    if a.dtype.kind == "U" or a.dtype == object:
+        raise _not_convertible(a.dtype)
+    _check_native(a)
+    return a, dt.FROM_NP.get(a.dtype)
+
+
 def _infer(data, want=None):
     """(array, dtype) of nested Python numbers, arrays and tensors; numbers in the wanted precision at once."""
     if isinstance(data, np.ndarray) or isinstance(data, np.generic):
-        a = np.asarray(data)
-        if a.dtype.kind == "U" or a.dtype == object:
-            raise _not_convertible(a.dtype)
-        return a, dt.FROM_NP.get(a.dtype.newbyteorder("="))
+        return _of_array(data)
     if isinstance(data, (bool, int, float, complex)):
         d = _precise(dt.scalar_dtype(data), want)
         return _from_numbers(data, d, want)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if hasattr(data, "__array__") and not isinstance(data, (list, tuple)):
-        return _infer(np.asarray(data), want)
     if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
         warn_once(_SLOW)
     alike = _alike(data)
@@ -236,7 +247,7 @@ def _infer(data, want=None):
         a, d = _from_numbers(flat, _precise(dt.scalar_dtype(flat[0]), want), want)
         return a.reshape(shape), d
     shape, flat = [], []
-    _flatten(data, 0, shape, flat)
+    _flatten(data, 0, shape, flat, want)
     kinds = {x.__class__ for x in flat}
     d = None
     for k in kinds:
@@ -244,7 +255,9 @@ def _infer(data, want=None):
         if x is None:
             for v in flat:
                 if v.__class__ is k:
-                    y = v.dtype if isinstance(v, Tensor) else dt.FROM_NP[v.dtype]
+                    y = v.dtype if isinstance(v, Tensor) else dt.FROM_NP.get(v.dtype)
+                    if y is None:
+                        raise _not_convertible(v.dtype)
                     x = y if x is None else dt.promote_types(x, y)
         d = x if d is None else dt.promote_types(d, x)
     flat = [v.item() if isinstance(v, (Tensor, np.generic)) else v for v in flat]
@@ -282,14 +295,21 @@ def _alike(data):
     return None
 
 
-def _flatten(data, depth, shape, flat):
+def _rows(array, first):
+    """An array as a sequence, or as a number; the first, which says the shape, has to be a sequence."""
+    if not array.ndim and not first:
+        return array[()]
+    return array.tolist() if len(array) and array.dtype in (np.int64, np.bool_) else list(array)
+
+
+def _flatten(data, depth, shape, flat, want):
     """Collect the numbers of nested sequences, and the shape that these have."""
     if isinstance(data, Tensor):  # one number, whatever its shape
         if numel(data._shape) != 1:
             raise ValueError(_ONE) if data.dtype.category >= dt.FLOAT else TypeError(_NO_INDEX)
         data = data.detach().reshape(())
     elif isinstance(data, np.ndarray):
-        data = data[()] if not data.ndim else data.tolist() if data.dtype.kind not in "fc" else list(data)
+        data = _rows(data, not flat)
     if isinstance(data, (list, tuple)) or hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, _NO_SEQUENCE):
         if len(shape) == depth:
             if flat:
@@ -302,11 +322,12 @@ def _flatten(data, depth, shape, flat):
         for x in _elements(data):
             if x is data and flat:
                 raise TypeError("new(): self-referential lists are incompatible")
-            _flatten(x, depth + 1, shape, flat)
+            _flatten(x, depth + 1, shape, flat, want)
         return
     if depth != len(shape):
         raise TypeError("not a sequence")
-    flat.append(data if isinstance(data, (*_SCALARS, Tensor, np.ndarray)) else _as_number(data, not flat))
+    known = isinstance(data, (*_SCALARS, Tensor, np.ndarray)) and not isinstance(data, (str, bytes))
+    flat.append(data if known else _as_number(data, not flat, want))
 
 
 def _elements(data):
@@ -319,11 +340,18 @@ def _elements(data):
     return data if len(data) else ()
 
 
-def _as_number(x, first):
+def _as_number(x, first, want):
+    """An object that is no number, as one: only where it is said as which."""
     if isinstance(x, (str, bytes)):
         raise ValueError("too many dimensions 'str'") if first else TypeError(f"new(): invalid data type '{type(x).__name__}'")
-    if not hasattr(x, "__float__"):
+    if want is None:
         raise RuntimeError(f"Could not infer dtype of {type(x).__name__}")
+    if want is dt.bool_:
+        return bool(x)
+    if want.category == dt.INT:
+        return operator.index(x)
+    if not hasattr(x, "__float__") and not hasattr(x, "__index__"):
+        raise TypeError(f"must be real number, not {type(x).__name__}")
     return float(x)
 
 
@@ -420,8 +448,7 @@ def from_numpy(ndarray):
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     a = ndarray
-    if not a.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+    _check_native(a)
     d = dt.FROM_NP.get(a.dtype)
     if d is None or a.dtype.name not in dt.ALL:
         raise _not_convertible(a.dtype)
@@ -505,7 +532,10 @@ def _is_buffer(obj):
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A 1-d tensor over the memory of a buffer object."""
-    view, dtype = memoryview(buffer), dt.of(dtype)
+    try:
+        view, dtype = memoryview(buffer), dt.of(dtype)
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
     n, size = view.nbytes, dtype.itemsize
     if n == 0 or count == 0:
         raise ValueError(f"both buffer length ({n}) and count ({count}) must not be 0")

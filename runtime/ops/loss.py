@@ -259,7 +259,17 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
     if target.dtype is not input.dtype:
         raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
     only("binary_cross_entropy", input, dt.FLOAT)
-    return OPS["binary_cross_entropy"].call(input, target, None if weight is None else weight.expand(input._shape), reduction)
+    if weight is not None:
+        _check_fits(input._shape, input, weight)
+        weight = weight.expand(input._shape)
+    return OPS["binary_cross_entropy"].call(input, target, weight, reduction)
+
+
+def _check_fits(shape, *order):
+    """A factor of a loss may repeat itself along the loss's dimensions, and not the loss along the factor's."""
+    whole = broadcast_shapes(*(t._shape for t in order))
+    if whole != tuple(shape):
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
 
 
 @composite(
@@ -269,6 +279,10 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     only("log_sigmoid_cpu", self, dt.FLOAT)
+    if pos_weight is not None:
+        _check_fits(self._shape, pos_weight, self)
+    if weight is not None:
+        _check_fits(self._shape, self, weight)
     return _in_dtype_of(target, OPS["binary_cross_entropy_with_logits"].call(self, target, weight, pos_weight, reduction))
 
 

@@ -190,14 +190,25 @@ def _adaptive_size(x, output_size, dims):
     v = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     if len(v) >= len(x._shape) and dims > 1 and isinstance(output_size, (tuple, list)):
         raise ValueError(f"Input dimension should be at least {len(v) + 1}")
-    return tuple(n if i is None else as_dim(i) for i, n in zip(v, x._shape[-len(v) :]))
+    sizes = (*(1,) * (len(v) - len(x._shape)), *x._shape[-len(v) :])  # an input of too few dimensions is refused later
+    return tuple(n if i is None else as_dim(i) for i, n in zip(v, sizes))
+
+
+def _check_line(fn, x, size):
+    """Pools along one dimension are not nn.functional's own: they take no None, and count dimensions first."""
+    if size is None or isinstance(size, (tuple, list)) and None in size:
+        found = "not NoneType" if size is None else f"but found element of type NoneType at pos {size.index(None)}"
+        raise TypeError(f"{fn}(): argument 'output_size' (position 2) must be tuple of ints, {found}")
+    n = len(x._shape)
+    if n not in (2, 3):
+        raise RuntimeError(f"Expected 2 to 3 dimensions, but got {n}-dimensional tensor for argument #1 'self' (while checking arguments for {fn})")
 
 
 def _check_adaptive(fn, x, size, dims, colon=""):
     n = len(x._shape)
     if n not in (dims + 1, dims + 2):
         raise RuntimeError(f"{fn}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(x._shape)}")
-    for d in range(n - dims, n):
+    for d in range(1 if "max" in fn or dims == 3 else n - dims, n):
         if x._shape[d] == 0:
             raise RuntimeError(
                 f"{fn}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(x._shape)} with dimension {d} being empty"
@@ -232,6 +243,8 @@ def _adaptive_max(dims):
 
     @composite(f"nn.functional.{name}(Tensor input, Any output_size, bool return_indices=False) -> Any", out=False, autocast=FLOAT32 if dims == 3 else None)
     def either(input, output_size, return_indices):
+        if dims == 1:
+            _check_line(name, input, output_size)
         out = o.call(input, _adaptive_size(input, output_size, dims))
         out = _keep(out, input, dims) if dims < 3 else out
         return out if return_indices else out[0]
@@ -323,6 +336,8 @@ def _adaptive_avg(dims):
     name = f"adaptive_avg_pool{dims}d"
 
     def pool(input, output_size):
+        if dims == 1:
+            _check_line(name, input, output_size)
         size = _adaptive_size(input, output_size, dims)
         _check_output(name, size, dims)
         _check_adaptive(name, input, size, dims)

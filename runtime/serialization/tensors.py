@@ -203,9 +203,20 @@ def _reduce_plain(t):
     return _rebuild_tensor_v3, (t.untyped_storage(), *place, t.dtype, *([metadata] if metadata else []))
 
 
+def warn_if_has_hooks(tensor):
+    """Warn where a tensor's hooks will not be pickled."""
+    for h in (tensor._backward_hooks or {}).values() if tensor.requires_grad else ():
+        if not hasattr(h, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {h!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
+                "@torch.utils.hooks.unserializable_hook to suppress this warning"
+            )
+
+
 @tensor_method
 def __reduce_ex__(self, proto):
     """Pickle as PyTorch does: a rebuild function over the storage."""
+    warn_if_has_hooks(self)
     state = _get_obj_state(self)
     if (type(self) is Tensor or type(self) in LAZY) and not state:
         return _reduce_plain(self)

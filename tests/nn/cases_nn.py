@@ -802,3 +802,33 @@ def case_numbers_between_values_of_half_types(torch):
             y.backward(torch.ones_like(y))
             found += [y, leaf.grad]
     return found
+
+
+def case_weights_and_types_that_do_not_fit(torch):
+    nn, F, x = torch.nn, torch.nn.functional, torch.ones
+    logits, plain = F.binary_cross_entropy_with_logits, F.binary_cross_entropy
+    calls = [lambda: logits(x(2), x(2), pos_weight=x(3)), lambda: logits(x(2), x(2), weight=x(3)), lambda: logits(x(4, 2), x(4, 2), x(4, 1), pos_weight=x(2))]
+    calls += [lambda r=r, k=k: logits(x(2), x(2), reduction=r, **{k: x(4, 2)}) for r in ("none", "mean") for k in ("weight", "pos_weight")]
+    calls += [lambda: plain(x(2) / 2, x(2), x(4, 2)), lambda: nn.Conv2d(1, 1, 1)(x(1, 1, 2, 2).double()), lambda: nn.Conv1d(1, 1, 1)(x(1, 1, 2).long())]
+    calls += [lambda: nn.Conv1d(1, 1, 1, bias=False)(x(1, 1, 2).double()), lambda: nn.Conv1d(1, 1, 1)(x(1, 1, 2).half())]
+    shapes = [(2,), (1, 0, 2, 2), (1, 0, 2, 2, 2)]
+    pools = [nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d, nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.AdaptiveMaxPool3d]
+    calls += [lambda p=p, s=s: p(2)(x(s)) for p in pools for s in shapes] + [lambda: nn.AdaptiveAvgPool1d(None)(x(1, 1, 4))]
+    return [outcome(f) for f in calls]
+
+
+def case_hooks_that_are_not_saved(torch):
+    import io
+    import warnings
+
+    x = torch.ones(1, requires_grad=True)
+    x.register_hook(len)
+    y = torch.ones(1, requires_grad=True)
+    y.register_hook(torch.utils.hooks.unserializable_hook(lambda g: g))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for t in (x, y):
+            torch.save(t, io.BytesIO())
+    module = torch.nn.Linear(1, 1)
+    refused = [outcome(lambda f=f: f()) for f in (module.ipu, module.xpu, module.get_extra_state, lambda: torch.nn.ParameterDict()[5])]
+    return [str(w.message) for w in seen], [r[0] for r in refused]

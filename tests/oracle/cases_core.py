@@ -961,3 +961,60 @@ def case_devices_that_are_not_there(torch):
 
     s = torch.ones(2).as_subclass(Sub)
     return found, s.numel(), type(s + 1).__name__, s.is_shared(), s.tolist(), log
+
+
+def case_objects_that_are_no_numbers(torch):
+    """What torch.tensor takes an object for: its numbers where it is a sequence, never what __array__ or __float__ would give."""
+    import fractions
+
+    import numpy as np
+
+    class Array:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3)
+
+    class Sequence(Array):
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, i):
+            if i > 1:
+                raise IndexError
+            return i * 10
+
+    class Floating:
+        def __float__(self):
+            return 2.5
+
+    class Index:
+        def __index__(self):
+            return 3
+
+    given = [Array(), Sequence(), Floating(), Index(), fractions.Fraction(3, 2), [Floating(), 1.0], np.zeros(2, ">f8"), [np.ones(2, np.uint8)], [np.array(3)]]
+    given += [[np.str_("a")], [np.datetime64("2020")], [np.longdouble(1)]]
+    makers = [torch.tensor, torch.as_tensor, torch.asarray, lambda x: torch.tensor(x, dtype=torch.float64), lambda x: torch.tensor(x, dtype=torch.int64)]
+    found = []
+    for f in [lambda m=m, x=x: m(x) for m in makers[:3] for x in given] + [lambda m=m, x=x: m(x) for m in makers[3:] for x in given[:6]]:
+        try:
+            found.append(f())
+        except Exception as e:
+            found.append([type(e).__name__, str(e).partition(". The only")[0]])
+    for f in [lambda: torch.frombuffer(5, dtype=torch.int8), lambda: torch.set_warn_always(5)]:
+        try:
+            f()
+        except Exception as e:
+            found.append([type(e).__name__, str(e)])
+    return found
+
+
+def case_residuals_of_least_squares(torch):
+    """The drivers that know the rank tell none where a matrix of the batch has not the full one."""
+    a, b = torch.arange(30.0).reshape(2, 5, 3).sin(), torch.arange(20.0).reshape(2, 5, 2).cos()
+    lacking = a.clone()
+    lacking[0, :, 0] = lacking[0, :, 1]
+    found = []
+    for driver in ("gelsd", "gelss"):
+        for matrix, right in ((a, b), (lacking, b), (lacking[0], b[0]), (a[1], b[1]), (lacking[0], b[0, :, 0])):
+            r = torch.linalg.lstsq(matrix, right, driver=driver)
+            found.append([r.solution.shape, r.residuals, r.rank])
+    return found

@@ -4,6 +4,7 @@ import warnings
 
 import torch
 from mindtorch_proxy.runtime.autograd import RemovableHandle
+from mindtorch_proxy.runtime.serialization.tensors import warn_if_has_hooks
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks", "BackwardHook"]
 
@@ -12,16 +13,6 @@ def unserializable_hook(f):
     """Mark a hook that cannot be saved."""
     f.__torch_unserializable__ = True
     return f
-
-
-def warn_if_has_hooks(tensor):
-    """Warn where a tensor's hooks will not be pickled."""
-    for h in (tensor._backward_hooks or {}).values():
-        if not hasattr(h, "__torch_unserializable__"):
-            warnings.warn(
-                f"backward hook {h!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
-                "@torch.utils.hooks.unserializable_hook to suppress this warning"
-            )
 
 
 class BackwardHook:

@@ -115,7 +115,7 @@ class ConcatDataset(Dataset[_T_co]):
     @property
     def cummulative_sizes(self):
         """``cumulative_sizes``, under its old name."""
-        warnings.warn("cummulative_sizes attribute is renamed to cumulative_sizes", DeprecationWarning, stacklevel=2)
+        warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2)
         return self.cumulative_sizes
 
 
