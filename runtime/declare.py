@@ -42,6 +42,8 @@ class Options:
     aten_constants: tuple = ()  # (argument, value) that PyTorch's has beside
     # PyTorch's name of the node, where it is not the operator's; node(arguments by name, shapes by name) where it hangs on them: a number has no shape
     node: str | Callable | None = None
+    # PyTorch has a transposition before the operator: (its argument, the arguments in the order of PyTorch's), for who looks at a node that `node` names so
+    transposed: dict | None = None
     wraps: bool = False  # PyTorch's formulas see a number that was given as a tensor
     # how a call is computed
     alpha: bool = False  # the last argument multiplies the second operand; `prepare` folds it in

@@ -12,7 +12,7 @@ from ..forks import FORKS, lock
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, alias, is_dense, wrap
 from .hooks import RemovableHandle, check_result, run_hooks
-from .modes import MODE, TWO_CALLABLES, next_sequence, no_grad
+from .modes import MODE, TASK, TWO_CALLABLES, next_sequence, no_grad
 from .tangents import carry, visible
 
 Metadata = collections.namedtuple("Metadata", "shape dtype device is_nested_tensor is_cpp_nested_tensor")
@@ -435,7 +435,30 @@ def named(node):
         return node
     args, derivative = node.op.schema.args, node.op.compiled_derivative
     shapes = {args[i].name: meta and meta[0] for i, meta in zip(derivative.diff, node._in_meta)}
-    return renamed(node, choose({a.name: v for a, v in zip(args, node.saved)}, shapes))
+    name = choose({a.name: v for a, v in zip(args, node.saved)}, shapes)
+    order = (node.op.options.transposed or {}).get(name)
+    return renamed(node, name) if order is None or TASK.depth else _taken_apart(node, name, *order)
+
+
+def _taken_apart(node, name, turned, order):
+    """A node as two: the transposition of one argument, and the rest. A pass that runs has counted the edges, so not then."""
+    cls = node.__class__
+    if (cls, name) not in _RENAMED:
+
+        def run(self, grads):
+            found = cls.run(self, grads)
+            return tuple(found[i] if i != turned or found[i] is None else T.t(found[i]) for i in order)
+
+        _RENAMED[cls, name] = type(name, (cls,), {"__slots__": (), "__module__": cls.__module__, "choose_name": None, "run": run})
+    edges, metas = list(node._edges), list(node._in_meta)
+    if edges[turned] is not None:
+        shape, *rest = meta = metas[turned]
+        metas[turned] = (shape[::-1], *rest)
+        edges[turned] = FunctionNode("TBackward0", lambda g: (T.t(g),), (edges[turned],), (meta,), (metas[turned],)), 0
+        edges[turned][0]._seq = node._seq
+    node._edges, node._in_meta = tuple(edges[i] for i in order), tuple(metas[i] for i in order)
+    node.__class__ = _RENAMED[cls, name]
+    return node
 
 
 DETACHED: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # id -> tensors that detach_() has taken out of their graph

@@ -146,17 +146,15 @@ def rebase(self, node, nr=0):
 
     def backward(g):
         gv = _whole(as_strided_of(_parts(g, apart), *of_base, *of_self), dtype, apart)
-        res = list(node.run([None] * nr + [gv]))
+        res = node.run([None] * nr + [gv])
         # the first edge of an in-place node is the tensor it wrote to: its gradient goes into the base's
         part = res[0] if node._edges and node._edges[0] is not None else None
         if part is not None:
             part = fitted(part, node._in_meta[0], node)
-            res[0] = None
         part = part if part is None else _parts(part, apart)
-        return (_whole(as_strided_write(_parts(g, apart), part, *of_base, *of_self), base_dtype, apart), *res)
+        return (_whole(as_strided_write(_parts(g, apart), part, *of_base, *of_self), base_dtype, apart), *res[1:])
 
-    others = (None, *node._edges[1:]) if node._edges else ()  # nothing goes to what the view was before
-    copy = FunctionNode("CopySlices", backward, (base_edge, *others), (base_meta, *node._in_meta), (base_meta,))
+    copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges[1:]), (base_meta, *node._in_meta[1:]), (base_meta,))
     copy.inner = node
     _save_of_view(node, base, self, copy)
     set_history(base, copy)

@@ -605,7 +605,7 @@ def _src_grad(g, dim, index, src_shape):
 
 _hole = lambda g, dim, index: g.scatter(dim, index, 0)
 _scatter_like("scatter.src", "Scatter", {"self": _hole, "src": _src_grad})
-_scatter_like("scatter.value", "ScatterValue", {"self": _hole}, src="Scalar value")
+_scatter_like("scatter.value", "ScatterValue", {"self": _hole}, src="Scalar value", node="ScatterBackward1")
 _scatter_like("scatter_add", "ScatterAddExt", {"self": lambda g: g, "src": _src_grad}, out=SAME_DTYPE, autocast=WIDEST_ON_ACCELERATORS)
 
 

@@ -351,7 +351,8 @@ def _linear_name(given, shapes):
     return ("AddmmBackward0" if bias else "MmBackward0") if matrix else "ViewBackward0" if bias else "UnsafeViewBackward0"
 
 
-_LINEAR = dict(meta=_linear_meta, derivative=_linear_grads, node=_linear_name)
+_LINEAR_NODES = {"AddmmBackward0": (1, (2, 0, 1)), "MmBackward0": (1, (0, 1))}
+_LINEAR = dict(meta=_linear_meta, derivative=_linear_grads, node=_linear_name, transposed=_LINEAR_NODES)
 linear_op = op("_linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "Dense", method=False, out=SAME_DTYPE, aten="linear.default", **_LINEAR)
 
 

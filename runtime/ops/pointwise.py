@@ -413,7 +413,14 @@ def round_(self, decimals):
 
 
 _round_decimals = op(
-    "_round.decimals(Tensor self, int decimals) -> Tensor", "Round", promote=DEFAULT, derivative=zero, **HIDDEN, out=FOUND_DTYPE, aten="round.decimals"
+    "_round.decimals(Tensor self, int decimals) -> Tensor",
+    "Round",
+    promote=DEFAULT,
+    derivative=zero,
+    **HIDDEN,
+    out=FOUND_DTYPE,
+    aten="round.decimals",
+    node="RoundBackward1",
 )
 _sign_promote = refuse(DEFAULT, complex="Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
 op("sign(Tensor self) -> Tensor", "Sign", derivative=zero, promote=_sign_promote, out=FOUND_DTYPE, sparse="coalesced")

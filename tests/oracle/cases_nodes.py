@@ -433,3 +433,32 @@ def case_older_constructors_and_small_methods(torch):
         [_told(torch.sparse_coo_tensor, [[-1]], [1.0]), _told(lambda: t[::0]), _told(torch.ones(2).resize_, -1), _told(t[0].view, torch.int64)],
         empty.grad._is_view(),
     ]
+
+
+def case_graph_behind_linear_layers_and_what_is_written_into(torch):
+    nn, seen = torch.nn, []
+
+    def walk(node):
+        return None if node is None else [node.name(), [[walk(n), i] for n, i in node.next_functions]]
+
+    def layers():
+        made = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1, bias=False))
+        for p in made.parameters():
+            nn.init.constant_(p, 0.5)
+        return made
+
+    m, x = layers(), torch.ones(2, 3)
+    y = m(x)
+    graphs = [walk(y.grad_fn)]
+    y.grad_fn.next_functions[1][0].register_hook(lambda gi, go: seen.append([gi[0], go[0]]))
+    y.sum().backward()
+    first, again = [p.grad for p in m.parameters()], layers()
+    y = again(x)
+    graphs.append(walk(y.grad_fn))
+    gradients = torch.autograd.grad(y.sum(), list(again.parameters()), create_graph=True)
+    sum((g * g).sum() for g in gradients).backward()
+    target, base = torch.zeros(2, 2), torch.ones(4, requires_grad=True) * 1
+    target[0] = torch.ones(2, requires_grad=True) * 2
+    base[:2].mul_(3)
+    graphs += [walk(t.grad_fn) for t in (target, base, x.requires_grad_().round(decimals=1), x.scatter(0, torch.tensor([[0]]), 1.0))]
+    return [graphs, seen, first, [p.grad for p in again.parameters()]]
