@@ -120,6 +120,13 @@ def _is_int(v):
     )
 
 
+def _is_one_int(v):
+    """Whether v may be an argument that is an int; an element of a list of ints may be more (_is_int)."""
+    if isinstance(v, Tensor):
+        return v._shape == () and v.dtype.category == dt.INT and not v._requires_grad
+    return _is_int(v) and not isinstance(v, (np.bool_, np.ndarray))
+
+
 def _is_tensor(v):
     return isinstance(v, Tensor)
 
@@ -142,7 +149,7 @@ _CHECKS = {
     "Tensor": _is_tensor,
     "Scalar": _is_number,
     "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v),
-    "int": _is_int,
+    "int": _is_one_int,
     "float": lambda v: _is_number(v) and not isinstance(v, complex) and not getattr(v, "requires_grad", False),
     "bool": lambda v: isinstance(v, bool),
     "str": lambda v: isinstance(v, str),
@@ -171,7 +178,7 @@ def accepts(arg, v):
         return arg.optional or arg.base == "Any"
     if arg.list:
         base = arg.base.rstrip("?")
-        check, none_ok = _CHECKS[base], arg.base.endswith("?")
+        check, none_ok = _is_int if base == "int" else _CHECKS[base], arg.base.endswith("?")
         if base == "int" and begins_with_bool(v):
             return False
         if isinstance(v, (tuple, list, Size)):

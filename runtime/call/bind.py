@@ -165,7 +165,10 @@ def with_numpy_names(public, o, names, values, given, out=None):
 
 
 def with_deprecated(public, o, name, is_method_, given, named):
-    """Call again where an old order of arguments has its number before a tensor: add(x, alpha, y), addmm(beta, x, alpha, a, b)."""
+    """Call again where an old order of arguments has its number before a tensor: add(x, alpha, y), addmm(beta, x, alpha, a, b); or add(x, 2, alpha)."""
+    if len(given) == 3 and o.schema.args[-1].name == "alpha" and all(accepts(_NUMBER, v) and not isinstance(v, Tensor) for v in given[1:]):
+        named["alpha"] = given[2]
+        return public(*given[:2], **named)
     for names in _old_orders(o.schema.args, is_method_):
         values = dict(zip(names, given))
         if len(names) == len(given) and all(isinstance(v, Tensor) == (n not in _FACTORS) or n in _FACTORS and accepts(_NUMBER, v) for n, v in values.items()):
@@ -203,6 +206,17 @@ def _warn_deprecated(o, name, is_method_, order):
 
 
 def as_int(v):
+    """An int that stands alone: Python's, NumPy's, or that of a tensor without dimensions."""
+    if isinstance(v, Tensor):
+        if v._shape == () and v.dtype.category == dt.INT and not v._requires_grad:
+            return int(v.item())
+    elif not isinstance(v, (bool, np.bool_, np.ndarray)) and hasattr(v, "__index__"):
+        return v.__index__()
+    raise TypeError(f"must be int, not {type_name(v)}")
+
+
+def as_index(v):
+    """An int in a list of them, where PyTorch takes what Python takes for an index."""
     if isinstance(v, Tensor):
         return int(v.item()) if v.dtype.category <= dt.INT and numel(v._shape) == 1 else v.__index__()
     try:
@@ -225,13 +239,6 @@ def as_dtype(v):
     return dt.PYTHON[v]
 
 
-def as_dim(v):
-    """An int that is no bool."""
-    if v.__class__ is bool:
-        raise TypeError("must be int, not bool")
-    return as_int(v)
-
-
 def as_ints(v, length=None):
     c = v.__class__
     if c is tuple or c is list or isinstance(v, (tuple, list)):
@@ -239,13 +246,13 @@ def as_ints(v, length=None):
             if i.__class__ is not int:
                 if begins_with_bool(v):
                     raise TypeError("must be tuple of ints, but found element of type bool at pos 0")
-                return tuple([as_int(i) for i in v])
+                return tuple([as_index(i) for i in v])
         return tuple(v)
     if c is range:
         return tuple(v)
     if c is bool or isinstance(v, (Tensor, np.ndarray)) and v.shape and v.shape != (1,):
         raise TypeError(f"must be tuple of ints, not {type_name(v)}")
-    n = as_int(v)
+    n = as_index(v)
     return (n,) * (length or 1)
 
 
@@ -272,11 +279,11 @@ def python_number(v):
 def as_float(v):
     if v.__class__ in TRACED:
         return v
-    if isinstance(v, Tensor) and not v._requires_grad:
+    if isinstance(v, Tensor) and v._shape == () and not v._requires_grad:
         return float(v.item())
-    if isinstance(v, (str, bytes, Tensor)):
-        raise TypeError(f"must be float, not {type(v).__name__}")
-    return float(v) if not isinstance(v, complex) else v
+    if isinstance(v, (str, bytes, complex, Tensor, np.ndarray)):
+        raise TypeError(f"must be float, not {type_name(v)}")
+    return float(v)
 
 
 def no_overload(name, ops, args, kwargs, kind):

@@ -17,7 +17,6 @@ from ..schema import NUMPY_NAMES, bind
 from ..tensor import Tensor
 from .bind import (
     REQUIRED,
-    as_dim,
     as_dtype,
     as_float,
     as_int,
@@ -89,7 +88,6 @@ def _build(ops, name, ns, kind):
 
 # ------------------------------------------------------------------------------------------------ one schema
 _NAMES = {
-    "as_dim": as_dim,
     "as_dtype": as_dtype,
     "as_sizes": as_sizes,
     "dtype_class": dt.dtype,
@@ -212,7 +210,6 @@ def _conversion(name, a, i, strict):
     if base not in _CONVERSIONS:
         return []
     test, convert = _CONVERSIONS[base]
-    convert = "as_dim({})" if strict and base == "int" else convert
     optional = f" and {name} is not None" if a.optional else ""
     return [f"if {name}.__class__ {test}{optional}:", f"    {name} = {convert.format(name)}"]
 

@@ -431,7 +431,7 @@ _lift_fresh.calls(lambda self: self)
 
 
 @asking_modes
-def as_tensor(data, dtype=None, device=None):
+def as_tensor(data, *, dtype=None, device=None):
     """A tensor of the data, sharing memory where it can."""
     dtype = dt.of(dtype)
     if isinstance(data, Tensor):

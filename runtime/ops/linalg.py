@@ -234,7 +234,7 @@ def frobenius_norm(self, dim, keepdim):
 
 @composite("nuclear_norm(Tensor self, int[2]? dim=None, bool keepdim=False) -> Tensor", method=False)
 def nuclear_norm(self, dim, keepdim):
-    return matrix_norm(self, "nuc", (0, 1) if dim is None else dim, keepdim, None)
+    return matrix_norm(self, "nuc", (-2, -1) if dim is None else dim, keepdim, None)
 
 
 composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)(lambda self, other, p: T.norm(self - other, p))
@@ -259,6 +259,8 @@ def norm_except_dim(v, pow, dim):
     n = len(v._shape)
     if dim == -1:
         return LINALG.vector_norm(v, pow)
+    if n < 2:
+        return LINALG.vector_norm(v.view(v.size(0), -1), pow, 1)
     return LINALG.vector_norm(v.transpose(0, dim), pow, list(range(1, n)), True).transpose(0, dim)
 
 
@@ -619,7 +621,7 @@ def linalg_lu(A, pivot):
 def lu(self, pivot=True, get_infos=False, out=None):
     """(LU, pivots) or (LU, pivots, infos) of the LU factorization (deprecated for linalg.lu_factor)."""
     r = T._lu_with_info(self, pivot=pivot, check_errors=False)
-    r = r if get_infos else tuple(r)[:2]
+    r = tuple(r)[: 3 if get_infos else 2]
     if out is not None:
         return with_out("lu", r, out)
     return r

@@ -527,7 +527,10 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
 @_two_forms("multilabel_soft_margin_loss", "Tensor input, Tensor target, Tensor? weight=None", own=False, autocast=None)
 def multilabel_soft_margin_loss(input, target, weight, reduction):
     loss = -_weighted(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input), weight)
-    return reduced(loss.mean(-1), reduction)
+    classes = len(input._shape) - 1  # of the input, whatever the target's dimensions
+    if classes < 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    return reduced(loss.sum(classes) / input._shape[classes], reduction)
 
 
 def _margin_rows(input, target, name):

@@ -223,12 +223,12 @@ _TYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool_ co
 
 
 def _conversion(name, d):
-    def f(self, memory_format=preserve_format):
+    def f(self, *, memory_format=preserve_format):
         if memory_format is preserve_format:
             return self if self.dtype is d else T._to_copy(self, d)
         return _to(self, d, memory_format=memory_format)
 
-    f.__name__, f.__doc__ = name, f"The tensor as {d}: itself if that is its dtype, else a converted copy."
+    f.__name__, f.__qualname__, f.__doc__ = name, "Tensor." + name, f"The tensor as {d}: itself if that is its dtype, else a converted copy."
     setattr(Tensor, name, _overridable(f))
 
 
@@ -236,7 +236,7 @@ for _name, _dtype in zip(CONVERSIONS, _TYPES):
     _conversion(_name, getattr(dt, _dtype))
 
 
-def _cpu(self, memory_format=preserve_format):
+def _cpu(self, *, memory_format=preserve_format):
     """The tensor in the CPU's memory: itself if it is there, else a copy."""
     return _to(self, HOST, memory_format=memory_format)
 
@@ -268,6 +268,7 @@ def _mtia(self, device=None, non_blocking=False, memory_format=preserve_format):
 
 for _f in (_cpu, _npu, _cuda, _xpu, _ipu, _mtia):
     _f.__name__ = _f.__name__[1:]
+    _f.__qualname__ = "Tensor." + _f.__name__
     setattr(Tensor, _f.__name__, _overridable(_f))
 
 
@@ -279,7 +280,7 @@ def _type(self, dtype=None, non_blocking=False, **kw):
         name, dtype = dtype, {"torch." + n + "Tensor": d for d, n in dt.LEGACY.items()}.get(dtype)
         if dtype is None:
             raise ValueError(f"invalid type: '{name}'")
-    d = dtype if isinstance(dtype, dt.dtype) else getattr(dtype, "dtype", None)
+    d = dtype if isinstance(dtype, dt.dtype) else getattr(dtype, "dtype", None) if isinstance(dtype, type) else None
     if d is None:
         if not isinstance(dtype, type):
             raise TypeError("dtype must be a type, str, or dtype object")

@@ -528,6 +528,8 @@ _clamp = op(
 def clamp(self, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if len({isinstance(limit, Tensor) for limit in (min, max) if limit is not None}) > 1:
+        raise mismatch("clamp", False, (self, min, max), {})
     if min.__class__ is float and min != min or max.__class__ is float and max != max:
         return self * math.nan
     for limit in (min, max):

@@ -5,7 +5,7 @@ from itertools import product
 
 from ..autograd import MODE
 from ..call.autocast import FLOAT32
-from ..call.bind import as_dim
+from ..call.bind import as_int
 from ..call.out import SAME_DTYPE
 from ..declare import composite, op
 from ..determinism import alert_not_deterministic
@@ -191,7 +191,7 @@ def _adaptive_size(x, output_size, dims):
     if len(v) >= len(x._shape) and dims > 1 and isinstance(output_size, (tuple, list)):
         raise ValueError(f"Input dimension should be at least {len(v) + 1}")
     sizes = (*(1,) * (len(v) - len(x._shape)), *x._shape[-len(v) :])  # an input of too few dimensions is refused later
-    return tuple(n if i is None else as_dim(i) for i, n in zip(v, sizes))
+    return tuple(n if i is None else as_int(i) for i, n in zip(v, sizes))
 
 
 def _check_line(fn, x, size):

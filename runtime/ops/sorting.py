@@ -218,8 +218,9 @@ def isin(elements, test_elements, assume_unique, invert):
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin() received an invalid combination of arguments: one of elements and test_elements must be a Tensor")
     for t in (elements, test_elements):
-        if isinstance(t, Tensor) and (t.dtype is dt.bool_ or t.dtype.is_complex):
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {dt.scalar_name(t.dtype)}")
+        kind = dt.scalar_name(t.dtype) if isinstance(t, Tensor) else {bool: "Bool", complex: "ComplexDouble"}.get(t.__class__, "")
+        if kind == "Bool" or kind.startswith("Complex"):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind}")
     if not isinstance(test_elements, Tensor):
         r = elements == test_elements
     else:

@@ -1,12 +1,11 @@
 """Operators that only change the geometry: no kernel, no copy."""
 
-import operator
-
 from ..aten import schemas
 from ..autograd import MODE, as_strided_backward, check_captured, check_inplace, set_history
 from ..autograd.graph import named, renamed
 from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
+from ..call.bind import as_int
 from ..call.dispatch import handle, intercepted
 from ..call.state import STATE
 from ..declare import composite, op, view
@@ -527,7 +526,7 @@ def split(self, split_size, dim):
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if isinstance(split_size, (tuple, list)):
         return T.split_with_sizes(self, split_size, dim)
-    size = operator.index(split_size)
+    size = as_int(split_size)
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     n = self._shape[wrap_dim(dim, len(self._shape))]

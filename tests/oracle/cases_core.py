@@ -1018,3 +1018,38 @@ def case_residuals_of_least_squares(torch):
             r = torch.linalg.lstsq(matrix, right, driver=driver)
             found.append([r.solution.shape, r.residuals, r.rank])
     return found
+
+
+def case_arguments_of_another_type(torch):
+    import numpy as np
+
+    functional, x, one = torch.nn.functional, torch.arange(24.0).reshape(2, 3, 4), torch.tensor([1])
+    ints = [True, 1.0, one, torch.tensor(1), torch.tensor(True), np.int64(1), np.array(1), np.array([1])]
+    takers = [
+        lambda n: x.select(n, 0),
+        lambda n: x.unsqueeze(n),
+        lambda n: x.cumsum(n),
+        lambda n: torch.group_norm(x, n),
+        lambda n: functional.glu(x[:, :2], n),
+    ]
+    floats = [torch.tensor([1e-5]), torch.tensor(1e-5), np.float32(1e-5), np.array([1e-5]), 1j, True, "a"]
+    takers_of_floats = [lambda e: torch.layer_norm(x, (4,), None, None, e), lambda e: torch.allclose(x, x, e)]
+    made = [lambda f=f, n=n: f(n) for f in takers for n in ints] + [lambda f=f, e=e: f(e) for f in takers_of_floats for e in floats]
+    sums = [lambda f=f: f(x, 2, 3) for f in (torch.add, torch.sub, torch.subtract, torch.Tensor.add, torch.Tensor.sub)] + [lambda: x.clone().add_(1, 2)]
+    others = [lambda: x.type(x), lambda: x.type(3), lambda: x.type(one), lambda: torch.split(x, torch.tensor(2)), lambda: x.long().lu] + [
+        lambda: torch.isin(x, True),
+        lambda: torch.isin(x, 2j),
+    ]
+    kinds = [lambda: x.float(None), lambda: x.cpu(None), lambda: torch.as_tensor(x, torch.float64), lambda: x.clamp(one, 2), lambda: torch.split(x, True)]
+    return _words(*made, *sums, *others[:4], *others[5:]), [type(e[0] if isinstance(e, tuple) else e).__name__ for e in _words(*kinds)]
+
+
+def case_losses_and_norms_by_the_wrong_dimension(torch):
+    loss, x = torch.nn.functional.multilabel_soft_margin_loss, torch.arange(24.0).reshape(2, 3, 4) / 9
+    return (
+        loss(x[0, 0], x[0] > 0.5),
+        _words(lambda: loss(x[0, 0, 0], x[0, 0])),
+        torch.nuclear_norm(x),
+        [torch.norm_except_dim(t) for t in (x, x[0], x[0, 0])],
+        [type(part).__name__ for part in (x[0].lu(), x[0].lu(get_infos=True))],
+    )
