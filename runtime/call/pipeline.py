@@ -21,7 +21,7 @@ from .bind import no_memory
 from .codegen import Source
 from .dispatch import elementwise, general, handle, intercepted, requires_grad
 from .overload import resolve
-from .state import LOCAL, NUMBERS_OR_NONE, STATE, direct
+from .state import LOCAL, NUMBERS_OR_NONE, STATE, direct, dispatching
 from .tracing import traced
 
 _NAMES = {
@@ -240,6 +240,16 @@ def _saved(op, args):
     return op.compiled_derivative.save(args if op.prepare is None else op.prepare(*args))
 
 
+def _note_answer(t, src, creation):
+    """What a handler gave for a view is one, of tensors without memory too."""
+    if t._storage is not None and t._storage is src._storage:
+        note_view(t, src, creation)
+    elif t is not src and t.__class__ in dispatching and src.__class__ in dispatching and INFERENCE is not src._vc:
+        src._vc = src._vc or [0]
+        t._vc = src._vc
+        note_view(t, src, creation)
+
+
 def _record(op, node, out, args):
     if node is None:
         op.record(out, args if op.prepare is None else op.prepare(*args))
@@ -281,8 +291,7 @@ def make_intercepted(op):
         out = handle(op, args, direct)
         if op.is_view:
             for t in out if schema.several else (out,):
-                if t._storage is not None and t._storage is args[0]._storage:
-                    note_view(t, args[0], "multi" if schema.several else None)
+                _note_answer(t, args[0], "multi" if schema.several else None)
         if recording and out is not None:  # a class may answer with nothing
             _record(op, node, out, args)
         return out

@@ -564,3 +564,42 @@ def case_fake_one_hot_of_so_many_classes(torch):
     with FakeTensorMode():
         found = torch.nn.functional.one_hot(torch.zeros(2, 3, dtype=torch.int64), 4)
         return [list(found.shape), str(found.dtype)]
+
+
+def case_views_of_wrappers_are_views(torch):
+    from torch.utils._pytree import tree_map
+
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner, requires_grad=False):
+            r = torch.Tensor._make_wrapper_subclass(cls, inner.size(), dtype=inner.dtype, strides=inner.stride(), requires_grad=requires_grad)
+            r.inner = inner
+            return r
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            args, kwargs = tree_map(lambda t: t.inner if isinstance(t, cls) else t, (args, kwargs or {}))
+            return tree_map(lambda t: cls(t) if isinstance(t, torch.Tensor) else t, func(*args, **kwargs))
+
+    class Asking(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    asked, x = [], Wrapper(torch.ones(2, 2), True)
+    y = x * 2
+    row, whole = y[0], y.view(4)
+    told = [row._is_view(), row._base is y, whole._version]
+    row.mul_(3)
+    told += [y._version, whole._version, type(y.grad_fn).__name__, row.requires_grad]
+    (whole * whole).sum().backward()
+    torch.autograd.backward((torch.ones(2).as_subclass(Asking).requires_grad_() * 2).sum())
+
+    @torch.library.custom_op("cases_dispatch::bump", mutates_args={"x"})
+    def bump(x: torch.Tensor) -> None:
+        x.add_(1)
+
+    leaf = torch.ones(2, requires_grad=True)
+    bump(leaf)
+    return [told, x.grad.inner, asked, leaf]

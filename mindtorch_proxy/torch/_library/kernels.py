@@ -141,7 +141,8 @@ class Operator:
                     names = inspect.signature(op.setup_context).parameters
                     extra = {"keyword_only_inputs": kwargs} if "keyword_only_inputs" in names else {}
                     op.setup_context(ctx=ctx, inputs=op.complete(args), output=result, **extra)
-                written = [a for a, s in zip(args, op.schema.positional) if s.is_write and isinstance(a, torch.Tensor)]
+                returned = result if isinstance(result, tuple) else (result,)
+                written = [a for a, s in zip(args, op.schema.positional) if s.is_write and any(a is r for r in returned)]
                 if written:
                     ctx.mark_dirty(*written)
                 return result
@@ -155,6 +156,7 @@ class Operator:
                 return (*found, *(None,) * (len(args) - len(found)))[: len(args)]
 
         Formula.__name__ = f"GeneratedBackwardFor_{op.overload.namespace}_{op.overload.overloadpacket.__name__}_{op.overload._overloadname}"
+        Formula._backward_cls.__name__ = Formula.__name__ + "Backward"
         return Formula.apply(*args)
 
     def complete(self, args):

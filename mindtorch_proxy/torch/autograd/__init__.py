@@ -1,6 +1,6 @@
 """torch.autograd."""
 
-from mindtorch_proxy.runtime.autograd import MODE as _MODE, TASK as _TASK, backward, grad as _grad  # noqa: F401
+from mindtorch_proxy.runtime.autograd import MODE as _MODE, TASK as _TASK, backward as _backward, grad as _grad
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function as _handle_torch_function, overridden_by_programs as _overridden_by_programs
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
@@ -34,6 +34,15 @@ def grad(
         names = ("grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused", "is_grads_batched", "materialize_grads")
         return _handle_torch_function(grad, tensors, outputs, inputs, **dict(zip(names, settings)))
     return _grad(outputs, inputs, *settings)
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Accumulate gradients of tensors into the leaves of the graph."""
+    given = [t for t in (tensors if isinstance(tensors, (tuple, list)) else (tensors,)) if isinstance(t, _Tensor)]
+    if _overridden_by_programs(given):
+        settings = {"grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph, "inputs": inputs}
+        return _handle_torch_function(backward, given, tensors, **settings)
+    return _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
 
 
 class _unsafe_preserve_version_counter:
