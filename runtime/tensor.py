@@ -692,6 +692,8 @@ class Tensor(metaclass=TensorMeta):
             raise TypeError(
                 "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits from Tensor."
             )
+        if require_grad.__class__ is not bool and type(require_grad).__module__ != "numpy":
+            raise TypeError(f"_make_subclass(): argument 'require_grad' (position 3) must be bool, not {type(require_grad).__name__}")
         t = unversioned(data._instance_of(cls))
         if device_for_backend_keys is not None:
             t.device = device_for_backend_keys

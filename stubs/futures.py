@@ -20,6 +20,11 @@ def _wait(event, timeout=None):
     return event.is_set()
 
 
+def _check_callable(method, callback):
+    if not callable(callback):
+        raise TypeError(f"{method}(): incompatible function arguments. The following argument types are supported: 1. (self: Future, arg0: Callable)")
+
+
 class _BareFuture:
     """What torch.Future names: a result that another thread may set."""
 
@@ -61,6 +66,7 @@ class _BareFuture:
 
     def add_done_callback(self, callback):
         """Call ``callback(self)`` when done; at once if it is."""
+        _check_callable("add_done_callback", callback)
         with self._lock:
             if not self.done():
                 self._callbacks.append(callback)
@@ -69,13 +75,16 @@ class _BareFuture:
 
     def then(self, callback):
         """A Future of what ``callback(self)`` returns when this one is done."""
+        _check_callable("then", callback)
         after = type(self)()
 
         def run(_):
             try:
                 after.set_result(callback(self))
             except Exception as e:
-                after._finish(None, e)
+                error = RuntimeError(f"Got the following error when running the callback: {type(e).__name__}: {e}")
+                error.__cause__ = e
+                after._finish(None, error)
 
         self.add_done_callback(run)
         return after

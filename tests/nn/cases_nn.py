@@ -832,3 +832,18 @@ def case_hooks_that_are_not_saved(torch):
     module = torch.nn.Linear(1, 1)
     refused = [outcome(lambda f=f: f()) for f in (module.ipu, module.xpu, module.get_extra_state, lambda: torch.nn.ParameterDict()[5])]
     return [str(w.message) for w in seen], [r[0] for r in refused]
+
+
+def case_what_reparametrizations_take(torch):
+    nn, U = torch.nn, torch.nn.utils
+    import torch.nn.utils.prune as prune
+
+    m, parallel = nn.Linear(2, 2), nn.DataParallel(nn.Linear(1, 1))
+    calls = [
+        lambda: sorted(U.spectral_norm(nn.Linear(1, 1), name="bias").state_dict()),
+        lambda: nn.Parameter(torch.ones(1), 1),
+        lambda: nn.Parameter(None, None),
+    ]
+    calls += [lambda: prune.custom_from_mask(m, "weight", torch.ones(3)), lambda: prune.l1_unstructured(m, "bias", 1, importance_scores=torch.ones(3))]
+    calls += [lambda: parallel.gather([torch.ones(1)], "cpu"), lambda: parallel.scatter((torch.ones(1),), {}, [])]
+    return [outcome(f) for f in calls]

@@ -712,3 +712,20 @@ def case_dir_lists_submodules(torch):
     """What copies a module by its dir() gets them too; `import *` does not give them."""
     public = "nn optim special linalg fft sparse autograd distributions jit fx func utils cuda distributed testing".split()
     return [[n in dir(torch) for n in public], [n in torch.__all__ for n in public], dir(torch) == sorted(dir(torch))]
+
+
+def case_callbacks_of_futures(torch):
+    from torch.futures import Future
+
+    failed, done = Future(), Future()
+    failed.set_exception(KeyError("x"))
+    done.set_result(1)
+    calls = [
+        failed.then(lambda f: f.wait()).wait,
+        done.then(lambda f: 1 / 0).wait,
+        done.then(lambda f: 1 / 0).value,
+        failed.wait,
+        done.then(lambda f: f.wait() + 1).wait,
+    ]
+    found = [text(f) for f in [*calls, lambda: done.then(5), lambda: done.add_done_callback(5)]]
+    return [f[:1] + [f[1].partition(" The following argument")[0]] if isinstance(f, list) else f for f in found]

@@ -6,6 +6,9 @@ from typing import Any, Generic, TypeVar
 import torch
 
 from ..modules.module import Module
+from .parallel_apply import parallel_apply
+from .replicate import replicate
+from .scatter_gather import gather, scatter_kwargs
 
 __all__ = ["DataParallel", "data_parallel"]
 
@@ -40,6 +43,22 @@ class DataParallel(Module, Generic[T]):
         if self.device_ids:
             inputs, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda t: t.to(self.src_device_obj), (inputs, kwargs))
         return self.module(*inputs, **kwargs)
+
+    def replicate(self, module, device_ids):
+        """Copies of the module on the devices."""
+        return replicate(module, device_ids, not torch.is_grad_enabled())
+
+    def scatter(self, inputs, kwargs, device_ids):
+        """The parts of a batch, one for each device."""
+        return scatter_kwargs(inputs, kwargs, device_ids, dim=self.dim)
+
+    def parallel_apply(self, replicas, inputs, kwargs):
+        """The results of the copies."""
+        return parallel_apply(replicas, inputs, kwargs, self.device_ids[: len(replicas)])
+
+    def gather(self, outputs, output_device):
+        """The results on one device."""
+        return gather(outputs, output_device, dim=self.dim)
 
 
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):

@@ -162,7 +162,7 @@ def _deepcopy(self, memo):
 
 
 def _getstate(self):
-    raise RuntimeError("Serialization of parametrized modules is only supported through state_dict().")
+    raise RuntimeError("Serialization of parametrized modules is only supported through state_dict(): see PyTorch's tutorial on saving and loading models.")
 
 
 def _inject_new_class(module):

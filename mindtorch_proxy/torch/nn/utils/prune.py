@@ -57,7 +57,9 @@ class BasePruningMethod(ABC):
         method._tensor_name = name
         original = getattr(module, name + "_orig") if before else getattr(module, name)
         if importance_scores is not None and importance_scores.shape != original.shape:
-            raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}, got {importance_scores.shape} vs {original.shape}"
+            )
         if before:
             key, hook = before[0]
             del module._forward_pre_hooks[key]
@@ -272,7 +274,7 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t, default_mask):
         if default_mask.shape != self.mask.shape:
-            raise AssertionError("mask shape must match tensor shape")
+            raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 

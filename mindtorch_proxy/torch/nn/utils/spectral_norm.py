@@ -13,7 +13,7 @@ def _as_matrix(weight, dim):
     """The weight with `dim` first and all other dimensions flattened."""
     if dim != 0:
         weight = weight.permute(dim, *(d for d in range(weight.dim()) if d != dim))
-    return weight.flatten(1)
+    return weight.reshape(weight.size(0), -1)
 
 
 def _default_dim(module):

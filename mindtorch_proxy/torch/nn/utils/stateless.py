@@ -70,7 +70,12 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """Deprecated: torch.func.functional_call."""
-    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated. Please use `torch.func.functional_call` instead.", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "
+        "Please use `torch.func.functional_call` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 

@@ -70,6 +70,10 @@ class Measurement:
     iqr = property(lambda self: self._quantile(0.75) - self._quantile(0.25), doc="The distance between the first and the third quartile.")
     has_warnings = property(lambda self: bool(self._warning()), doc="Whether there are too few runs, or they differ too much.")
 
+    def meets_confidence(self, threshold=0.1):
+        """Whether the middle half of the times lies within this part of the median."""
+        return self.iqr / self.median < threshold
+
     def _quantile(self, q):
         return float(np.quantile(self.times, q))
 

@@ -58,6 +58,14 @@ class Timer:
                 callback(number, times[-1])
         return times
 
+    def repeat(self, repeat=-1, number=-1):
+        """Refused, in PyTorch's words."""
+        raise NotImplementedError("See `Timer.blocked_autorange.`")
+
+    def autorange(self, callback=None):
+        """Refused, in PyTorch's words."""
+        raise NotImplementedError("See `Timer.blocked_autorange.`")
+
     def blocked_autorange(self, callback=None, min_run_time=0.2):
         """Measurements for ``min_run_time`` seconds, each long enough for the clock."""
         with set_torch_threads(self._task_spec.num_threads):
