@@ -112,6 +112,8 @@ def missing(o, values, name, is_method_):
 
 def check_tensors(op, values, name, is_method_):
     """PyTorch's TypeError for what is not a tensor where one must be, or is not there."""
+    if is_method_ and values and not isinstance(values[0], Tensor):
+        raise TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{type(values[0]).__name__}' object")
     missing(op, values, name, is_method_)
     for i in op.tensor_args:
         a = op.schema.args[i]

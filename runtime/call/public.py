@@ -242,7 +242,7 @@ def _write(op, name, kind):
         star = f", star={n}_"
         source.add(f"{n} = varargs({n}_, {n}, {op.options.varargs!r}, op, {name!r})")
     source.add(*(["run = call"] if not is_inplace else []))
-    indirect = [_indirect(n, a) for n, a in zip(names, op.schema.args) if a.is_tensor]
+    indirect = [_indirect(n, a) if i or not method else f"{n}.__class__ not in direct" for i, (n, a) in enumerate(zip(names, op.schema.args)) if a.is_tensor]
     indirect += ["out.__class__ not in direct_or_none"] if signature.out else []
     source.add(f"if {' or '.join(['STATE.active', *indirect])}:")
     source.add(

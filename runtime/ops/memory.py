@@ -311,6 +311,8 @@ def _copied_specially(self, src):
 
 def copy_(self, src, non_blocking=False):
     """Copy src's values here, broadcast and converted."""
+    if non_blocking.__class__ is not bool:
+        raise TypeError(f"copy_(): argument 'non_blocking' (position 2) must be bool, not {type(non_blocking).__name__}")
     if not isinstance(src, Tensor):
         if isinstance(src, (int, float, complex)):
             return fill_(self, src)

@@ -392,7 +392,7 @@ def diag(self, diagonal):
     n = len(self._shape)
     if n not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
-    return self.diag_embed(diagonal) if n == 1 else self.diagonal(diagonal).clone()
+    return self.diag_embed(diagonal) if n == 1 else self.diagonal(diagonal).clone(memory_format=contiguous_format)
 
 
 @composite("trace(Tensor self) -> Tensor", out=False, autocast=FLOAT32)

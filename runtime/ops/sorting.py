@@ -78,6 +78,10 @@ _distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, 
 
 
 def _unique(self, dim, sort, return_inverse, return_counts):
+    for name, asked in (("return_inverse", return_inverse), ("return_counts", return_counts)):
+        if asked.__class__ is not bool:
+            function = "unique_consecutive" if not sort else "_unique2" if dim is None else "unique_dim"
+            raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(asked).__name__}")
     if self.dtype.is_complex:
         raise NotImplementedError(f"\"unique\" not implemented for '{dt.scalar_name(self.dtype)}'")
     if dim is not None:
@@ -102,6 +106,8 @@ def _unique(self, dim, sort, return_inverse, return_counts):
     no_forward="_unique2",
 )
 def unique(self, sorted, return_inverse, return_counts, dim):
+    if sorted.__class__ is not bool:
+        raise TypeError(f"{'_unique2' if dim is None else 'unique_dim'}(): argument 'sorted' must be bool, not {type(sorted).__name__}")
     return _unique(self, dim, True, return_inverse, return_counts)
 
 

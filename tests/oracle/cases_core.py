@@ -1053,3 +1053,10 @@ def case_losses_and_norms_by_the_wrong_dimension(torch):
         [torch.norm_except_dim(t) for t in (x, x[0], x[0, 0])],
         [type(part).__name__ for part in (x[0].lu(), x[0].lu(get_infos=True))],
     )
+
+
+def case_methods_of_what_is_no_tensor(torch):
+    x, of = torch.arange(6.0).reshape(2, 3), torch.Tensor
+    wrong = [lambda: of.add(1, x), lambda: of.abs(1), lambda: of.sum([1]), lambda: of.add_(1, x), lambda: of.mul(2.0, x), lambda: of.clone(None)]
+    flags = [lambda: torch.unique(x, x), lambda: torch.unique(x, return_inverse=1), lambda: torch.unique(x, 1, dim=0), lambda: x.copy_(x, x)]
+    return _words(*wrong, *flags, lambda: torch.unique_consecutive(x, return_counts=1)), [torch.diag(x, k) for k in (-1, 0, 1)]
