@@ -1,5 +1,7 @@
 """torch.serialization: saving and loading."""
 
+import contextlib
+import tempfile
 from collections.abc import Callable
 
 import torch
@@ -96,3 +98,14 @@ def normalize_storage_type(storage_type):
 def storage_to_tensor_type(storage):
     """The legacy tensor class that goes with a storage's class."""
     return getattr(torch, type(storage).__name__.replace("Storage", "Tensor"))
+
+
+class SourceChangeWarning(Warning):
+    """The source of a saved class has changed: PyTorch's older files, which held it, said so."""
+
+
+@contextlib.contextmanager
+def mkdtemp():
+    """A folder that is removed after the block."""
+    with tempfile.TemporaryDirectory() as path:
+        yield path

@@ -436,3 +436,41 @@ def case_pipe_loaders(torch):
 def case_pipe_chunks(torch):
     c = torch.utils.data.DataChunk([1, 2])
     return [c, c.as_str("  "), list(c.raw_iterator()), c.items, c + [3], isinstance(c, list), random.Random(0).random()]
+
+
+def case_older_names_of_graphs(torch):
+    import warnings
+
+    from torch.utils.data.datapipes.iter import IterableWrapper
+    from torch.utils.data.graph import traverse
+    from torch.utils.data.graph_settings import apply_shuffle_seed
+
+    pipe = IterableWrapper([1, 2, 3]).shuffle().map(abs)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        graphs = [traverse(pipe), traverse(pipe, True)]
+        apply_shuffle_seed(pipe, torch.Generator().manual_seed(3))
+    depths = []
+    for graph in graphs:
+        while graph:
+            ((found, graph),) = graph.values()
+            depths.append(type(found).__name__)
+    return depths, [(w.category.__name__, str(w.message)) for w in seen], sorted(pipe)
+
+
+def case_queues_of_tensors(torch):
+    from torch.multiprocessing.queue import ConnectionWrapper, SimpleQueue
+
+    context = torch.multiprocessing.get_context("fork")
+    queue = SimpleQueue(ctx=context)
+    queue.put(torch.arange(3))
+    ours, theirs = (ConnectionWrapper(c) for c in context.Pipe())
+    ours.send([torch.ones(2), "a"])
+    return queue.get(), theirs.recv(), theirs.closed
+
+
+def case_amp_of_the_cpu(torch):
+    from torch.cpu.amp.autocast_mode import autocast
+    from torch.cpu.amp.grad_scaler import GradScaler
+
+    return autocast is torch.cpu.amp.autocast, GradScaler is torch.cpu.amp.GradScaler, autocast.__module__, GradScaler.__module__

@@ -1,10 +1,11 @@
 """Which pipes a pipe is made from."""
 
+import warnings
 from collections import deque
 
 from .datapipes.datapipe import IterDataPipe, MapDataPipe, _DataPipeSerializationWrapper
 
-__all__ = ["traverse_dps"]
+__all__ = ["traverse", "traverse_dps"]
 
 
 def _sources(pipe):
@@ -40,3 +41,12 @@ def traverse_dps(datapipe):
         return {id(pipe): (pipe, sources)}
 
     return graph(datapipe, frozenset())
+
+
+def traverse(datapipe, only_datapipe=None):
+    """traverse_dps, under its old name."""
+    changing = "" if only_datapipe else " And, the behavior will be changed to the equivalent of `only_datapipe=True`."
+    warnings.warn(
+        "`traverse` function is deprecated and will be removed after 1.13. Please use `traverse_dps` instead." + changing, FutureWarning, stacklevel=2
+    )
+    return traverse_dps(datapipe)

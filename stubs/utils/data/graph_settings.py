@@ -4,11 +4,12 @@ import inspect
 import warnings
 
 import torch
+from typing_extensions import deprecated
 
 from .datapipes.iter.sharding import SHARDING_PRIORITIES
 from .graph import traverse_dps
 
-__all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_settings", "get_all_graph_pipes"]
+__all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_seed", "apply_shuffle_settings", "get_all_graph_pipes"]
 
 
 def get_all_graph_pipes(graph):
@@ -73,3 +74,11 @@ def apply_random_seed(datapipe, rng):
     for pipe in _with_methods(datapipe, "set_seed"):
         pipe.set_seed(int(torch.empty((), dtype=torch.int64).random_(generator=rng).item()))
     return datapipe
+
+
+@deprecated(
+    "`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. Please use `apply_random_seed` instead.", category=FutureWarning
+)
+def apply_shuffle_seed(datapipe, rng):
+    """apply_random_seed, under its old name."""
+    return apply_random_seed(datapipe, rng)
