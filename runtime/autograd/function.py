@@ -207,13 +207,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 cls._signature = inspect.signature(cls.forward)
             except (TypeError, ValueError):
                 cls._signature = None
+            kinds = () if cls._signature is None else cls._signature.parameters.values()
+            cls._count = len(kinds) if all(p.kind is p.POSITIONAL_OR_KEYWORD for p in kinds) else None
         return cls._signature
 
     @classmethod
     def _with_defaults(cls, args, kwargs):
         """The arguments of a forward that has setup_context beside it, which gets those with a default as well."""
         signature = cls._parameters()
-        if signature is None:
+        if signature is None or not kwargs and len(args) == cls._count:  # nothing to bind
             return args, kwargs
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
