@@ -106,13 +106,14 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
     _check_weight(w, groups)
     out = _check_channels(x, w, bias, transposed, groups)
     _check_types(input, weight, bias)
+    windows = None if transposed else _conv_size(x[2:], w[2:], stride, padding, dilation)
     if 0 in x[2:] and x[0] and x[1]:
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x)}")
     if input.dtype.category <= dt.INT and input.dtype is not dt.int64:
         _check_integers(input, k, dilation, transposed)
     if transposed:
         return (x[0], out, *map(_transposed_size, x[2:], w[2:], stride, padding, dilation, output_padding)), input.dtype
-    return (x[0], out if x[1] else 0, *_conv_size(x[2:], w[2:], stride, padding, dilation)), input.dtype
+    return (x[0], out if x[1] else 0, *windows), input.dtype
 
 
 # ------------------------------------------------------------------------------------------------ the operators

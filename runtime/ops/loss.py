@@ -772,6 +772,8 @@ def _lengths(v):
     out=False,
 )
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
+    if not numel(log_probs._shape):
+        raise RuntimeError("log_probs tensor must not be empty")
     batch = len(log_probs._shape) == 3
     target_lengths = _lengths(target_lengths)
     x = log_probs if batch else log_probs.unsqueeze(1)

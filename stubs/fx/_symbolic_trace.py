@@ -8,6 +8,7 @@ import functools
 import inspect
 import itertools
 import math
+import types
 import warnings
 from types import FunctionType
 
@@ -293,6 +294,8 @@ class Tracer(TracerBase):
             self.root, fn, is_module = root, getattr(type(root), self.traced_func_name), True
             self.root_module_name = root._get_name()
         else:
+            if not isinstance(root, types.FunctionType):
+                raise AssertionError(f"Expected FunctionType, got {type(root)}")
             self.root, fn, is_module = torch.nn.Module(), root, False
             self.root_module_name = ""
         self.graph = Graph(tracer_cls=type(self))

@@ -847,3 +847,12 @@ def case_what_reparametrizations_take(torch):
     calls += [lambda: prune.custom_from_mask(m, "weight", torch.ones(3)), lambda: prune.l1_unstructured(m, "bias", 1, importance_scores=torch.ones(3))]
     calls += [lambda: parallel.gather([torch.ones(1)], "cpu"), lambda: parallel.scatter((torch.ones(1),), {}, [])]
     return [outcome(f) for f in calls]
+
+
+def case_losses_and_windows_of_nothing(torch):
+    nn, x = torch.nn, torch.zeros
+    ctc, none, one = nn.CTCLoss(), torch.tensor([], dtype=torch.int64), torch.tensor([1])
+    calls = [lambda: ctc(x(2, 0, 2), x(0, 1).long(), none, none), lambda: ctc(x(0, 1, 2), x(1, 1).long(), one - 1, one)]
+    calls += [lambda s=s: nn.Conv2d(1, 2, 1)(x(s)) for s in ((1, 1, 0, 2), (0, 1, 2, 2))]
+    calls += [lambda root=root: torch.fx.symbolic_trace(root) for root in (5, len, nn.ReLU, ctc.eval().forward)]
+    return [outcome(f) for f in calls]
