@@ -14,8 +14,7 @@ sigmoid softmax sort split std sum take_along_dim transpose unfold var view_as_c
 # vectors with a sign or a phase, and how those turn
 FREE = {"linalg.eig", "linalg.eigh"}
 # what has no one answer: tangents that are not symmetric of symmetric matrices (cholesky, triangular_solve with what lies beside the triangle),
-# places that are written to twice; where PyTorch's tangents are undefined or NaN (prod of scatter_reduce, logcumsumexp); in-place forms of
-# which PyTorch has forgotten the rule
+# places that are written to twice; where PyTorch's tangents are undefined or NaN (prod of scatter_reduce, logcumsumexp)
 OTHERWISE = {
     "cholesky_inverse": "",
     "linalg.cholesky": "upper",
@@ -27,7 +26,6 @@ OTHERWISE = {
     "normal": "",
     "scatter_reduce": "prod",
     "logcumsumexp": "",
-    **dict.fromkeys("acosh arccosh arcsinh arctanh asinh atanh".split(), "in place"),
 }
 
 
