@@ -621,7 +621,7 @@ def linalg_lu(A, pivot):
 def lu(self, pivot=True, get_infos=False, out=None):
     """(LU, pivots) or (LU, pivots, infos) of the LU factorization (deprecated for linalg.lu_factor)."""
     r = T._lu_with_info(self, pivot=pivot, check_errors=False)
-    r = tuple(r)[: 3 if get_infos else 2]
+    r = r if get_infos else tuple(r)[:2]
     if out is not None:
         return with_out("lu", r, out)
     return r
@@ -1357,6 +1357,14 @@ def _removed(name, instead):
     return gone
 
 
+def _lu_method(self, pivot=True, get_infos=False):
+    """torch.lu() of this matrix, as a plain tuple."""
+    return tuple(lu(self, pivot=pivot, get_infos=get_infos))
+
+
+_lu_method.__name__, _lu_method.__qualname__, _lu_method.__module__ = "lu", "Tensor.lu", "torch"
+
+
 def _hand_written():
     made = {"lu": lu}
     for name in ("eig", "symeig", "lstsq", "solve"):
@@ -1365,7 +1373,9 @@ def _hand_written():
     made["matrix_rank"] = _removed("matrix_rank", f"\nPlease use the `torch.linalg.matrix_rank` function instead. {said}")
     for name, f in made.items():
         provide("torch", name, f)
-        if name != "matrix_rank":
+    provide("Tensor", "lu", overridable(_lu_method))
+    for name, f in made.items():
+        if name not in ("matrix_rank", "lu"):
             provide("Tensor", name, f)
 
 

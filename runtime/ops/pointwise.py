@@ -528,7 +528,8 @@ _clamp = op(
 def clamp(self, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if len({isinstance(limit, Tensor) for limit in (min, max) if limit is not None}) > 1:
+    wide = [isinstance(limit, Tensor) and (limit._shape != () or limit._requires_grad) for limit in (min, max)]
+    if any(wide) and any(limit is not None and not isinstance(limit, Tensor) for limit in (min, max)):
         raise mismatch("clamp", False, (self, min, max), {})
     if min.__class__ is float and min != min or max.__class__ is float and max != max:
         return self * math.nan

@@ -1051,7 +1051,8 @@ def case_losses_and_norms_by_the_wrong_dimension(torch):
         _words(lambda: loss(x[0, 0, 0], x[0, 0])),
         torch.nuclear_norm(x),
         [torch.norm_except_dim(t) for t in (x, x[0], x[0, 0])],
-        [type(part).__name__ for part in (x[0].lu(), x[0].lu(get_infos=True))],
+        [type(part).__name__ for part in (x[0].lu(), x[0].lu(get_infos=True), torch.lu(x[0], get_infos=True), torch.lu(x[0]))],
+        [x.clamp(torch.tensor(0.2), 1.0), x.clamp(0.2, torch.tensor(1.0))],
     )
 
 
