@@ -120,7 +120,7 @@ def _is_int(v):
     )
 
 
-def _is_one_int(v):
+def is_int(v):
     """Whether v may be an argument that is an int; an element of a list of ints may be more (_is_int)."""
     if isinstance(v, Tensor):
         return v._shape == () and v.dtype.category == dt.INT and not v._requires_grad
@@ -149,7 +149,7 @@ _CHECKS = {
     "Tensor": _is_tensor,
     "Scalar": _is_number,
     "Tensor|Scalar": lambda v: _is_tensor(v) or _is_number(v),
-    "int": _is_one_int,
+    "int": is_int,
     "float": lambda v: _is_number(v) and not isinstance(v, complex) and not getattr(v, "requires_grad", False),
     "bool": lambda v: isinstance(v, bool),
     "str": lambda v: isinstance(v, str),

@@ -745,11 +745,10 @@ class Tensor(metaclass=TensorMeta):
         size = tuple(int(s) for s in size)
         t._shape, t._stride = size, None if strides is None else canonical(size, tuple(strides))
         dtype, device = dtype or dt.get_default_dtype(), new_tensor_device() if device is None else Device(device)
-        _DTYPE.__set__(t, dtype)  # the slots themselves: the class may have properties of these names
-        _DEVICE.__set__(t, device)
+        _set_dtype(t, dtype)  # the slots themselves: the class may have properties of these names
+        _set_device(t, device)
         t._offset, t._output_nr, t._requires_grad = storage_offset or 0, 0, False
-        span = 0 if 0 in size else 1 + sum((n - 1) * st for n, st in zip(size, t._stride or contiguous_strides(size)))  # asking the class nothing
-        t._storage = NoMemory((t._offset + span) * dtype.itemsize if storage_size is None else storage_size, device)
+        t._storage = NoMemory((t._offset + extent(size, t._stride)) * dtype.itemsize if storage_size is None else storage_size, device)
         t._ms = t._np = t._grad = t._grad_fn = t._view = t._acc = t._hooks = t._retains = t._vc = None
         if requires_grad:
             t._requiring_grad()
@@ -762,7 +761,6 @@ class Tensor(metaclass=TensorMeta):
 
 
 _new = object.__new__
-_DTYPE, _DEVICE = Tensor.dtype, Tensor.device
 
 
 def tensor_method(fn):

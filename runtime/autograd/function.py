@@ -5,8 +5,6 @@ import inspect
 import warnings
 from contextlib import contextmanager
 
-from typing_extensions import deprecated
-
 from .. import dtypes as dt
 from ..call.state import LOCAL, STATE, direct, dispatching
 from ..tensor import Tensor, alias
@@ -41,12 +39,13 @@ class FunctionCtx:
         """Name the results that have no gradient."""
         self.non_differentiable = args
 
-    @deprecated(
-        "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls to `set_()` are not tracked",
-        category=FutureWarning,
-    )
     def mark_shared_storage(self, *pairs):
-        """Nothing: memory that tensors share is known."""
+        """Nothing but a warning: memory that tensors share is known."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
 
     def set_materialize_grads(self, value):
         """Whether backward() gets zeros (the default) or None for results without a gradient."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...tracebacks import shorten
 from .. import dtypes as dt
-from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, spoken_signature, type_error
+from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, is_int, spoken_signature, type_error
 from ..signatures import mismatch, signatures, type_name
 from ..storage import not_allocated
 from ..tensor import Tensor, numel, too_large
@@ -209,12 +209,9 @@ def _warn_deprecated(o, name, is_method_, order):
 
 def as_int(v):
     """An int that stands alone: Python's, NumPy's, or that of a tensor without dimensions."""
-    if isinstance(v, Tensor):
-        if v._shape == () and v.dtype.category == dt.INT and not v._requires_grad:
-            return int(v.item())
-    elif not isinstance(v, (bool, np.bool_, np.ndarray)) and hasattr(v, "__index__"):
-        return v.__index__()
-    raise TypeError(f"must be int, not {type_name(v)}")
+    if not is_int(v):
+        raise TypeError(f"must be int, not {type_name(v)}")
+    return int(v.item()) if isinstance(v, Tensor) else v.__index__()
 
 
 def as_index(v):

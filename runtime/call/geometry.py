@@ -22,6 +22,13 @@ def broadcast_shapes(*shapes):
     return tuple(out)
 
 
+def check_spreads(shape, *shapes):
+    """Refuse what makes another shape of a result's together with it: an operand may be spread over the result, not the result over an operand."""
+    whole = broadcast_shapes(*shapes)
+    if whole != tuple(shape):
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
+
+
 def memory_order(shape, operands):
     """Dimensions from slowest to fastest in the memory of a result over these operands; None for contiguous."""
     if len(shape) < 2:

@@ -1373,10 +1373,8 @@ def _hand_written():
     made["matrix_rank"] = _removed("matrix_rank", f"\nPlease use the `torch.linalg.matrix_rank` function instead. {said}")
     for name, f in made.items():
         provide("torch", name, f)
-    provide("Tensor", "lu", overridable(_lu_method))
-    for name, f in made.items():
-        if name not in ("matrix_rank", "lu"):
-            provide("Tensor", name, f)
+        if name != "matrix_rank":
+            provide("Tensor", name, overridable(_lu_method) if f is lu else f)
 
 
 _hand_written()

@@ -6,7 +6,7 @@ import warnings
 from ..autograd import MODE, no_grad
 from ..backend import backend
 from ..call.autocast import FLOAT32
-from ..call.geometry import broadcast_shapes, result_strides
+from ..call.geometry import broadcast_shapes, check_spreads, result_strides
 from ..call.promotion import result_dtype
 from ..declare import composite, op
 from .common import F, T, Tensor, changed, dt, has_values, numel, only, wrap_dim
@@ -260,16 +260,9 @@ def binary_cross_entropy(input, target, weight, size_average, reduce, reduction)
         raise RuntimeError(f"Found dtype {_spoken(target.dtype)} but expected {_spoken(input.dtype)}")
     only("binary_cross_entropy", input, dt.FLOAT)
     if weight is not None:
-        _check_fits(input._shape, input, weight)
+        check_spreads(input._shape, input._shape, weight._shape)
         weight = weight.expand(input._shape)
     return OPS["binary_cross_entropy"].call(input, target, weight, reduction)
-
-
-def _check_fits(shape, *order):
-    """A factor of a loss may repeat itself along the loss's dimensions, and not the loss along the factor's."""
-    whole = broadcast_shapes(*(t._shape for t in order))
-    if whole != tuple(shape):
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
 
 
 @composite(
@@ -280,9 +273,9 @@ def _check_fits(shape, *order):
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     only("log_sigmoid_cpu", self, dt.FLOAT)
     if pos_weight is not None:
-        _check_fits(self._shape, pos_weight, self)
+        check_spreads(self._shape, pos_weight._shape, self._shape)
     if weight is not None:
-        _check_fits(self._shape, self, weight)
+        check_spreads(self._shape, self._shape, weight._shape)
     return _in_dtype_of(target, OPS["binary_cross_entropy_with_logits"].call(self, target, weight, pos_weight, reduction))
 
 

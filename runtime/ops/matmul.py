@@ -4,7 +4,7 @@ import string
 
 from ..backend import backend
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, LOWER, LOWER_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
-from ..call.geometry import broadcast_shapes, preserved_strides
+from ..call.geometry import broadcast_shapes, check_spreads, preserved_strides
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.overrides import handle_torch_function, has_torch_function, overridable
 from ..call.state import LOCAL
@@ -81,9 +81,14 @@ def _batch_error(n, k, b):
     return RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{numel(b._shape[:-2])}, {b._shape[-2]}].")
 
 
+def _batch(s, r):
+    """The leading dimensions of the product of two stacks of these shapes."""
+    return s[:-2] if s[:-2] == r[:-2] else broadcast_shapes(s[:-2], r[:-2])
+
+
 def _bmm_meta(a, b):
     s, r = a._shape, b._shape
-    batch = s[:-2] if s[:-2] == r[:-2] else broadcast_shapes(s[:-2], r[:-2])
+    batch = _batch(s, r)
     if s[-1] != r[-2]:
         raise _batch_error(numel(batch), s[-1], b)
     _check_factors(a, b, (*batch, *s[-2:], r[-1]))
@@ -712,12 +717,12 @@ op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", meta
 
 
 def _scores_meta(query, key, mask, scale, causal):
-    batch = broadcast_shapes(query._shape[:-2], key._shape[:-2]) if query._shape[:-2] != key._shape[:-2] else query._shape[:-2]
+    batch = _batch(query._shape, key._shape)
     if query._shape[-1] != key._shape[-1]:
         raise _batch_error(numel(batch), query._shape[-1], mT(key))
     shape = (*batch, query._shape[-2], key._shape[-2])
-    if mask is not None and mask._shape != shape and (full := broadcast_shapes(shape, mask._shape)) != shape:
-        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(full)}")
+    if mask is not None and mask._shape != shape:
+        check_spreads(shape, shape, mask._shape)
     return shape, query.dtype
 
 

@@ -77,11 +77,13 @@ _DISTINCT = dict(meta=_distinct_meta, derivative={"self": _distinct_grad}, non_d
 _distinct = op("_distinct(Tensor self, int? dim, bool sort) -> (Tensor, Tensor, Tensor)", "Unique2", method=False, node="Unique2Backward0", **_DISTINCT)
 
 
+def _check_flags(function, **flags):
+    for name, flag in flags.items():
+        if flag.__class__ is not bool:
+            raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(flag).__name__}")
+
+
 def _unique(self, dim, sort, return_inverse, return_counts):
-    for name, asked in (("return_inverse", return_inverse), ("return_counts", return_counts)):
-        if asked.__class__ is not bool:
-            function = "unique_consecutive" if not sort else "_unique2" if dim is None else "unique_dim"
-            raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(asked).__name__}")
     if self.dtype.is_complex:
         raise NotImplementedError(f"\"unique\" not implemented for '{dt.scalar_name(self.dtype)}'")
     if dim is not None:
@@ -106,8 +108,7 @@ def _unique(self, dim, sort, return_inverse, return_counts):
     no_forward="_unique2",
 )
 def unique(self, sorted, return_inverse, return_counts, dim):
-    if sorted.__class__ is not bool:
-        raise TypeError(f"{'_unique2' if dim is None else 'unique_dim'}(): argument 'sorted' must be bool, not {type(sorted).__name__}")
+    _check_flags("_unique2" if dim is None else "unique_dim", sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     return _unique(self, dim, True, return_inverse, return_counts)
 
 
@@ -135,6 +136,7 @@ def _unique_inverse(self, sorted, return_inverse):
     no_forward="unique_consecutive",
 )
 def unique_consecutive(self, return_inverse, return_counts, dim):
+    _check_flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     return _unique(self, dim, False, return_inverse, return_counts)
 
 

@@ -311,9 +311,12 @@ def _np_log_softmax(x, out):
 
 
 def np_softmax(x, dim):
-    if not x.shape:
-        return x - x + 1
-    out = x - x.max(dim, keepdims=True)
+    return _exp_shares(x, x.max(dim, keepdims=True), dim) if x.shape else x - x + 1
+
+
+def _exp_shares(x, top, dim):
+    """exp(x - top), as shares of its sums."""
+    out = x - top
     np.exp(out, out=out)
     out /= np.add.reduce(out, dim, keepdims=True)
     return out
@@ -324,21 +327,23 @@ def np_safe_softmax(x, dim, dtype):
     top = x.max(dim, keepdims=True)
     none = top == -np.inf
     if not none.any():
-        return np_softmax(x, dim)
-    out = np_softmax(np.where(none, 0, x), dim)
+        return _exp_shares(x, top, dim)
+    out = _exp_shares(x, np.where(none, 0, top), dim)
     np.copyto(out, 0, where=none)
     return out
 
 
+FEW_ELEMENTS = 8192
 WRONG_ROWS = "rows of -inf, NaN or inf are wrong"
+AMONG_FEW = WRONG_ROWS + ", and looking for them takes longer than few elements"
 without("_softmax", WRONG_ROWS)
-numpy("_softmax", WRONG_ROWS + ", and looking for them takes longer than few elements", np_softmax, dtypes="fd", when=lambda x, dim: numel(x._shape) <= 8192)
+numpy("_softmax", AMONG_FEW, np_softmax, dtypes="fd", when=lambda x, dim: numel(x._shape) <= FEW_ELEMENTS)
 numpy(
     "_safe_softmax",
-    WRONG_ROWS + ", and looking for them takes longer than few elements",
+    AMONG_FEW,
     np_safe_softmax,
     dtypes="fd",
-    when=lambda x, dim, dtype: x._shape and dtype in (None, x.dtype) and numel(x._shape) <= 8192,
+    when=lambda x, dim, dtype: x._shape and dtype in (None, x.dtype) and numel(x._shape) <= FEW_ELEMENTS,
 )
 pyboost_("_softmax", "Softmax", "rows without a finite maximum are computed by NumPy, because they are wrong", _softmax, dtypes="fd", tensors=True)
 without("_log_softmax", "LogSoftmax is off by 7e-6 in float32 and computes float64 in float32")

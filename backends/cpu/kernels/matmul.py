@@ -74,12 +74,12 @@ def _bmm(prim, a, b):
 
 def _attention_scores(prim, query, key, mask, scale, causal):
     batch = query._shape[:-2]
-    shape, offset = (*batch, query._shape[-2], key._shape[-2]), None if mask is None else mask._array()
     if not batch or batch != key._shape[:-2] or not query._shape[-1]:
         return attention_scores(query, key, mask, scale, causal)
+    offset = None if mask is None else mask._array()  # before the kernel, which empties the processor's caches
     (a, ta), (b, tb) = _operand(query), _operand(key)
     r = _flagged(prim, ta, not tb)(a, b)
-    _scale_and_add(pyboost.array_of(r, shape, query.dtype.np), scale, offset, causal)
+    _scale_and_add(pyboost.array_of(r, (*batch, query._shape[-2], key._shape[-2]), query.dtype.np), scale, offset, causal)
     return r
 
 
@@ -173,6 +173,11 @@ def _thin_product(a, matrix, bias=None):
     return _thin(numel(a._shape[:-1]), *matrix._shape)
 
 
+def _thin_stack(a, columns):
+    """The same for a stack of such products: of a with matrices of so many columns."""
+    return a._shape[-2] <= FEW and numel(a._shape) * columns <= WORK
+
+
 def by_rows(a, b):
     """a @ b for a of any number of dimensions and a matrix b."""
     return np.dot(a, b) if a.ndim == 2 else np.dot(a.reshape(-1, a.shape[-1]), b) if a.size else np.matmul(a, b)
@@ -203,14 +208,8 @@ numpy("_mm", THIN, by_rows, dtypes="fd", when=_thin_product)
 numpy("_over_rows", THIN, np_over_rows, dtypes="fd", when=lambda a, b: _thin(a._shape[-1], numel(a._shape[:-1]), b._shape[-1]))
 numpy("_linear", THIN, np_linear, dtypes="fd", when=_thin_product)
 numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _thin_product(a, b))
-numpy("bmm _bmm", THIN, np.matmul, dtypes="fd", when=lambda a, b: a._shape[-2] <= FEW and numel(a._shape) * b._shape[-1] <= WORK)
-numpy(
-    "_attention_scores",
-    THIN,
-    np_attention_scores,
-    dtypes="fd",
-    when=lambda query, key, mask, scale, causal: query._shape[-2] <= FEW and numel(query._shape) * key._shape[-2] <= WORK,
-)
+numpy("bmm _bmm", THIN, np.matmul, dtypes="fd", when=lambda a, b: _thin_stack(a, b._shape[-1]))
+numpy("_attention_scores", THIN, np_attention_scores, dtypes="fd", when=lambda query, key, *how: _thin_stack(query, key._shape[-2]))
 
 # ------------------------------------------------------------------------------------------------ without a primitive
 numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")
