@@ -109,12 +109,12 @@ def _transposed(node, k):
 
 def _right_gradient(g, mat1, node, k):
     """The gradient of a product's right matrix."""
-    return T.t(over_rows.call(g, conj(mat1))) if _transposed(node, k) else over_rows.call(conj(mat1), g)
+    return T.t(_summed(g, conj(mat1))) if _transposed(node, k) else _summed(conj(mat1), g)
 
 
 _PRODUCT = {"self": lambda g, mat2: T.mm(g, tH(mat2)), "mat2": lambda g, self, node: _right_gradient(g, self, node, 1)}
 _PRODUCTS = {"self": lambda g, mat2: T.bmm(g, mH(mat2)), "mat2": lambda g, self: T.bmm(mH(self), g)}
-_FOLDED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: over_rows.call(conj(self), g)}
+_FOLDED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: _summed(conj(self), g)}
 _BATCHED = {"self": lambda g, mat2: T.matmul(g, mH(mat2)), "mat2": lambda g, self: T.matmul(mH(self), g)}
 mm_op = op("mm(Tensor self, Tensor mat2) -> Tensor", "Mm", meta=_mm_check, derivative=_PRODUCT, out=SAME_DTYPE, autocast=LOWER)
 bmm_op = op("bmm(Tensor self, Tensor mat2) -> Tensor", "BatchMatMulExt", meta=_bmm_check, derivative=_PRODUCTS, out=SAME_DTYPE, autocast=LOWER)
@@ -132,6 +132,11 @@ over_rows = op(
     function=False,
     method=False,
 )
+
+
+def _summed(a, b):
+    """The sum of the products of two rows; a gradient may be sparse, which is no matter of this operator's."""
+    return T.mm(T.t(a), b) if a._of_layout or b._of_layout else over_rows.call(a, b)
 
 
 def _product(a, b):
@@ -345,7 +350,7 @@ def _linear_meta(input, weight, bias):
 
 _linear_grads = {
     "input": lambda g, weight: _product(g, conj(weight)),
-    "weight": lambda g, input: over_rows.call(g, conj(input)),
+    "weight": lambda g, input: _summed(g, conj(input)),
     "bias": lambda g, bias_shape: rows(g).sum(0) if len(bias_shape) == 1 else g,
 }
 

@@ -819,3 +819,43 @@ def case_gradients_of_products_of_coalesced_leaves(torch):
             (b * b).to_dense().sum().backward()
         found += [a.grad.coalesce(), b.grad.coalesce()]
     return found
+
+
+def case_gradients_of_products_are_products(torch):
+    """Gradients of a product with a sparse tensor are sparse products: with repeated indices, through a chain of products, and the strided factor's too."""
+
+    def coo(indices, values, size=(2,)):
+        return torch.sparse_coo_tensor([indices], values, size).requires_grad_()
+
+    def parts(*gradients):
+        return [(g.layout, g._indices(), g._values()) if g.is_sparse else g for g in gradients]
+
+    grad, found, one = torch.autograd.grad, [], torch.ones(2)
+    i, j = coo([1, 1], [1.0, 3.0]), coo([1, 1, 0], [1.0, 3.0, 4.0])
+    found += parts(*grad(i * i, i, (i * i).detach()))
+    found += parts(*grad(i * j, (i, j), torch.sparse_coo_tensor([[0, 1]], [7.0, 5.0])))
+    found += parts(*grad(j * j * j, j, (j * j).detach()))
+    found += parts(*grad(torch.sparse.sum(j * j), j), *grad((j * j).coalesce().values().sum(), j))
+    (first,) = grad(j * j, j, j.detach(), create_graph=True)
+    found += parts(first.detach(), *grad(first, j, j.detach()))
+    c = torch.sparse_coo_tensor([[1, 1, 0]], [1j, 2.0, 3.0]).requires_grad_()
+    found += parts(*grad(c * j, (c, j), (c * j).detach()))
+    d = one.clone().requires_grad_()
+    for product in (i * d, d * i, i * (d * 3).exp()):
+        found += parts(*grad(product, (i, d), i.detach()))
+    w = torch.ones(2, 2, requires_grad=True)
+    mask = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+    torch.sparse.mm(mask * w, torch.ones(2, 3)).sum().backward()
+    (mask * (w @ w)).to_dense().sum().backward()
+    found.append(w.grad)
+    s, number = coo([0, 1], [3.0, 4.0]), torch.tensor(3.0, requires_grad=True)
+    found += parts(*grad(s * number, (s, number), s.detach()))
+    y = d * s
+    found += parts(y.grad_fn._saved_self, y.grad_fn._saved_other) + [type(y.grad_fn).__name__]
+    handle = s.register_hook(lambda g: found.append(g.to_dense()))
+    (s * s).to_dense().sum().backward()
+    handle.remove()
+    (s * s).to_dense().sum().backward()
+    z = s.clone()
+    z *= s
+    return [*found, s.grad, *(g.coalesce() for g in grad(z, s, z.detach()))]

@@ -9,7 +9,7 @@ from ...tensor import contiguous_strides, wrap
 from ..common import T, Tensor, dt, wrap_dim
 from ..creation import FUNCTIONS
 from ..valued import Table
-from .gradients import same_elements, to_all, within
+from .gradients import product, same_elements, to_all, within
 from .tensors import COO, SparseTensor, could_not_run, refused, rules, written
 
 TABLE = Table()
@@ -102,6 +102,10 @@ class CooTensor(SparseTensor, raw=True):
             return True
         flat = flat_index(self._i, self._shape[: self._i._shape[0]])
         return bool((flat[1:] > flat[:-1]).all())
+
+    def _holds(self, other):
+        """Whether other, of the same shape, specifies no element that this tensor does not."""
+        return other.layout is COO and bool(T.isin(*(flat_index(t._i, self._shape[: t._i._shape[0]]) for t in (other, self))).all())
 
     def _at_indices(self, other):
         if other.layout is COO and T.equal(self._i, other._i) and self._in_order():  # what is written to its values is written here too
@@ -307,8 +311,7 @@ def sub_(self, other, *, alpha=1):
     return add_(self, other, alpha=-alpha)
 
 
-@on_coo("mul", "multiply")
-@within
+@product
 def mul(self, other):
     if not isinstance(self, SparseTensor):
         self, other = other, self
@@ -330,15 +333,18 @@ def mul(self, other):
         raise RuntimeError(
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, and shape of sparse dimensions"
         )
-    # one of them may hold an index more than once: products are distributive
-    swapped = self._c and not other._c
-    a, b = (other, self) if swapped else (self, other.coalesce())
+    # one of them may hold an index more than once: products are distributive. Of two such PyTorch keeps the smaller
+    swapped = not other._c and (self._c or self._nnz() >= other._nnz())
+    a, b = (other, self.coalesce()) if swapped else (self, other.coalesce())
     flat, keys = flat_index(a._i, a._shape[:k]), flat_index(b._i, a._shape[:k])
     at = T.searchsorted(keys, flat)
     found = keys[at.clamp(max=keys._shape[0] - 1)] == flat if keys._shape[0] else T.zeros_like(flat, dtype=dt.bool_)
     at, kept = at[found], found.nonzero().squeeze(1)
     values = a._v[kept] * b._v[at]
     return make(a._i[:, kept], values, (*self._shape[:k], *values._shape[1:]), a._c)
+
+
+on_coo("mul", "multiply")(within(mul))
 
 
 def _times_dense(self, other):
@@ -370,7 +376,9 @@ def broadcast(self, size):
 
 @on_coo("mul_", "multiply_")
 def mul_(self, other):
-    result = mul(self, other)
+    before = self._with(self._v)  # which the product keeps
+    before.__dict__.update(self.__dict__)
+    result = mul(before, other)
     if not isinstance(self, SparseTensor):
         return self.copy_(result.to_dense())
     if not dt.can_cast(result.dtype, self.dtype):

@@ -10,6 +10,7 @@ import threading
 import weakref
 
 from ...autograd.function import Function
+from ...autograd.graph import add
 from ...autograd.modes import MODE
 from ..common import T, Tensor
 
@@ -33,7 +34,7 @@ def _source(t):
         return t
     found = t.__dict__.get("_twin")
     if found is None:
-        found = _Twin(functools.partial(_of_leaf, t) if t.requires_grad and t.is_leaf else t.detach().to_dense)
+        found = _Twin(functools.partial(_of_whole, t) if has_twin(t) else t.detach().to_dense)
     return found
 
 
@@ -77,7 +78,7 @@ def starting_from(layout):
 
 
 def has_twin(t):
-    return "_twin" in t.__dict__ or t.requires_grad and t.is_leaf
+    return "_twin" in t.__dict__ or "_shadow" in t.__dict__ or t.requires_grad and t.is_leaf
 
 
 def twin(t):
@@ -98,20 +99,117 @@ class _Elements(Function):
         return g, None
 
 
+def _of_whole(t):
+    return _Elements.apply(shadow(t), t.detach().to_dense())
+
+
+def nothing_like(t):
+    """A strided tensor of the shape of t, in the memory of one element."""
+    return T.zeros((), dtype=t.dtype, device=t.device).expand(t._shape)
+
+
+def shadow(t):
+    """Where gradients of the whole tensor arrive, be they sparse; None where there is no such place, and gradients go through values or the twin."""
+    if "_shadow" in t.__dict__:
+        return t._shadow
+    if t.requires_grad and t.is_leaf:
+        return _of_leaf(t)
+    found = t.__dict__.get("_twin")
+    return None if isinstance(found, _Twin) else _Whole.apply(t._v, found, (t.detach(),))
+
+
 def _of_leaf(t):
-    if "_shadow" not in t.__dict__:
-        t._shadow = T.zeros((), dtype=t.dtype, device=t.device).expand(t._shape)._requiring_grad()
-        leaf = weakref.ref(t)
+    t._shadow = nothing_like(t)._requiring_grad()
+    leaf = weakref.ref(t)
 
-        def accumulate(shadow):
-            owner = leaf()
-            if owner is not None:
-                g, shadow.grad = shadow.grad, None
-                owner._dense_grad = g if owner._dense_grad is None else owner._dense_grad + g
-                owner._layout_of_grad = _ROOT.layout
+    def accumulate(shadow):
+        owner = leaf()
+        if owner is not None:
+            g, shadow.grad = shadow.grad, None
+            owner._dense_grad = add(owner._dense_grad, g)
+            owner._layout_of_grad = _ROOT.layout
 
-        t._shadow.register_post_accumulate_grad_hook(accumulate)
-    return _Elements.apply(t._shadow, t.detach().to_dense())
+    t._shadow.register_post_accumulate_grad_hook(accumulate)
+    return t._shadow
+
+
+class _Whole(Function):
+    """Stands for a sparse tensor: its gradient is handed to its values, or to the strided tensor it was made of where that has more elements."""
+
+    @staticmethod
+    def forward(ctx, values, source, t):
+        (ctx.tensor,) = t
+        ctx.has_source = source is not None
+        return nothing_like(ctx.tensor)
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.has_source and not ctx.tensor._holds(g):
+            return None, g.to_dense(), None
+        return ctx.tensor._at_indices(g), None, None
+
+
+class _Product(Function):
+    """The node of a product with a sparse tensor: each gradient is the product of the other factor and what came, be that sparse.
+
+    It has two outputs, the product's values and its shadow.
+    """
+
+    @staticmethod
+    def forward(ctx, a, b, factors, product):
+        ctx.set_materialize_grads(False)
+        (product,) = ctx.product = product
+        needed = [a.requires_grad for a in factors]
+        ctx.save_for_backward(*(a if wanted else None for a, wanted in zip(factors, reversed(needed))))
+        return product._v.view_as(product._v), nothing_like(product)
+
+    @staticmethod
+    def backward(ctx, of_values, of_whole):
+        g = add(None if of_values is None else ctx.product[0]._gradient(of_values), of_whole)
+        return (*(None if a is None else _fitted(g * a.conj(), *m[:2]) for a, m in zip(reversed(ctx.saved_tensors), ctx._in_meta)), None, None)
+
+
+_Product._backward_cls.__module__ = "builtins"
+_Product._backward_cls.__name__ = _Product._backward_cls.__qualname__ = "MulBackward0"
+for _i, _factor in enumerate(("self", "other")):
+    setattr(_Product._backward_cls, f"_saved_{_factor}", property(lambda node, i=_i: node.saved_tensors[i]))
+
+
+def _fitted(g, shape, dtype):
+    """A gradient of the kind of its tensor's numbers, summed over the dimensions along which that was repeated."""
+    if not _sparse(g):
+        return g
+    if g.dtype.is_complex and not dtype.is_complex:
+        g = g._with(g._v.real)
+    if not shape:
+        return T.sum(g)
+    dims = [d for d, (n, m) in enumerate(zip(g._shape, shape)) if n != m]
+    return T.sum(g, dims, True) if dims and len(shape) == len(g._shape) else g
+
+
+def _place(t):
+    if not t._shape:
+        return None
+    return shadow(t) if t.requires_grad else nothing_like(t)
+
+
+def product(f):
+    """@product: the function multiplies two tensors, one of them sparse."""
+
+    @functools.wraps(f)
+    def recorded(self, other):
+        factors = self, other
+        if not (MODE.grad and all(isinstance(a, Tensor) for a in factors) and any(a.requires_grad for a in factors)):
+            return f(self, other)
+        # a number has no places, a chain of functions of sparse tensors only its values
+        places = [a if not _sparse(a) else _place(a) for a in factors]
+        if any(place is None for place in places):
+            return f(self, other)
+        result = f(*(a.detach() for a in factors))
+        result._v, result._shadow = _Product.apply(*places, factors, (result.detach(),))
+        return result
+
+    return recorded
 
 
 def to_all(f):
@@ -143,7 +241,7 @@ def reaching_all(func, kind, args, kwargs, result):
         return func(*map(twin, args), **kwargs)
     if kind == "same":
         return given_by(result, _source(sparse[0]))
-    if result._v.requires_grad:
+    if result._v.requires_grad and "_shadow" not in result.__dict__:
         given_by(result, _Twin(func, tuple(map(_source, args)), kwargs))
         if len(sparse) > 1 and kind != "within" and result.is_sparse and result._c:  # each has a gradient wherever the sum has values
             result._v = twin(result)[tuple(result._i)]

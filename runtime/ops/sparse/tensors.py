@@ -8,6 +8,7 @@ import copy
 import functools
 import inspect
 
+from ...autograd.graph import add
 from ...autograd.modes import MODE
 from ...call.overload import name_of, resolve
 from ...device import HOST, LAYOUTS, META
@@ -16,7 +17,7 @@ from ...schema import bind
 from ..common import T, Tensor, dt
 from ..memory import CONVERSIONS
 from ..valued import ValuedTensor
-from .gradients import named, reaching_all, starting_from, twin
+from .gradients import named, reaching_all, shadow, starting_from, twin
 
 COO = LAYOUTS["sparse_coo"]
 ROWS = tuple(LAYOUTS[n] for n in ("sparse_csr", "sparse_bsr"))  # rows are compressed
@@ -57,7 +58,7 @@ class SparseTensor(ValuedTensor, raw=True):
         owner = next((a for a in found if a.layout is not COO), found[0])
         _check(func, args, kwargs)
         if name in owner.TABLE:
-            result = _called(owner.TABLE[name], func, args, kwargs)
+            result = called(owner.TABLE[name], func, args, kwargs)
         elif args and isinstance(args[0], SparseTensor) and name in TO_ANOTHER:
             result = _converted(func, args[0], args[1:], kwargs)
         elif rules().get(name, ("", ""))[1] == "composite" and (call := declared(func, args, kwargs)) is not None:
@@ -93,6 +94,20 @@ class SparseTensor(ValuedTensor, raw=True):
         if other.dtype is not self.dtype and not dt.can_cast(other.dtype, self.dtype):
             raise RuntimeError(f"result type {dt.scalar_name(other.dtype)} can't be cast to the desired output type {dt.scalar_name(self.dtype)}")
         return other.to(self.dtype)
+
+    def register_hook(self, hook):
+        handle = super().register_hook(hook)
+        if self.is_leaf or "_shadow" in self.__dict__:  # gradients of the whole arrive there
+            place = shadow(self)
+            also = place.register_hook(lambda g: g if g is None else hook(g))
+            place._hooks[handle.id] = place._hooks.pop(also.id)
+            handle.extra_dict_ref += (also.hooks_dict_ref,)
+        return handle
+
+    def retain_grad(self):
+        super().retain_grad()
+        if "_shadow" in self.__dict__ and not self.is_leaf:
+            self._shadow.retain_grad()
 
     def _no_memory(self, *args, **kwargs):
         raise NotImplementedError(f"Cannot access storage of {type(self)._implementation}")
@@ -134,7 +149,7 @@ class SparseTensor(ValuedTensor, raw=True):
     @property
     def grad(self):
         g = self._v.grad
-        g = self._gradient_of([g, self._dense_grad])
+        g = self._gradient_of([g, self._dense_grad if self.is_leaf or "_shadow" not in self.__dict__ else self._shadow.grad])
         return g if self._layout_of_grad is None or g is None else g.to_sparse(layout=self._layout_of_grad)
 
     @grad.setter
@@ -154,12 +169,12 @@ class SparseTensor(ValuedTensor, raw=True):
     def _gradient_of(self, gradients):
         values, everywhere = (*gradients, None)[:2]
         of_values = None if values is None else self._gradient(values)
-        if everywhere is None:
-            return of_values
-        return everywhere if of_values is None else everywhere + of_values.to_dense()
+        return add(everywhere, of_values if everywhere is None or of_values is None or everywhere.layout is of_values.layout else of_values.to_dense())
 
     def _root(self, gradient):
-        """(values, their gradient): where the backward pass of a sparse tensor starts."""
+        """(values or shadow, their gradient): where the backward pass of a sparse tensor starts."""
+        if gradient is not None and "_shadow" in self.__dict__ and not self.is_leaf:
+            return self._shadow, gradient
         return self._v, None if gradient is None else self._at_indices(gradient)
 
     def backward(self, gradient=None, *args, **kwargs):
@@ -180,7 +195,7 @@ class SparseTensor(ValuedTensor, raw=True):
         return memo[id(self)]
 
 
-def _called(handler, func, args, kwargs):
+def called(handler, func, args, kwargs):
     """A handler of the table; PyTorch's names of arguments that it does not have become places."""
     if kwargs and not _takes(handler, len(args), tuple(kwargs)) and (call := declared(func, args, kwargs)) is not None:
         o, values = call
