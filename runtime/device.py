@@ -4,6 +4,7 @@ import re
 import threading
 
 from . import backend
+from .symbolic import SymInt
 
 TYPES = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia npu privateuseone".split()
 ACCELERATOR, PRIVATE = "npu", "privateuseone"
@@ -216,6 +217,9 @@ class Size(tuple):
             try:
                 out.append(i.__index__())
             except (AttributeError, TypeError):
+                if isinstance(i, SymInt):
+                    out.append(i)
+                    continue
                 raise TypeError(f"torch.Size() takes an iterable of 'int' (item {n} is '{type(i).__name__}')") from None
         return tuple.__new__(cls, out)
 

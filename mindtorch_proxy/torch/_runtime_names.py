@@ -12,6 +12,7 @@ from mindtorch_proxy.runtime.call.promotion import result_dtype
 from mindtorch_proxy.runtime.backend import OutOfMemoryError  # noqa: F401
 from mindtorch_proxy.runtime.determinism import DETERMINISM as _DETERMINISM
 from mindtorch_proxy.runtime.storage import UntypedStorage
+from mindtorch_proxy.runtime.symbolic import SymInt  # noqa: F401
 from mindtorch_proxy.runtime.typed_storage import TypedStorage
 from mindtorch_proxy.runtime.warn import WARNINGS as _WARNINGS, warn_once as _warn_once
 from mindtorch_proxy.runtime.tensor import Tensor
@@ -358,9 +359,9 @@ def set_autocast_cpu_enabled(enabled):
     _ac.set_enabled("cpu", enabled)
 
 
-# ---------------------------------------------------------------- symbolic numbers: shapes are always concrete here
-class SymInt:
-    """A symbolic int. None is ever made: shapes are concrete."""
+# ---------------------------------------------------------------- symbolic numbers: shapes are concrete here, but for jagged sizes
+class SymFloat:
+    """A symbolic float. None is ever made: here each is a number."""
 
     __module__ = "torch"
 
@@ -368,14 +369,8 @@ class SymInt:
         raise NotImplementedError("symbolic shapes do not exist here: torch.compile runs eagerly")
 
 
-class SymFloat(SymInt):
-    """A float that may be symbolic; here each is a number."""
-
-    __module__ = "torch"
-
-
-class SymBool(SymInt):
-    """A bool that may be symbolic; here each is a truth value."""
+class SymBool(SymFloat):
+    """A symbolic bool. None is ever made: here each is a truth value."""
 
     __module__ = "torch"
 

@@ -9,6 +9,7 @@ from .. import dtypes as dt
 from ..schema import NUMPY_NAMES, Arg, accepts, begins_with_bool, ints_error, is_int, spoken_signature, type_error
 from ..signatures import mismatch, signatures, type_name
 from ..storage import not_allocated
+from ..symbolic import SymInt
 from ..tensor import Tensor, numel, too_large
 from ..warn import warn_once
 from .geometry import broadcast_shapes
@@ -133,6 +134,10 @@ def varargs(star, given, name, o, function):
     try:
         return as_ints(given)
     except TypeError:
+        if isinstance(given, tuple) and any(isinstance(i, SymInt) for i in given):  # sizes of jagged dimensions, which the class of their tensor takes
+            if o.schema.tensor_args:
+                return given
+            raise RuntimeError("SymIntArrayRef expected to contain only concrete integers") from None
         raise ints_error(function, name, given) from None
 
 

@@ -1,5 +1,9 @@
-"""Nested tensors of layout torch.strided: what they are made of, functions, views, gradients, errors, and how they print."""
+"""Nested tensors of both layouts: what they are made of, functions, views, gradients, errors, and how they print."""
 
+import copy
+import io
+import pickle
+import re
 import warnings
 
 __warningregistry__ = {}
@@ -102,3 +106,175 @@ def case_attention_over_nested(torch):
         found += [parts(lambda: layer(torch.nested.nested_tensor([]))), parts(lambda: attention(sequences, sequences, sequences, need_weights=False)[0])]
         found += [attention(sequences, sequences, sequences, average_attn_weights=average)[1] for average in (True, False)]
     return [*found, parts(lambda: layer.train()(sequences))]
+
+
+def jagged_parts(r):
+    """What a call gives, without the numbers of jagged sizes, which both sides count for themselves, and the names of nodes."""
+    if isinstance(r, (tuple, list)):
+        return [jagged_parts(x) for x in r]
+    if getattr(r, "is_nested", False):
+        return [jagged_parts(re.sub(r"grad_fn=<.*?>", "grad_fn", repr(r))), r._values.detach(), r.lengths(), r._ragged_idx, r.requires_grad, r.is_leaf]
+    return re.sub(r"\bj\d+", "j", r if isinstance(r, str) else repr(r)) if r is not None and not hasattr(r, "dtype") else r
+
+
+def jagged_found(f):
+    try:
+        return jagged_parts(f())
+    except Exception as e:
+        return jagged_parts([type(e).__name__, str(e).split("\n")[0].split(". ")[0][:100]])
+
+
+JAGGED = """nt.shape
+nt.stride()
+nt.numel()
+nt.size(1) == nt.size(1)
+nt.size(1) == 3
+nt.size(1) > 1
+nt.size(1) > 2
+nt.size(1) * 3 == 3 * nt.size(1)
+int(nt.size(1))
+nt.size(1) + 1
+[nt.values(), nt.offsets(), nt.lengths(), nt._min_seqlen, nt._max_seqlen, nt.layout, nt.is_nested, nt.is_contiguous()]
+nt + nt
+nt + other
+nt * 2 - 1
+nt + torch.ones(2)
+nt + torch.arange(4.0).view(2, 1, 2)
+nt + torch.arange(12.0).view(2, 3, 2)
+torch.arange(12.0).view(2, 3, 2) - nt
+nt + torch.ones(2, 4, 2)
+nt + torch.ones(1, 2, 3, 2)
+nt + nt.transpose(1, 2)
+[F.relu(nt - 2), F.gelu(nt), F.silu(nt), F.leaky_relu(nt - 2), torch.sin(nt), nt.clamp(1, 3), nt > 2, nt.bool(), nt.isnan(), -nt, 1 / (nt + 1)]
+[torch.where(nt > 1, nt, 0.0), nt.where(nt > 1, torch.zeros(2)), nt.masked_fill(nt > 1, 7.0), torch.maximum(nt, nt), nt.pow(2), nt.round()]
+nt.clone().add_(1).mul_(nt)
+nt.unbind()
+[nt[0], nt[-1], nt[1, 0], nt[..., 0], nt[..., 0:1], nt[0, ...]]
+nt[0:1]
+nt[:, 0]
+nt[..., :, 0]
+nt[torch.tensor([0])]
+nt[None]
+nt.unbind(1)
+[nt.to_padded_tensor(0.0), torch.nested.to_padded_tensor(nt, -1, (2, 5, 2)), nt.to_padded_tensor(0.0, (2, 2, 2)), nt.transpose(1, 2).to_padded_tensor(9.0)]
+[nt.sum(), nt.sum(1), nt.sum(-1), nt.sum((0, 1)), nt.sum(1, keepdim=True), nt.sum((0, 1), keepdim=True), nt.mean(1), nt.mean(), nt.mean((0, 1)), nt.prod(1)]
+[nt.max(), nt.max(1), nt.max(2), nt.min(2), nt.amax((0, 1)), nt.argmax(1), nt.argmax(-1), nt.argmin(1, keepdim=True), nt.any(), nt.all(1), nt.amin(2)]
+nt.sum(0)
+nt.sum((1, 2))
+[nt.softmax(-1), nt.softmax(1), nt.log_softmax(-1), F.layer_norm(nt, (2,)), F.rms_norm(nt, (2,)), F.dropout(nt, 0.5, training=False)]
+nt.softmax(0)
+nt.log_softmax(1)
+[F.linear(nt, torch.ones(3, 2), torch.ones(3)), nt @ torch.ones(2, 4), nt @ torch.ones(2, 2, 3), nt.transpose(1, 2) @ nt, torch.bmm(nt, torch.ones(2, 2, 3))]
+nt @ nt
+nt @ torch.ones(2)
+F.linear(nt.transpose(1, 2), torch.ones(3, 2))
+[nt.transpose(1, 2), nt.permute(0, 2, 1), nt.mT, nt.unsqueeze(-1), nt.unsqueeze(1), nt.unsqueeze(-1).squeeze(-1), nt.transpose(1, 2).contiguous()]
+nt.transpose(0, 1)
+nt.permute(0, 1)
+nt.unsqueeze(0)
+nt.squeeze(1)
+[nt.view(2, -1, 2, 1), nt.view(2, nt.size(1), 1, 2), nt.reshape(2, -1, 2), nt.view(nt.shape), nt.unflatten(-1, (2, 1)).flatten(-2)]
+nt.view(10)
+nt.view(2, 3, 2)
+nt.flatten(1)
+[nt.unsqueeze(-1).expand(-1, -1, -1, 3), nt.unsqueeze(-1).expand(2, nt.size(1), 2, 3)]
+nt.expand(2, 3, 2)
+[nt.chunk(2, -1), nt.chunk(2, 0), nt.split([1, 1], -1), nt.narrow(-1, 1, 1), nt.select(2, 1), torch.cat([nt, nt], -1), torch.stack([nt, nt], -1)]
+nt.chunk(2, 1)
+nt.narrow(0, 0, 1)
+torch.cat([nt, nt])
+torch.stack([nt, nt], 1)
+[nt.clone(), nt.detach(), nt.double(), nt.to(torch.int32), nt.type_as(nt.double()), torch.zeros_like(nt), torch.full_like(nt, 2), copy.deepcopy(nt)]
+[nt.new_zeros(()), torch.empty_like(nt).shape == nt.shape, nt.is_same_size(nt), nt.is_same_size(other)]
+nt.new_zeros(2)
+nt.clone().copy_(other)
+nt.clone().copy_(torch.nested.nested_tensor([torch.ones(1, 2), torch.ones(4, 2)], layout=torch.jagged))
+nt.cumsum(1)
+nt.sort()
+nt.numpy()
+nt.tolist()
+nt.item()
+F.embedding(torch.nested.nested_tensor([torch.tensor([0, 1]), torch.tensor([2])], layout=torch.jagged), torch.eye(3))
+F.one_hot(nt.long())
+torch.nested.nested_tensor([], layout=torch.jagged)
+torch.nested.nested_tensor([[1, 2], [3]], layout=torch.jagged)
+torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(2, 4)], layout=torch.jagged)
+torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(3, 4)], layout=torch.jagged)
+torch.nested.nested_tensor([torch.ones(2), torch.ones(2, 2)], layout=torch.jagged)
+torch.nested.nested_tensor([torch.tensor(1.0)], layout=torch.jagged)
+torch.nested.nested_tensor([torch.ones(2), torch.ones(2).int()], layout=torch.jagged)
+torch.nested.nested_tensor([torch.ones(2)], layout=torch.sparse_coo)
+torch.nested.as_nested_tensor(torch.ones(2, 3, 4), layout=torch.jagged)
+torch.nested.as_nested_tensor(nt)
+torch.nested.as_nested_tensor(torch.ones(3), layout=torch.jagged)
+torch.nested.nested_tensor_from_jagged(torch.arange(10.0).view(5, 2), torch.tensor([0, 2, 5]))
+torch.nested.nested_tensor_from_jagged(torch.arange(10.0).view(5, 2), lengths=torch.tensor([2, 3]))
+torch.nested.nested_tensor_from_jagged(torch.arange(10.0).view(2, 5), torch.tensor([0, 2, 5]), jagged_dim=2)
+torch.nested.nested_tensor_from_jagged(torch.arange(10.0).view(5, 2))
+torch.nested.nested_tensor_from_jagged(torch.ones(5, 2), torch.tensor([0, 2, 5]), jagged_dim=0)
+[h, h.unbind(), h.sin(), h.contiguous(), h.clone(), h.is_contiguous(), h._max_seqlen, h.numel(), h[1], h.mean(-1), h.transpose(1, 2)]
+h.sum(1)
+h.to_padded_tensor(0)
+h.softmax(1)
+h.permute(0, 2, 1)
+torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 1, torch.tensor([1, 0]), torch.tensor([1, 3]), layout=torch.jagged)
+torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 1, 1, 2, layout=torch.jagged)
+torch.nested.narrow(torch.arange(24.0).view(2, 4, 3), 2, 0, 1, layout=torch.jagged)
+torch.nested.masked_select(torch.arange(6.0).view(2, 3), torch.tensor([[True, False, True], [True, False, False]]))
+pickle.loads(pickle.dumps(nt))
+torch.Size([2, nt.size(1)])""".split("\n")
+
+
+def case_jagged_functions(torch):
+    warnings.simplefilter("ignore")
+    rows = [torch.arange(4.0).view(2, 2), torch.arange(6.0).view(3, 2)]
+    names = {"torch": torch, "F": torch.nn.functional, "copy": copy, "pickle": pickle}
+    names["nt"], names["other"] = (torch.nested.nested_tensor(rows, layout=torch.jagged) for _ in range(2))
+    names["h"] = torch.nested.nested_tensor_from_jagged(torch.arange(10.0).view(5, 2), torch.tensor([0, 2, 5]), lengths=torch.tensor([1, 2]))
+    return [[e, jagged_found(lambda e=e: eval(e, names))] for e in JAGGED]
+
+
+def case_jagged_gradients(torch):
+    warnings.simplefilter("ignore")
+    F = torch.nn.functional
+    rows = [torch.arange(8.0).view(2, 4).cos(), torch.arange(12.0).view(3, 4).sin()]
+    weight = torch.arange(12.0).view(3, 4) / 10
+
+    def attention(x):
+        q, k, v = (t.unflatten(-1, (2, 2)).transpose(1, 2) for t in (x, x * 2, x + 1))
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(-2)
+
+    programs = [
+        lambda x: F.linear(x, weight, torch.ones(3)).to_padded_tensor(0.0).pow(2).sum(),
+        lambda x: (x.softmax(-1) * x).values().pow(2).sum(),
+        lambda x: attention(x).values().pow(2).sum(),
+        lambda x: F.layer_norm(x, (4,), torch.ones(4), torch.zeros(4)).values().pow(3).sum(),
+        lambda x: x.unbind()[1].pow(2).sum() + x[0].sum(),
+        lambda x: (x * torch.arange(4.0) + torch.arange(8.0).view(2, 1, 4)).to_padded_tensor(1.0).pow(2).sum(),
+        lambda x: torch.cat([x, x * x], -1).chunk(2, -1)[1].values().sum(),
+        lambda x: F.gelu(x.transpose(1, 2)).contiguous().values().sum(),
+    ]
+    found = []
+    for f in programs:
+        leaf, parts = torch.nested.nested_tensor(rows, layout=torch.jagged, requires_grad=True), [t.clone().requires_grad_() for t in rows]
+        f(leaf).backward()
+        f(torch.nested.as_nested_tensor(parts, layout=torch.jagged)).backward()
+        found += [leaf.grad.values(), leaf.grad.shape == leaf.shape, leaf.is_leaf, (leaf * 2).is_leaf, *(p.grad for p in parts)]
+    leaf = torch.nested.nested_tensor(rows, layout=torch.jagged, requires_grad=True)
+    found.append(torch.autograd.grad(leaf * 3, leaf, torch.ones_like(leaf))[0].values())
+    found += [
+        jagged_found(lambda: (leaf * 3).backward()),
+        jagged_found(lambda: torch.autograd.grad(leaf * 3, leaf, torch.nested.nested_tensor(rows, layout=torch.jagged))),
+    ]
+    values = torch.arange(10.0).view(5, 2).requires_grad_()
+    torch.nested.nested_tensor_from_jagged(values, torch.tensor([0, 2, 5])).pow(2).values().sum().backward()
+    return [*found, values.grad]
+
+
+def case_jagged_files(torch):
+    nt = torch.nested.nested_tensor([torch.arange(4.0).view(2, 2), torch.arange(6.0).view(3, 2)], layout=torch.jagged)
+    f = io.BytesIO()
+    torch.save(nt, f)
+    f.seek(0)
+    back = torch.load(f)
+    return [type(back).__name__, back.values(), back.offsets(), back._max_seqlen, back._ragged_idx, jagged_found(lambda: back.shape)]

@@ -4,17 +4,16 @@
 on the buffer, everything else on each tensor. Calls come by __torch_function__; what stands in no table is no operator of nested tensors.
 """
 
-from ..autograd.function import Function
-from ..autograd.modes import MODE
-from ..declare import composite
-from ..device import LAYOUTS
-from ..tensor import contiguous_strides, wrap
-from ..warn import warn_once
-from .common import F, T, Tensor, dt, numel, wrap_dim
-from .creation import FUNCTIONS
-from .memory import CONVERSIONS
-from .sparse.tensors import TO_ANOTHER, could_not_run, declared
-from .valued import Table, ValuedTensor
+from ...autograd.function import Function
+from ...autograd.modes import MODE
+from ...declare import composite
+from ...tensor import contiguous_strides, wrap
+from ..common import F, T, Tensor, dt, numel, wrap_dim
+from ..creation import FUNCTIONS
+from ..memory import CONVERSIONS
+from ..sparse.tensors import TO_ANOTHER, could_not_run, declared
+from ..valued import Table
+from .base import Nested
 
 TABLE = Table()
 on_nested = TABLE.on
@@ -28,12 +27,11 @@ def _refuse_sizes(what):
     return refuse
 
 
-class NestedTensor(ValuedTensor, raw=True):
+class NestedTensor(Nested, raw=True):
     """Tensors of as many dimensions each, and of different sizes."""
 
     __module__, __qualname__ = "torch", "Tensor"
-    KEY = "NestedTensor"
-    is_nested = True
+    KEY, TABLE = "NestedTensor", TABLE
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -92,41 +90,10 @@ class NestedTensor(ValuedTensor, raw=True):
     def contiguous(self, memory_format=None):
         return self if self._is_packed() else nested(self.parts())
 
-    def untyped_storage(self):
-        return self._v.untyped_storage()
-
-    def _typed_storage(self):
-        return self._v._typed_storage()
-
-    def storage(self):
-        return self._v.storage()
-
-    def data_ptr(self):
-        return self._v.data_ptr()
-
     def numpy(self, *, force=False):
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         raise RuntimeError(_NO_SIZES.format("strides"))
-
-    def item(self):
-        if self.numel() != 1:
-            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        return self._v.item()
-
-    def detach(self):
-        return self._with(self._v.detach())
-
-    data = property(detach)
-
-    @property
-    def grad(self):
-        g = self._v.grad
-        return None if g is None else self._with(g)
-
-    @grad.setter
-    def grad(self, g):
-        self._v.grad = None if g is None else self._laid_out(g)
 
     def _root(self, gradient):
         return self._v, None if gradient is None else self._laid_out(gradient)
@@ -140,30 +107,10 @@ class NestedTensor(ValuedTensor, raw=True):
             mine.copy_(theirs)
         return buffer
 
-    def backward(self, gradient=None, *args, **kwargs):
-        if gradient is None:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        values, g = self._root(gradient)
-        return values.backward(g, *args, **kwargs)
-
     def unbind(self, dim=0):
         if wrap_dim(dim, self.dim()):
             raise RuntimeError(f"NestedTensor can only be unbound along dimension 0 got dimension {wrap_dim(dim, self.dim())} instead.")
         return tuple(self.parts())
-
-    def __iter__(self):
-        return iter(self.parts())
-
-    def __getitem__(self, index):
-        return TABLE["__getitem__"](self, index)
-
-    def __setitem__(self, index, value):
-        TABLE["__getitem__"](self, index).copy_(value)
-
-    def __deepcopy__(self, memo):
-        if id(self) not in memo:
-            memo[id(self)] = self.detach().clone()._requiring_grad(self.requires_grad)
-        return memo[id(self)]
 
     def __repr__(self, *, tensor_contents=None):
         shown = ",\n".join("\n".join("  " + line for line in repr(p.detach()._requiring_grad(self.requires_grad)).split("\n")) for p in self.parts())
@@ -211,77 +158,6 @@ def nested(tensors):
 
 
 # ------------------------------------------------------------------------------------------------ makers
-def _checked(tensors):
-    for i, (a, b) in enumerate(zip(tensors, tensors[1:])):
-        if len(a._shape) != len(b._shape):
-            raise RuntimeError(
-                "All Tensors given to nested_tensor must have the same dimension. "
-                f"Found dimension {len(b._shape)} for Tensor at index {i + 1} and dimension {len(a._shape)} for Tensor at index {i}."
-            )
-    return tensors
-
-
-_PROTOTYPE = (
-    "The PyTorch API of nested tensors is in prototype stage and will change in the near future. We recommend specifying layout=torch.jagged when "
-    "constructing a nested tensor, as this layout receives active development, has better operator coverage, and works with torch.compile."
-)
-
-
-def as_nested_tensor(ts, dtype=None, device=None, layout=None):
-    """A nested tensor of tensors, whose gradients reach them."""
-    _strided(layout)
-    if isinstance(ts, NestedTensor):
-        return ts.to(device or ts.device, dtype or ts.dtype)
-    ts = ts.unbind() if isinstance(ts, Tensor) else ts
-    if not isinstance(ts, (list, tuple)) or not all(isinstance(t, Tensor) for t in ts):
-        raise TypeError("as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors ")
-    warn_once(_PROTOTYPE)
-    return nested([t.to(device or t.device, dtype or t.dtype) for t in _checked(list(ts))])
-
-
-def nested_tensor(tensor_list, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """A nested tensor of copies of tensors, or of lists of numbers: a leaf."""
-    _strided(layout)
-    if not isinstance(tensor_list, (list, tuple)):
-        raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
-    made = [t.detach() if isinstance(t, Tensor) else FUNCTIONS["tensor"](t, dtype=dtype, device=device) for t in tensor_list]
-    warn_once(_PROTOTYPE)
-    made = _checked([t.to(device or t.device, dtype or t.dtype) for t in made])
-    out = nested(made) if made else over(T.empty(0, dtype=dtype, device=device), [])
-    if requires_grad and out.dtype.category < dt.FLOAT:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return out._requiring_grad() if requires_grad else out
-
-
-def to_padded_tensor(input, padding, output_size=None, out=None):
-    """A tensor that is as large as the largest, filled up with `padding`."""
-    return input.to_padded_tensor(padding, output_size)
-
-
-def narrow(tensor, dim, start, length, layout=None):
-    """The pieces [start, start + length) of each row of a tensor along dimension 0 or, where they differ, along dimension 1 (layout torch.jagged)."""
-    if layout is None or layout.name == "strided":
-        if not (isinstance(start, int) and isinstance(length, int)):
-            raise RuntimeError("start and length must be integers for the strided layout NT impl")
-        return as_nested_tensor(T.unbind(T.narrow(tensor, dim, start, length)))
-    return _strided(layout)
-
-
-def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=None, min_seqlen=None, max_seqlen=None):
-    """NotImplementedError: layout torch.jagged is not supported."""
-    return _strided(LAYOUTS["jagged"])
-
-
-def masked_select(tensor, mask):
-    """NotImplementedError: layout torch.jagged is not supported."""
-    return _strided(LAYOUTS["jagged"])
-
-
-def _strided(layout):
-    if layout is not None and layout.name != "strided":
-        raise NotImplementedError(f"nested tensors of layout {layout} are not supported, on any device or dtype")
-
-
 @composite("_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor", out=False, method=False)
 def from_mask(t, mask, mask_check):
     if mask.dtype is not dt.bool_:

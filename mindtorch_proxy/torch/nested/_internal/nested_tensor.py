@@ -1,0 +1,43 @@
+"""torch.nested._internal.nested_tensor: the class of layout torch.jagged, and makers below those of torch.nested."""
+
+from mindtorch_proxy.runtime.ops.nested import JaggedTensor as NestedTensor
+from mindtorch_proxy.runtime.ops.nested import as_nested_tensor as _as_nested_tensor
+from mindtorch_proxy.runtime.ops.nested import nested_tensor_from_jagged as _from_jagged
+from mindtorch_proxy.runtime.ops.nested.jagged import _rebuild_njt  # noqa: F401
+from mindtorch_proxy.runtime.ops.nested.make import view_of_pieces as _view_of_pieces
+from mindtorch_proxy.runtime.symbolic import size_of as get_tensor_symint  # noqa: F401
+from torch import jagged as _jagged
+from torch.nested._internal.nested_int import NestedIntNode  # noqa: F401
+
+
+def jagged_from_list(tensors, offsets, dtype=None, device=None):
+    """(the nested tensor of copies of tensors, its offsets): those given are of the same rows, whose shape it shares then."""
+    made = _as_nested_tensor(list(tensors), dtype, device, _jagged)
+    if offsets is not None:
+        made = _from_jagged(made._values, offsets, None, made._ragged_idx, *made._seqlens)
+    return made, made.offsets()
+
+
+def jagged_from_tensor_and_lengths(tensor, starts, lengths):
+    """(a view of pieces of each row of a tensor, its offsets, its lengths)."""
+    made = _view_of_pieces(tensor, starts.expand(tensor.shape[0]), lengths.expand(tensor.shape[0]))
+    return made, made.offsets(), made.lengths()
+
+
+def nested_view_from_values_offsets(values, offsets, ragged_idx=1, min_seqlen=None, max_seqlen=None):
+    """The nested tensor whose rows stand in `values`: a view."""
+    return _from_jagged(values, offsets, None, ragged_idx, min_seqlen, max_seqlen)
+
+
+def nested_view_from_values_offsets_lengths(values, offsets, lengths, ragged_idx=1, min_seqlen=None, max_seqlen=None):
+    """The nested tensor whose rows stand in `values`, with holes: a view."""
+    return _from_jagged(values, offsets, lengths, ragged_idx, min_seqlen, max_seqlen)
+
+
+def buffer_from_jagged(jagged):
+    """The elements of all rows."""
+    return jagged.values()
+
+
+__all__ = ["NestedTensor", "buffer_from_jagged", "jagged_from_list", "jagged_from_tensor_and_lengths", "nested_view_from_values_offsets"]
+__all__ += ["nested_view_from_values_offsets_lengths"]
