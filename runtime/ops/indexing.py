@@ -591,7 +591,14 @@ def _scatter_prepare(self, dim, index, src, *rest):
                     f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim}"
                     + (f" and to be no larger size than src {list(src._shape)}" if given else "")
                 )
+        check_target(self, dim, index)
     return self, dim, index, src, *rest
+
+
+def check_target(self, dim, index):
+    """The error of an index, where there is nothing that it could be of: kernels, which see the others, are not asked for nothing."""
+    if self._shape and not self._shape[dim] and has_values(index):
+        raise RuntimeError(f"index {int(index.reshape(-1)[0])} is out of bounds for dimension {dim} with size 0")
 
 
 def _src_grad(g, dim, index, src_shape):

@@ -287,19 +287,21 @@ def _extremes(name):
     cap, arg = name.capitalize(), "arg" + name
 
     def full(self):
-        _not_implemented(name + "_all", self)
         _nonempty(name, self, None, RuntimeError, HINT)
+        _not_implemented(name + "_all", self)
         return (), self.dtype
 
     def along(self, dim, keepdim):
-        _unsupported(name, self)
         _nonempty(name, self, (dim,))
+        _unsupported(name, self)
         return _pair(self, dim, keepdim)
 
     def values(self, dim, keepdim):
         _nonempty("a" + name, self, dim)
-        _not_implemented(name + "_values_cpu", self)
-        return reduced(self._shape, dim, keepdim), self.dtype
+        shape = reduced(self._shape, dim, keepdim)
+        if 0 not in shape:
+            _not_implemented(name + "_values_cpu", self)
+        return shape, self.dtype
 
     def prepare(self, dim, keepdim):
         if not dim:
@@ -554,8 +556,8 @@ def _medians(name, full, along):
         return (), self.dtype
 
     def dim_meta(self, dim, keepdim):
-        _not_implemented("median_out", self, True)
         _nonempty("median", self, (dim,))
+        _not_implemented("median_out", self, True)
         return _pair(self, dim, keepdim)
 
     inner = op(f"_{name}(Tensor self) -> Tensor", full, meta=all_meta, derivative=_equal_share, method=False, aten=f"{name}.default")
@@ -582,9 +584,9 @@ def _mode_meta(self, dim, keepdim):
 
 
 def _kth_meta(self, k, dim, keepdim):
+    _nonempty("kthvalue", self, (dim,))
     if self._shape:
         _not_implemented("kthvalue_cpu", self, True)
-    _nonempty("kthvalue", self, (dim,))
     if not 1 <= k <= (self._shape[dim] if self._shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     return _pair(self, dim, keepdim)

@@ -18,7 +18,7 @@ from ..tensor import capacity, check_bytes, strided_view, unversioned, unviewed,
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
 from .creation import FUNCTIONS, OPTS, _flag, _options, tensor
-from .indexing import at_places, check_source
+from .indexing import at_places, check_source, check_target
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order, suggested_format
 from .reduction import no_meta
 from .views import _inverse as inverse
@@ -759,6 +759,7 @@ def _scatter_reduce_prepare(self, dim, index, src, reduce, include_self):
                     f"Expected index {list(index._shape)} to be no larger than self {list(self._shape)} apart from dimension {dim} and to be no larger size "
                     f"than src {list(src._shape)}"
                 )
+        check_target(self, dim, index)
     return self, dim, index, src, reduce, include_self
 
 

@@ -883,6 +883,26 @@ def case_dimensions_of_scans_and_medians_of_nothing(torch):
         *[lambda n=n, d=d: getattr(torch, n)(nothing, d) for n in ("cummax", "cummin", "cumsum") for d in (1, 2, 5, -3)],
         lambda: torch.nanmedian(torch.empty(2, 0), 1),
         lambda: torch.median(torch.empty(2, 0), 1, True),
+        *[
+            lambda n=n, t=t, d=d: getattr(nothing.to(t), n)(d)
+            for n in "median nanmedian max min amax amin".split()
+            for t in (torch.bool, torch.cfloat)
+            for d in (0, 1)
+        ],
+        *[lambda n=n: getattr(nothing.to(torch.cfloat), n)() for n in ("max", "min")],
+        lambda: nothing.bool().kthvalue(1, 0),
+    )
+
+
+def case_indices_into_nothing(torch):
+    nothing, index = torch.empty(0, 3), torch.ones(1, 3, dtype=torch.int64)
+    return _words(
+        *[
+            lambda n=n, v=v: getattr(nothing, n)(0, index, v)
+            for n, v in (("scatter", 2), ("scatter", torch.ones(1, 3)), ("scatter_add", torch.ones(1, 3)), ("scatter_", 2))
+        ],
+        lambda: nothing.scatter_reduce(0, index, torch.ones(1, 3), "sum"),
+        lambda: nothing.scatter(0, index[:0], 2),
     )
 
 
