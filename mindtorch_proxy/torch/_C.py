@@ -205,9 +205,12 @@ def _current_graph_task_id():
 def _will_engine_execute_node(node):
     """Whether the backward that is running in this thread runs a node."""
     from mindtorch_proxy.runtime.autograd import TASK, will_execute
+    from mindtorch_proxy.runtime.autograd.graph import Node
 
+    if not isinstance(node, Node):
+        raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
     if not TASK.depth:
-        raise RuntimeError("_will_engine_execute_node should only be called during the backward pass")
+        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
     return will_execute(node)
 
 
@@ -365,6 +368,25 @@ def _top_saved_tensors_default_hooks(ignore_is_tracing):
     return MODE.saved_hooks[-1] if MODE.saved_hooks else None
 
 
+def _get_current_graph_task_keep_graph():
+    """Whether the backward pass that is running keeps the graph; true outside."""
+    from mindtorch_proxy.runtime.autograd import TASK
+
+    return not TASK.depth or TASK.run.keep_graph
+
+
+def _unsafe_set_version_counter(tensors, versions):
+    """Set the version counters of tensors: gradients may be silently wrong afterwards."""
+    if len(tensors) != len(versions):
+        raise RuntimeError(f"tensors_len={len(tensors)}, versions_len={len(versions)}")
+    for t, version in zip(tensors, versions):
+        if version < 0:
+            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
+        if t._vc is None:
+            t._vc = [0]
+        t._vc[0] = version
+
+
 def _autograd_class(name):
     from mindtorch_proxy.runtime.autograd.graph import Saved
 
@@ -376,6 +398,8 @@ def _autograd_class(name):
 _autograd.__getattr__ = _autograd_class
 _autograd._saved_tensors_hooks_is_enabled = _saved_tensors_hooks_is_enabled
 _autograd._top_saved_tensors_default_hooks = _top_saved_tensors_default_hooks
+_autograd._get_current_graph_task_keep_graph = _get_current_graph_task_keep_graph
+_autograd._unsafe_set_version_counter = _unsafe_set_version_counter
 _functions = _modules["torch._C._functions"] = _ModuleType("torch._C._functions")
 _functions.__getattr__ = lambda name: _function_class(name)
 

@@ -4,6 +4,7 @@ import itertools
 import threading
 import warnings
 from collections.abc import Mapping
+from contextlib import nullcontext
 from heapq import heappop, heappush
 
 from .. import dtypes as dt
@@ -214,7 +215,7 @@ def _run_node(n, gs, run):
     if gs[0] is None and not n.of_program and all(g is None for g in gs):
         res = (None,) * len(n._edges)
     else:
-        res = _run_anomaly(n, gs) if MODE.anomaly else n.run(gs)
+        res = n.run(gs) if MODE.watch is None and not MODE.anomaly else _run_watched(n, gs)
     gs.clear()
     if res.__class__ is not tuple:
         res = (res,) if isinstance(res, Tensor) or res is None else tuple(res)
@@ -258,9 +259,11 @@ def _after_pre_hooks(n, gs):
 
 
 def will_execute(node):
-    """Whether the running backward of this thread runs a node."""
+    """Whether the running backward of this thread runs a node; of a leaf whose gradient is only handed back that is not known."""
     run = TASK.run
-    return run is not None and node in run.nodes and (run.needed is None or node in run.needed)
+    if node.__class__ is AccumulateGrad and node in run.captures:
+        raise RuntimeError("A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not supported.")
+    return node in run.nodes and (run.needed is None or node in run.needed)
 
 
 def _send(n, res, buffers):
@@ -279,6 +282,12 @@ def _send(n, res, buffers):
             old = b.get(e[1])
             b[e[1]] = g if old is None else add(old, g)
         g = None
+
+
+def _run_watched(n, gs):
+    """Run a node under anomaly detection, a profile, or both."""
+    with nullcontext() if MODE.watch is None else MODE.watch(n):
+        return _run_anomaly(n, gs) if MODE.anomaly else n.run(gs)
 
 
 def _run_anomaly(n, gs):

@@ -48,6 +48,14 @@ class Node:
     def _sequence_nr(self):
         return self._seq
 
+    def _set_sequence_nr(self, number):
+        """Give the node another place in the order in which a pass runs what is ready: the highest number comes first."""
+        if number.__class__ is not int:
+            raise TypeError("an integer is required")
+        if number < 0:
+            raise OverflowError("can't convert negative int to unsigned")
+        self._seq = number
+
     def register_hook(self, fn):
         """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces the first. Returns a handle."""
         if self._post_hooks is None:

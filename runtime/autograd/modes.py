@@ -19,6 +19,7 @@ class _Mode(threading.local):
     saved_hooks_disabled = None
     anomaly = False
     anomaly_nan = True
+    watch = None  # watch(node): a context around each node that this thread runs, for profiles
     multithreading = True
     grad_layout = True  # gradients get the strides of their leaf
 
@@ -34,7 +35,13 @@ class _Task(threading.local):
 
 
 MODE, TASK = _Mode(), _Task()
-next_sequence = itertools.count().__next__
+_sequence = itertools.count()
+next_sequence = _sequence.__next__
+
+
+def upcoming_sequence():
+    """The number that the next node will have."""
+    return int(repr(_sequence)[len("count(") : -1])
 
 
 class _SetGrad(contextlib.ContextDecorator):

@@ -10,13 +10,13 @@ UNITS = ((1e6, "s"), (1e3, "ms"), (1, "us"))
 DEVICE_NAMES = ("cuda", "xpu", "privateuse1")
 
 
-def spoken_time(us):
+def _format_time(us):
     """Microseconds with the unit that fits."""
     size, unit = next(((size, unit) for size, unit in UNITS if abs(us) >= size), UNITS[-1])
     return f"{us / size:.3f}{unit}"
 
 
-def spoken_memory(n):
+def _format_memory(n):
     """Bytes with the unit that fits."""
     size, unit = next(((size, unit) for size, unit in ((2**30, "GB"), (2**20, "MB"), (2**10, "KB")) if abs(n) >= size), (1, "B"))
     return f"{n / size:.2f} {unit}" if size > 1 else f"{n} B"
@@ -25,9 +25,9 @@ def spoken_memory(n):
 class FormattedTimesMixin:
     """Names that PyTorch derives from the times; no device's own are recorded."""
 
-    cpu_time_str = property(lambda self: spoken_time(self.cpu_time), doc="The mean time of a call, with its unit.")
-    cpu_time_total_str = property(lambda self: spoken_time(self.cpu_time_total), doc="The time of all calls, with its unit.")
-    self_cpu_time_total_str = property(lambda self: spoken_time(self.self_cpu_time_total), doc="The time of all calls without what they called, with its unit.")
+    cpu_time_str = property(lambda self: _format_time(self.cpu_time), doc="The mean time of a call, with its unit.")
+    cpu_time_total_str = property(lambda self: _format_time(self.cpu_time_total), doc="The time of all calls, with its unit.")
+    self_cpu_time_total_str = property(lambda self: _format_time(self.self_cpu_time_total), doc="The same without what they called.")
     device_time = device_time_total = self_device_time_total = device_memory_usage = self_device_memory_usage = property(
         lambda self: 0, doc="0: an accelerator's own times and memory are not recorded."
     )
@@ -59,30 +59,56 @@ class MemRecordsAcc:
             yield self._mem_records[i]
 
 
-@dataclass(eq=False)
 class FunctionEvent(FormattedTimesMixin):
     """One call of an operator, or a named range: times in microseconds, memory in bytes."""
 
-    name: str
-    start: float
-    thread: int
-    is_user_annotation: bool = False
-    input_shapes: list = field(default_factory=list)
-    stack: list = field(default_factory=list)
-    end: float = 0.0
-    cpu_memory_usage: int = 0
-    cpu_parent: "FunctionEvent | None" = None
-    cpu_children: list = field(default_factory=list, repr=False)
-    is_async: bool = False  # what other threads or processes do meanwhile, as a collective
     count = 1
+
+    def __init__(
+        self,
+        id,
+        name,
+        thread,
+        start_us,
+        end_us,
+        overload_name=None,
+        fwd_thread=None,
+        input_shapes=None,
+        stack=None,
+        scope=0,
+        use_device=None,
+        cpu_memory_usage=0,
+        device_memory_usage=0,
+        is_async=False,
+        is_remote=False,
+        sequence_nr=-1,
+        node_id=-1,
+        *,
+        is_user_annotation=False,
+    ):
+        self.id, self.name, self.thread, self.overload_name, self.node_id = id, name, thread, overload_name, node_id
+        self.time_range = Interval(start_us, end_us)
+        self.fwd_thread, self.sequence_nr = fwd_thread, sequence_nr  # of a node of backward: those of the operator that made it
+        self.input_shapes, self.stack, self.scope = input_shapes or [], stack or [], scope
+        self.use_device, self.cpu_memory_usage = use_device, cpu_memory_usage
+        self.is_async, self.is_remote = is_async, is_remote  # what other threads or processes do meanwhile, as a collective
+        self.is_user_annotation = is_user_annotation
+        self.cpu_parent, self.cpu_children = None, []
 
     def end_now(self):
         """The event ends."""
-        self.end = time.perf_counter_ns() / 1000
+        self.time_range.end = time.perf_counter_ns() / 1000
+
+    def append_cpu_child(self, child):
+        """An event on the CPU that this one has called."""
+        self.cpu_children.append(child)
+
+    def set_cpu_parent(self, parent):
+        """The event on the CPU that has called this one."""
+        self.cpu_parent = parent
 
     key = property(lambda self: self.name, doc="The name under which events are averaged.")
-    time_range = property(lambda self: Interval(self.start, self.end), doc="From the event's beginning to its end.")
-    cpu_time_total = property(lambda self: self.end - self.start, doc="The microseconds from the event's beginning to its end.")
+    cpu_time_total = property(lambda self: self.time_range.elapsed_us(), doc="The microseconds from the event's beginning to its end.")
     cpu_time = cpu_time_total
     self_cpu_time_total = property(
         lambda self: self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children),
@@ -92,6 +118,13 @@ class FunctionEvent(FormattedTimesMixin):
         lambda self: self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children),
         doc="The bytes that the event has allocated, without those of events inside it.",
     )
+
+    def __repr__(self):
+        return (
+            f"<FunctionEvent id={self.id} name={self.name} node_id={self.node_id} cpu_time={self.cpu_time_str} cpu_start={self.time_range.start} "
+            f"cpu_end={self.time_range.end} thread={self.thread} input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
+            f"is_async={self.is_async} is_remote={self.is_remote} seq_nr={self.sequence_nr}>"
+        )
 
 
 @dataclass(eq=False)
@@ -123,6 +156,18 @@ class EventList(list):
     def __init__(self, *args, profile_memory=False, with_shapes=False, with_stack=False):
         super().__init__(*args)
         self.profile_memory, self.with_shapes, self.with_stack = profile_memory, with_shapes, with_stack
+
+    def _populate_cpu_children(self):
+        """Find which events lie within which others of their thread, from their times."""
+        within: dict = {}
+        for event in sorted((e for e in self if not e.is_async), key=lambda e: (e.time_range.start, -e.time_range.end)):
+            open_events = within.setdefault((event.thread, event.node_id), [])
+            while open_events and (event.time_range.start >= open_events[-1].time_range.end or event.time_range.end > open_events[-1].time_range.end):
+                open_events.pop()
+            if open_events:
+                open_events[-1].append_cpu_child(event)
+                event.set_cpu_parent(open_events[-1])
+            open_events.append(event)
 
     @property
     def self_cpu_time_total(self):
@@ -158,7 +203,7 @@ class EventList(list):
             ("CPU time avg", 12, lambda e: e.cpu_time_str),
         ]
         if self.profile_memory:
-            columns += [("CPU Mem", 12, lambda e: spoken_memory(e.cpu_memory_usage)), ("Self CPU Mem", 12, lambda e: spoken_memory(e.self_cpu_memory_usage))]
+            columns += [("CPU Mem", 12, lambda e: _format_memory(e.cpu_memory_usage)), ("Self CPU Mem", 12, lambda e: _format_memory(e.self_cpu_memory_usage))]
         columns.append(("# of Calls", 12, lambda e: str(e.count)))
         if self.with_shapes:
             columns.append(("Input Shapes", 40, lambda e: str(e.input_shapes)[:40]))
@@ -192,7 +237,7 @@ class EventList(list):
             name = e.key if len(e.key) <= width else e.key[: width - 3] + "..."
             lines.append("  ".join([f"{name:>{width}}", *(f"{value(e):>{w}}" for _, w, value in columns)]) + "  ")
             lines += [f"{'':>{width}}  {line[:max_src_column_width]}" for line in e.stack * self.with_stack]
-        return "\n".join([*lines, rule, f"Self CPU time total: {spoken_time(total)}", ""])
+        return "\n".join([*lines, rule, f"Self CPU time total: {_format_time(total)}", ""])
 
     def __str__(self):
         return self.table()

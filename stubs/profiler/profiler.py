@@ -4,6 +4,7 @@ Operators are recorded below autograd, backward included, under PyTorch's names.
 inside them, and on a device that computes while Python goes on, the time of a call is that of its launch.
 """
 
+import contextlib
 import enum
 import functools
 import gzip
@@ -17,7 +18,7 @@ import warnings
 from collections import defaultdict
 
 import torch
-from torch.autograd.profiler import kineto_available, record_function, recorders  # noqa: F401
+from torch.autograd.profiler import _watch_nodes, kineto_available, record_function, recorders  # noqa: F401
 from torch.autograd.profiler_util import EventList, FunctionEvent
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -114,20 +115,42 @@ class _Recorder(TorchDispatchMode):
     def begin(self, name, args=(), is_user_annotation=True):
         thread = threading.get_ident()
         open_events = self.stacks[thread]
-        event = FunctionEvent(name, 0.0, thread, is_user_annotation, cpu_parent=open_events[-1] if open_events else None)
+        event = FunctionEvent(len(self.events), name, thread, 0.0, 0.0, is_user_annotation=is_user_annotation)
+        event.cpu_parent = open_events[-1] if open_events else None
         if self.record_shapes:
             event.input_shapes = [list(a.shape) if isinstance(a, torch.Tensor) else [] for a in args]
         if self.with_stack:
             event.stack = self.stack()
         open_events.append(event)
         self.events.append(event)
-        event.start = time.perf_counter_ns() / 1000
+        event.time_range.start = time.perf_counter_ns() / 1000
         return event
+
+    @contextlib.contextmanager
+    def around(self, node):
+        """The events of a node of backward, which bear the number of the operator that made it."""
+        name, number = node.name(), node._sequence_nr()
+        for event in (self.begin("autograd::engine::evaluate_function: " + name, (), False), self.begin(name, (), False)):
+            if name != "torch::autograd::AccumulateGrad":
+                event.sequence_nr, event.fwd_thread = number, event.thread
+        try:
+            yield
+        finally:
+            self.finish()
+            self.finish()
+
+    def __enter__(self):
+        _watch_nodes(self.around)
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        _watch_nodes(None)
+        return super().__exit__(*error)
 
     def finish(self):
         end = time.perf_counter_ns() / 1000
         event = self.stacks[threading.get_ident()].pop()
-        event.end = end
+        event.time_range.end = end
         if event.cpu_parent is not None:
             event.cpu_parent.cpu_children.append(event)
             event.cpu_parent.cpu_memory_usage += event.cpu_memory_usage
@@ -135,7 +158,7 @@ class _Recorder(TorchDispatchMode):
 
     def begin_async(self, name, tensors):
         """An event beside the calls, which whoever knows its end gives ``end_now``."""
-        event = FunctionEvent(name, time.perf_counter_ns() / 1000, threading.get_ident(), is_async=True)
+        event = FunctionEvent(len(self.events), name, threading.get_ident(), time.perf_counter_ns() / 1000, 0.0, is_async=True)
         if self.record_shapes:
             event.input_shapes = [list(t.shape) for t in tensors]
         self.events.append(event)
@@ -153,6 +176,8 @@ class _Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         event = self.begin("aten::" + str(func).removeprefix("aten.").partition(".")[0], args, is_user_annotation=False)
+        if any(t.requires_grad for t in _tensors(args)):
+            event.sequence_nr = torch.autograd._get_sequence_nr()
         try:
             result = func(*args, **(kwargs or {}))
             if self.profile_memory:  # what it has allocated: its results' memory that is no argument's
@@ -173,7 +198,9 @@ def write_trace(path, events, wanted, metadata=()):
         args |= {"Call stack": ";".join(e.stack)} if wanted.with_stack else {}
         args |= {"Bytes": e.cpu_memory_usage} if wanted.profile_memory else {}
         category = "user_annotation" if e.is_user_annotation else "cpu_op"
-        lines.append({"ph": "X", "cat": category, "name": e.name, "pid": process, "tid": e.thread, "ts": e.start, "dur": e.cpu_time_total, "args": args})
+        lines.append(
+            {"ph": "X", "cat": category, "name": e.name, "pid": process, "tid": e.thread, "ts": e.time_range.start, "dur": e.cpu_time_total, "args": args}
+        )
     with (gzip.open if str(path).endswith(".gz") else open)(path, "wt") as f:
         json.dump({"schemaVersion": 1, "deviceProperties": [], **dict(metadata), "displayTimeUnit": "ms", "traceEvents": lines}, f)
 
@@ -260,7 +287,9 @@ class profile:
         if self._recorder is None:
             raise AssertionError("Profiler didn't finish running")
         events = self._kept if self.acc_events and self.current_action not in RECORDING else self._recorder.events
-        return EventList((e for e in events if e.end), profile_memory=self.profile_memory, with_shapes=self.record_shapes, with_stack=self.with_stack)
+        return EventList(
+            (e for e in events if e.time_range.end), profile_memory=self.profile_memory, with_shapes=self.record_shapes, with_stack=self.with_stack
+        )
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
         """The calls of each name together."""

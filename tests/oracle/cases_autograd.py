@@ -876,3 +876,39 @@ def case_what_is_written_in_place_by_comparisons_views_and_composites(torch):
     turned = base[:2].requires_grad_()
     calls = [lambda: leaf.set_(torch.ones(2)), lambda: turned.view(2).add_(1), lambda: turned.zero_(), lambda: turned.detach().add_(1)]
     return [[written(c) for c in compare + parts + ways], [written(c, True) for c in compare], [error(c) for c in calls], base]
+
+
+def case_what_a_pass_will_run(torch):
+    will, internals = torch._C._will_engine_execute_node, torch._C._autograd
+    found = []
+
+    def told(f):
+        try:
+            return f()
+        except Exception as e:
+            return [type(e).__name__, str(e)[:60]]
+
+    def node(t):
+        return t.grad_fn or t.view_as(t).grad_fn.next_functions[0][0]
+
+    a, other = (torch.ones(2, requires_grad=True) for _ in range(2))
+    b = a * other
+    c, beside = b * 2, b.cos()
+    nodes = [node(t) for t in (a, other, b, c, beside)]
+    b.register_hook(lambda g: found.append([internals._get_current_graph_task_keep_graph(), *(told(lambda n=n: will(n)) for n in nodes)]))
+    torch.autograd.backward(c.sum(), inputs=(a, b), retain_graph=True)
+    for inputs in ((a,), (b,)):
+        torch.autograd.grad(c.sum(), inputs, retain_graph=True)
+    c.sum().backward()
+    found += [told(lambda: will(nodes[2])), told(lambda: will(None)), internals._get_current_graph_task_keep_graph()]
+    x = torch.ones(2)
+    found += [told(lambda: internals._unsafe_set_version_counter((x,), (3,))), x._version]
+    found += [told(lambda v=v: internals._unsafe_set_version_counter((x,), v)) for v in ((-1,), (1, 2))]
+    x, y, z = (torch.ones(1, requires_grad=True) for _ in range(3))
+    a, b = x + y, y + z
+    order = []
+    for number, (name, t) in enumerate((("b", b), ("a", a))):
+        t.grad_fn._set_sequence_nr(100 + number)
+        t.register_hook(lambda g, name=name: order.append(name))
+    (a + b).sum().backward()
+    return [*found, order, a.grad_fn._sequence_nr(), *(told(lambda v=v: a.grad_fn._set_sequence_nr(v)) for v in (-1, 1.5))]

@@ -894,6 +894,11 @@ def case_dimensions_of_scans_and_medians_of_nothing(torch):
     )
 
 
+def case_complex_numbers_that_may_be_nan(torch):
+    z = torch.tensor([1 + 2j], requires_grad=True)
+    return _words(lambda: z.nan_to_num(), lambda: torch.nan_to_num(z * 1), lambda: z.detach().nan_to_num())
+
+
 def case_indices_into_nothing(torch):
     nothing, index = torch.empty(0, 3), torch.ones(1, 3, dtype=torch.int64)
     return _words(

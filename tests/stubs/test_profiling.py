@@ -35,6 +35,28 @@ def test_operators_of_forward_and_backward_shapes_stacks_and_memory(x):
         assert views[0].cpu_memory_usage == 0  # their memory is the argument's
 
 
+def test_nodes_of_backward_bear_the_number_of_their_operator(x):
+    with torch.autograd.profiler.profile() as p:
+        (x + 1).sum().backward()
+    events = {e.name: e for e in p.function_events}
+    for forward, node in (("aten::add", "AddBackward0"), ("aten::sum", "SumBackward0")):
+        around = events["autograd::engine::evaluate_function: " + node]
+        assert events[forward].sequence_nr == events[node].sequence_nr == around.sequence_nr >= 0
+        assert events[node].cpu_parent is around and around.fwd_thread == events[forward].thread
+    assert events["torch::autograd::AccumulateGrad"].sequence_nr == -1
+    assert torch.autograd._get_sequence_nr() == (x * 2).grad_fn._sequence_nr()
+
+
+def test_events_find_what_they_called_by_time():
+    times = [(0, 1, 1), (1, 2, 1), (0, 2, 0), (1, 2, 0), (1, 3, 0)]
+    events = torch.autograd.profiler.EventList(
+        torch.autograd.profiler.FunctionEvent(id=i, name="", thread=thread, start_us=start, end_us=end, node_id=0)
+        for i, (start, end, thread) in enumerate(times)
+    )
+    events._populate_cpu_children()
+    assert [[c.id for c in e.cpu_children] for e in events] == [[], [], [], [], [3]]
+
+
 def test_averages_and_tables(x):
     with profile(record_shapes=True, profile_memory=True, with_stack=True) as p:
         step(x)

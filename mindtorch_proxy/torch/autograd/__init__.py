@@ -1,6 +1,7 @@
 """torch.autograd."""
 
 from mindtorch_proxy.runtime.autograd import MODE as _MODE, TASK as _TASK, backward as _backward, grad as _grad
+from mindtorch_proxy.runtime.autograd.modes import upcoming_sequence as _upcoming_sequence
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function as _handle_torch_function, overridden_by_programs as _overridden_by_programs
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
@@ -60,6 +61,11 @@ class _unsafe_preserve_version_counter:
                 t._vc[0] = version
 
 
+def _get_sequence_nr():
+    """The number that the next node of the graph will have."""
+    return _upcoming_sequence()
+
+
 def is_multithreading_enabled():
     """Whether backward passes may use several threads, as a program has set it."""
     return _MODE.multithreading
@@ -76,7 +82,7 @@ def _disable_profiler():
         return profiler.EventList()
     recorder = profiler.recorders.pop()
     recorder.__exit__(None, None, None)
-    return profiler.EventList(e for e in recorder.events if e.end)
+    return profiler.EventList(e for e in recorder.events if e.time_range.end)
 
 
 def _is_checkpoint_valid():

@@ -3,10 +3,16 @@
 import contextlib
 
 import torch
+from mindtorch_proxy.runtime.autograd.modes import MODE as _MODE
 
 from .profiler_util import EventList, FunctionEvent, MemRecordsAcc
 
 recorders: list = []  # those of the profiles that record now, the innermost last
+
+
+def _watch_nodes(context):
+    """From here on, each node that this thread's backward passes run stands within context(node); None ends it."""
+    _MODE.watch = context
 
 
 class record_function(contextlib.ContextDecorator):
@@ -82,7 +88,7 @@ class profile:
             recorders.remove(self._recorder)
         self._kept = [*self._kept, *self._recorder.events] if self.acc_events else self._recorder.events
         self.function_events = EventList(
-            (e for e in self._kept if e.end), profile_memory=self.profile_memory, with_shapes=self.record_shapes, with_stack=self.with_stack
+            (e for e in self._kept if e.time_range.end), profile_memory=self.profile_memory, with_shapes=self.record_shapes, with_stack=self.with_stack
         )
         return False
 
