@@ -115,7 +115,7 @@ class _Recorder(TorchDispatchMode):
     def begin(self, name, args=(), is_user_annotation=True):
         thread = threading.get_ident()
         open_events = self.stacks[thread]
-        event = FunctionEvent(len(self.events), name, thread, 0.0, 0.0, is_user_annotation=is_user_annotation)
+        event = FunctionEvent(len(self.events), name, thread, 0.0, 0.0, fwd_thread=0, is_user_annotation=is_user_annotation)
         event.cpu_parent = open_events[-1] if open_events else None
         if self.record_shapes:
             event.input_shapes = [list(a.shape) if isinstance(a, torch.Tensor) else [] for a in args]

@@ -859,3 +859,21 @@ def case_gradients_of_products_are_products(torch):
     z = s.clone()
     z *= s
     return [*found, s.grad, *(g.coalesce() for g in grad(z, s, z.detach()))]
+
+
+def case_gradients_of_all_elements_are_sparse(torch):
+    weight = torch.tensor([1.0, 0.0, 3.0, 4.0])
+    s = torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (4,)).requires_grad_()
+    rows = torch.sparse_coo_tensor([[0, 2]], torch.ones(2, 3), (4, 3)).requires_grad_()
+    found = []
+    for masked in (False, False, True):
+        (s.to_dense(masked_grad=masked) * weight).sum().backward()
+        found.append(s.grad.clone())
+    found.append(torch.autograd.grad((s.to_dense(masked_grad=False) ** 2 * weight).sum(), s)[0])
+    rows.to_dense(masked_grad=False).sum().backward()
+    made = torch.tensor([1.0, 3.0], dtype=torch.float64, requires_grad=True)
+    checks = [
+        torch.autograd.gradcheck(lambda x: x.to_dense(masked_grad=False), (made.to_sparse(),), fast_mode=f, check_batched_grad=False) for f in (True, False)
+    ]
+    made.to_sparse().to_dense(masked_grad=False).sum().backward()
+    return [*((g._indices().tolist(), g._values()) for g in (*found, rows.grad)), checks, made.grad]

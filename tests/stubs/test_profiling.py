@@ -47,6 +47,15 @@ def test_nodes_of_backward_bear_the_number_of_their_operator(x):
     assert torch.autograd._get_sequence_nr() == (x * 2).grad_fn._sequence_nr()
 
 
+def test_ranges_by_operators(x):
+    with torch.autograd.profiler.profile() as p:
+        handle = torch.ops.profiler._record_function_enter("bar", None)
+        (x * 2).sum()
+        torch.ops.profiler._record_function_exit(handle)
+    events = {e.name: e for e in p.function_events}
+    assert events["aten::mul"].cpu_parent is events["bar"] and events["bar"].is_user_annotation
+
+
 def test_events_find_what_they_called_by_time():
     times = [(0, 1, 1), (1, 2, 1), (0, 2, 0), (1, 2, 0), (1, 3, 0)]
     events = torch.autograd.profiler.EventList(

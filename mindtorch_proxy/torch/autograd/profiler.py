@@ -35,6 +35,20 @@ class record_function(contextlib.ContextDecorator):
             self._recorder.finish()
 
 
+def _record_function_enter(name, args=None):
+    """torch.ops.profiler._record_function_enter: begin a named range; the handle ends it."""
+    return record_function(name, args).__enter__()
+
+
+def _record_function_exit(handle):
+    """torch.ops.profiler._record_function_exit: end a named range."""
+    handle.__exit__(None, None, None)
+
+
+for _name, _function in (("enter", _record_function_enter), ("enter_new", _record_function_enter), ("exit", _record_function_exit)):
+    setattr(torch.ops.profiler, "_record_function_" + _name, _function)
+
+
 class profile:
     """Record what a block calls: operators and named ranges on the CPU, with their times."""
 

@@ -99,6 +99,27 @@ class _Elements(Function):
         return g, None
 
 
+class _Sparsified(Function):
+    """The elements as they are; their gradient becomes sparse, as the tensor is."""
+
+    @staticmethod
+    def forward(ctx, elements, sparse_dim):
+        ctx.sparse_dim = sparse_dim
+        return elements.view_as(elements)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.to_sparse(ctx.sparse_dim), None
+
+
+def _all_elements(t):
+    """The strided tensor of a sparse one, whose gradient reaches every element."""
+    place = shadow(t) if t.is_sparse and t.requires_grad else None
+    if place is None:
+        return twin(t)
+    return _Sparsified.apply(_Elements.apply(place, t.detach().to_dense()), t._i._shape[0])
+
+
 def _of_whole(t):
     return _Elements.apply(shadow(t), t.detach().to_dense())
 
@@ -237,7 +258,7 @@ def reaching_all(func, kind, args, kwargs, result):
         return result
     if not _sparse(result):
         if kind == "same":  # to_dense
-            return twin(sparse[0]) if kwargs.get("masked_grad") is False else result
+            return _all_elements(sparse[0]) if kwargs.get("masked_grad") is False else result
         return func(*map(twin, args), **kwargs)
     if kind == "same":
         return given_by(result, _source(sparse[0]))
