@@ -257,6 +257,19 @@ def _record(op, node, out, args):
         op.compiled_derivative.hang(node, out)
 
 
+def _watched(op, args, parts, run):
+    """What run(parts, args) gives, within the context of who watches composites where the operator is PyTorch's dispatcher's."""
+    found = None if LOCAL.composites is None else resolve(op, args)
+    if found is None:
+        return run(parts, args)
+    with LOCAL.composites(found[0].name, args):
+        return run(parts, args)
+
+
+def _plainly(parts, args):
+    return parts(*args)
+
+
 def make_intercepted(op):
     """The call of an operator while interceptors or levels of forward mode are active in some thread, or classes with a __torch_dispatch__ exist."""
     backend(HOST)  # with the backends come the decompositions, IMPLICIT's among them
@@ -271,7 +284,7 @@ def make_intercepted(op):
     def call(*args):
         if LOCAL.tracer is not None:
             return traced(op, args + defaults[len(args) :], call)
-        if implicit is not None and intercepted(args) and (out := as_native(implicit, args + defaults[len(args) :])) is not NotImplemented:
+        if implicit is not None and intercepted(args) and (out := _watched(op, args + defaults[len(args) :], implicit, as_native)) is not NotImplemented:
             return out  # before forward mode, too: what it calls has nodes and tangents of its own
         if STATE.duals and (level := innermost(args)) is not None:
             return forward.call(op, args + defaults[len(args) :], level)
@@ -283,7 +296,7 @@ def make_intercepted(op):
             plain = args if flag is None else (*args[:flag], False, *args[flag + 1 :])  # what is said of gradients stays above
             found = None if recording and flag is None else resolve(op, plain)
             if found is None or found[0].implicit:
-                return as_native(parts, args) if native else parts(*args)
+                return _watched(op, args, parts, as_native if native else _plainly)
             out = handle(op, plain, parts)
             return out._requiring_grad() if flag is not None and args[flag] and not out._requires_grad else out
         recording = recording and op.derivative is not None

@@ -84,6 +84,7 @@ class _Local(threading.local):
     subclass_off = 0
     autocast = None
     interceptors = ()
+    composites = None  # composites(name, args): a context around what a composite operator calls, for profiles
     tracer = None  # what notes every operator for a graph (tracing.py)
     levels = None  # of forward-mode differentiation, those that calls look at; None: STATE.levels
     differentiated = None  # stands for the innermost transform of torch.func that differentiates

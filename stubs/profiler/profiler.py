@@ -18,7 +18,7 @@ import warnings
 from collections import defaultdict
 
 import torch
-from torch.autograd.profiler import _watch_nodes, kineto_available, record_function, recorders  # noqa: F401
+from torch.autograd.profiler import _recording, _watch, kineto_available, record_function, recorders  # noqa: F401
 from torch.autograd.profiler_util import EventList, FunctionEvent
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -139,12 +139,25 @@ class _Recorder(TorchDispatchMode):
             self.finish()
             self.finish()
 
+    @contextlib.contextmanager
+    def within(self, name, args):
+        """The event of an operator that others make up; one within another of its name is the same to PyTorch."""
+        open_events = self.stacks[threading.get_ident()]
+        if open_events and open_events[-1].name == name:
+            yield
+            return
+        self.begin(name, args, is_user_annotation=False)
+        try:
+            yield
+        finally:
+            self.finish()
+
     def __enter__(self):
-        _watch_nodes(self.around)
+        _watch(self.around, self.within)
         return super().__enter__()
 
     def __exit__(self, *error):
-        _watch_nodes(None)
+        _watch(None, None)
         return super().__exit__(*error)
 
     def finish(self):
@@ -176,7 +189,7 @@ class _Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         event = self.begin("aten::" + str(func).removeprefix("aten.").partition(".")[0], args, is_user_annotation=False)
-        if any(t.requires_grad for t in _tensors(args)):
+        if _recording() and any(t.requires_grad for t in _tensors(args)):
             event.sequence_nr = torch.autograd._get_sequence_nr()
         try:
             result = func(*args, **(kwargs or {}))

@@ -28,7 +28,8 @@ def test_operators_of_forward_and_backward_shapes_stacks_and_memory(x):
     assert events["mine"].cpu_parent is None and events["mine"].is_user_annotation
     products = [e for e in p.events() if e.name == "aten::mm"]
     assert len(products) == 3 and products[0].input_shapes[:2] == [[8, 8], [8, 8]]  # two of them in backward
-    assert products[0].cpu_memory_usage == 8 * 8 * 4 and products[0].cpu_parent is events["mine"]
+    assert products[0].cpu_memory_usage == 8 * 8 * 4 and products[0].cpu_parent.name == "aten::matmul"
+    assert products[0].cpu_parent.cpu_parent is events["mine"]
     assert re.fullmatch(r".*test_profiling\.py\(\d+\): step", products[0].stack[0])
     assert events["mine"].self_cpu_time_total < events["mine"].cpu_time_total and products[0].cpu_time_total > 0
     if views := [e for e in p.events() if e.name == "aten::transpose"]:
@@ -45,6 +46,17 @@ def test_nodes_of_backward_bear_the_number_of_their_operator(x):
         assert events[node].cpu_parent is around and around.fwd_thread == events[forward].thread
     assert events["torch::autograd::AccumulateGrad"].sequence_nr == -1
     assert torch.autograd._get_sequence_nr() == (x * 2).grad_fn._sequence_nr()
+
+
+def test_operators_that_others_make_up_are_events_around_them(x):
+    with profile(record_shapes=True) as p:
+        torch.nn.functional.linear(x, x, torch.ones(8))
+        with torch.no_grad():
+            x * 2
+    events = {e.name: e for e in p.events()}
+    assert events["aten::linear"].input_shapes == [[8, 8], [8, 8], [8]] and events["aten::linear"].cpu_parent is None
+    assert events["aten::addmm"].cpu_parent is events["aten::linear"] and [e.name for e in p.events()].count("aten::linear") == 1
+    assert events["aten::addmm"].sequence_nr >= 0 > events["aten::mul"].sequence_nr
 
 
 def test_ranges_by_operators(x):

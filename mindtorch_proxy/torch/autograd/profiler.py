@@ -4,15 +4,22 @@ import contextlib
 
 import torch
 from mindtorch_proxy.runtime.autograd.modes import MODE as _MODE
+from mindtorch_proxy.runtime.call.state import LOCAL as _LOCAL
 
 from .profiler_util import EventList, FunctionEvent, MemRecordsAcc
 
 recorders: list = []  # those of the profiles that record now, the innermost last
 
 
-def _watch_nodes(context):
-    """From here on, each node that this thread's backward passes run stands within context(node); None ends it."""
-    _MODE.watch = context
+def _watch(nodes, composites):
+    """From here on, each node that this thread's backward passes run stands within nodes(node), and what an operator of several others calls within
+    composites(name, args); None ends it."""
+    _MODE.watch, _LOCAL.composites = nodes, composites
+
+
+def _recording():
+    """Whether gradients are recorded above the operator that a mode is asked about."""
+    return _LOCAL.recording
 
 
 class record_function(contextlib.ContextDecorator):
