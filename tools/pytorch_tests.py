@@ -31,7 +31,7 @@ CAUSES = [
     ("functions expected to be untraceable, or in C", r"TestFunctionalTracing"),
     ("quantized tensors", r"quanti[sz]e|affine_quantized|Q(U)?Int\d|qint|is_quantized|qconfig"),
     ("named tensors", r"[Nn]amed tensors|\bnames\b"),
-    ("MKL-DNN layouts", r"mkldnn"),
+    ("MKL-DNN layouts", r"mkldnn|MKL-DNN"),
     ("tests that want MKL", r"without MKL support"),
     ("a time limit on the busy machine", r"Timeout|not reached|ended before it|took the process with it"),
     ("`torch.jit` scripts", r"_jit|script|RuntimeError not raised.*jit"),
@@ -40,7 +40,7 @@ CAUSES = [
     ("the harness's gradcheck, another class than the tests ask for", r"torch\.autograd\._judge"),
     (
         "PyTorch's internals",
-        r"has no attribute '_|_C\._|'(_resize_|slow_conv3d|unique_dim|_set_sequence_nr)'|AutogradMultipleDispatch|load_inline|_calculate_shape",
+        r"has no attribute '_|_C\._|'(_resize_|slow_conv3d|unique_dim)'|AutogradMultipleDispatch|load_inline|_calculate_shape|Resize\.apply",
     ),
     ("PyTorch's internals", r"(compare_tensor_meta|_broadcast_shapes|dtype_to_type|assert_metadata_eq|corresponding_complex_dtype) is absent"),
     ("vmap over what it cannot batch", r"vmap|Batched"),

@@ -912,3 +912,15 @@ def case_what_a_pass_will_run(torch):
         t.register_hook(lambda g, name=name: order.append(name))
     (a + b).sum().backward()
     return [*found, order, a.grad_fn._sequence_nr(), *(told(lambda v=v: a.grad_fn._set_sequence_nr(v)) for v in (-1, 1.5))]
+
+
+def case_gradcheck_of_what_cannot_be_batched(torch):
+    found = []
+    for fast_mode in (True, False):
+        sparse = torch.rand(4, dtype=torch.float64, requires_grad=True).to_sparse()
+        try:
+            torch.autograd.gradcheck(lambda x: x.to_dense(), (sparse,), masked=True, check_batched_grad=True, fast_mode=fast_mode)
+        except RuntimeError as e:
+            found.append([type(e).__name__, str(e)[:33], "gradcheck or gradgradcheck failed while testing batched gradient" in str(e)])
+    dense = torch.rand(4, dtype=torch.float64, requires_grad=True)
+    return [*found, torch.autograd.gradcheck(lambda x: x.sin(), (dense,), check_batched_grad=True)]

@@ -249,16 +249,21 @@ def _compare(func, inputs, results, options, forward):
     _Comparison(func, inputs, options, forward).run()
 
 
-def _check_batched(of_one, vectors, what):
-    """Whether a function of a vector gives under vmap what it gives for each."""
+_NOT_BATCHED = "gradcheck or gradgradcheck failed while testing batched gradient computation; check_batched_grad=False leaves that out."
+
+
+def _check_batched(of_one, of_all, vectors, what):
+    """Whether a function of all vectors at once gives what one of each gives."""
     expected = [torch.stack(column) for column in zip(*map(of_one, vectors))]
     try:
-        found = torch.func.vmap(of_one)(torch.stack(vectors))
+        found = of_all(torch.stack(vectors))
+        equal = [a is None or torch.allclose(a, b) for a, b in zip(found, expected)]
     except RuntimeError as e:
-        raise GradcheckError(f"While computing batched gradients, got: {e}") from e
-    for k, (a, b) in enumerate(zip(found, expected)):
-        if not torch.allclose(a, b):
-            raise GradcheckError(f"For {what} {k}, batched gradients are not those of each sample\n\nGot:\n{a}\n\nExpected:\n{b}")
+        raise GradcheckError(f"While computing batched gradients, got: {e}\n\n{_NOT_BATCHED}") from e
+    if not all(equal):
+        k = equal.index(False)
+        differ = f"For {what} {k}, batched gradients are not those of each sample"
+        raise GradcheckError(f"{differ}\n\nGot:\n{found[k]}\n\nExpected:\n{expected[k]}\n\n{_NOT_BATCHED}")
 
 
 def _check_batched_forward(func, inputs):
@@ -271,7 +276,7 @@ def _check_batched_forward(func, inputs):
                 plain = [t.detach() if isinstance(t, torch.Tensor) else t for t in inputs]
                 return torch.func.jvp(lambda p: _as_tuple(func(*plain[:i], p, *plain[i + 1 :])), (x.detach(),), (tangent,))[1]
 
-        _check_batched(push, [torch.randn_like(x) for _ in range(2)], "output")
+        _check_batched(push, torch.func.vmap(push), [torch.randn_like(x) for _ in range(2)], "output")
 
 
 def _check_batched_backward(outputs, inputs):
@@ -282,12 +287,10 @@ def _check_batched_backward(outputs, inputs):
             found = grad(o, wrt, v, retain_graph=True, allow_unused=True)
             return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(found, wrt))
 
-        vectors = [torch.randn_like(o) for _ in range(2)]
-        expected = [torch.stack(column) for column in zip(*map(pull, vectors))]
-        found = grad(o, wrt, torch.stack(vectors), retain_graph=True, allow_unused=True, is_grads_batched=True)
-        for k, (a, b) in enumerate(zip(found, expected)):
-            if a is not None and not torch.allclose(a, b):
-                raise GradcheckError(f"For input {k}, batched gradients are not those of each sample\n\nGot:\n{a}\n\nExpected:\n{b}")
+        def pull_all(v, o=o):
+            return grad(o, wrt, v, retain_graph=True, allow_unused=True, is_grads_batched=True)
+
+        _check_batched(pull, pull_all, [torch.randn_like(o) for _ in range(2)], "input")
 
 
 def _zeros(outputs):
