@@ -876,4 +876,16 @@ def case_gradients_of_all_elements_are_sparse(torch):
         torch.autograd.gradcheck(lambda x: x.to_dense(masked_grad=False), (made.to_sparse(),), fast_mode=f, check_batched_grad=False) for f in (True, False)
     ]
     made.to_sparse().to_dense(masked_grad=False).sum().backward()
+
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    for f in (lambda: s.to_dense(masked_grad=False), lambda: (s * s).to_dense()):
+        checks.append(torch.autograd.grad(Nothing.apply(f()).sum(), s, allow_unused=True))
     return [*((g._indices().tolist(), g._values()) for g in (*found, rows.grad)), checks, made.grad]

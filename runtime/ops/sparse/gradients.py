@@ -92,6 +92,7 @@ class _Elements(Function):
 
     @staticmethod
     def forward(ctx, shadow, values):
+        ctx.set_materialize_grads(False)
         return values.view_as(values)
 
     @staticmethod
@@ -104,12 +105,13 @@ class _Sparsified(Function):
 
     @staticmethod
     def forward(ctx, elements, sparse_dim):
+        ctx.set_materialize_grads(False)
         ctx.sparse_dim = sparse_dim
         return elements.view_as(elements)
 
     @staticmethod
     def backward(ctx, g):
-        return g.to_sparse(ctx.sparse_dim), None
+        return None if g is None else g.to_sparse(ctx.sparse_dim), None
 
 
 def _all_elements(t):
@@ -159,12 +161,15 @@ class _Whole(Function):
 
     @staticmethod
     def forward(ctx, values, source, t):
+        ctx.set_materialize_grads(False)
         (ctx.tensor,) = t
         ctx.has_source = source is not None
         return nothing_like(ctx.tensor)
 
     @staticmethod
     def backward(ctx, g):
+        if g is None:
+            return None, None, None
         if ctx.has_source and not ctx.tensor._holds(g):
             return None, g.to_dense(), None
         return ctx.tensor._at_indices(g), None, None
@@ -186,6 +191,8 @@ class _Product(Function):
 
     @staticmethod
     def backward(ctx, of_values, of_whole):
+        if of_values is None and of_whole is None:
+            return None, None, None, None
         g = add(None if of_values is None else ctx.product[0]._gradient(of_values), of_whole)
         return (*(None if a is None else _fitted(g * a.conj(), *m[:2]) for a, m in zip(reversed(ctx.saved_tensors), ctx._in_meta)), None, None)
 
