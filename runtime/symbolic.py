@@ -98,13 +98,15 @@ for _method, _name in (
 _SIZES: dict = {}  # id of a tensor -> (the tensor, weakly; the size whose values it holds)
 
 
-def size_of(t):
-    """The jagged size whose values a tensor holds: always the same for the same tensor."""
+def size_of(t, copied=None):
+    """The jagged size whose values a tensor holds: always the same for the same tensor. copied: that of a tensor of which it is a copy elsewhere."""
     found = _SIZES.get(id(t))
     if found is not None and found[0]() is t:
         return found[1]
-    size_of.count += 1
-    size = SymInt(NestedIntNode(size_of.count, 1))
+    size = copied
+    if size is None:
+        size_of.count += 1
+        size = SymInt(NestedIntNode(size_of.count, 1))
     key = id(t)
     _SIZES[key] = weakref.ref(t, lambda _: _SIZES.pop(key, None)), size
     return size

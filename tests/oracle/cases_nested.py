@@ -149,7 +149,7 @@ nt + nt.transpose(1, 2)
 [torch.where(nt > 1, nt, 0.0), nt.where(nt > 1, torch.zeros(2)), nt.masked_fill(nt > 1, 7.0), torch.maximum(nt, nt), nt.pow(2), nt.round()]
 nt.clone().add_(1).mul_(nt)
 nt.unbind()
-[nt[0], nt[-1], nt[1, 0], nt[..., 0], nt[..., 0:1], nt[0, ...]]
+[nt[0], nt[-1], nt[1, 0], nt[..., 0], nt[..., 0:1], nt[0, ...], nt[..., 1, 0, 1], nt[1, -1, 0:1]]
 nt[0:1]
 nt[:, 0]
 nt[..., :, 0]

@@ -1,5 +1,6 @@
 """What functions do with nested tensors of layout torch.jagged. What is elementwise and not here acts on the elements as they are (jagged.py)."""
 
+from ...symbolic import size_of
 from ..common import F, T, Tensor, numel, wrap_dim
 from ..memory import CONVERSIONS
 from ..sparse.tensors import TO_ANOTHER
@@ -78,20 +79,17 @@ def getitem(self, index):
     if taken > len(self._shape):
         raise IndexError(f"too many indices for tensor of dimension {len(self._shape)}")
     t, dim = self, 0
-    for i in index:
-        if not isinstance(t, JaggedTensor):  # a row: what is left is its own
-            return t[tuple(index[index.index(i) :])]
+    for at, i in enumerate(index):
         if i is Ellipsis:
-            dim = len(t._shape) - sum(j is not None for j in index[index.index(Ellipsis) + 1 :])
+            dim = len(t._shape) - sum(j is not None for j in index[at + 1 :])
         elif i is None:
             t, dim = unsqueeze(t, dim), dim + 1
         elif isinstance(i, slice):
             t, dim = slice_(t, dim, i.start, i.stop, 1 if i.step is None else i.step), dim + 1
         else:
             t = select(t, dim, i)
-            if not isinstance(t, JaggedTensor):
-                rest = index[1:]
-                return t[rest] if rest else t
+            if not isinstance(t, JaggedTensor):  # a row: what is left is its own
+                return t[index[at + 1 :]] if at + 1 < len(index) else t
     return t
 
 
@@ -306,7 +304,9 @@ def _on_elements(name):
             return self
         out = self._with(found)
         if found.device != self.device:
-            out = over(found, self._offsets.to(found.device), self._lengths and self._lengths.to(found.device), self._ragged_idx, *self._seqlens)
+            offsets, lengths = (None if t is None else t.to(found.device) for t in (self._offsets, self._lengths))
+            size_of(offsets if lengths is None else lengths, self._shape[self._ragged_idx])
+            out = over(found, offsets, lengths, self._ragged_idx, *self._seqlens)
         return out._requiring_grad() if wants else out
 
     return like
