@@ -341,7 +341,7 @@ def copy_(self, src, non_blocking=False):
     if src.device is META and self.device is not META:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     if self._storage is not None and src_view._storage is self._storage:
-        refuse_partial_overlap(self, src_view)
+        refuse_partial_overlap(self, src)  # before it is broadcast
     if MODE.grad and (self._requires_grad or src._requires_grad) and self.dtype.category >= 2:
         shadow = alias(self)
         _copy.record(shadow, (self, src_view))

@@ -894,6 +894,15 @@ def case_dimensions_of_scans_and_medians_of_nothing(torch):
     )
 
 
+def case_copies_of_parts_of_the_same_memory(torch):
+    def copied(source):
+        x = torch.arange(6.0).view(2, 3)
+        return x.copy_(source(x))
+
+    sources = [lambda x: x[0:1], lambda x: x[0, 0], lambda x: x[0:1].expand(2, 3), lambda x: x.flip(0), lambda x: x[:, :1]]
+    return _words(*[lambda f=f: copied(f) for f in sources])
+
+
 def case_complex_numbers_that_may_be_nan(torch):
     z = torch.tensor([1 + 2j], requires_grad=True)
     return _words(lambda: z.nan_to_num(), lambda: torch.nan_to_num(z * 1), lambda: z.detach().nan_to_num())
