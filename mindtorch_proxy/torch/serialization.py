@@ -1,6 +1,7 @@
 """torch.serialization: saving and loading."""
 
 import contextlib
+import importlib
 import tempfile
 from collections.abc import Callable
 
@@ -78,6 +79,9 @@ for _public in __all__:  # pickles and messages name PyTorch's module
         globals()[_public].__module__ = __name__
 
 LATE["torch.nn.parameter.Parameter"] = lambda: torch.nn.Parameter
+LATE["torch.nested._internal.nested_tensor.NestedTensor"] = lambda: torch.nested._internal.nested_tensor.NestedTensor
+LATE["torch._dynamo.decorators._DimRange"] = lambda: importlib.import_module("torch._dynamo.decorators")._DimRange
+LATE["torch.nested._internal.nested_tensor._rebuild_njt"] = lambda: torch.nested._internal.nested_tensor._rebuild_njt
 
 
 def validate_cuda_device(location):

@@ -37,6 +37,7 @@ OBJECTS = {
     "parameter_state": lambda: with_attribute(torch.nn.Parameter(torch.arange(4.0), requires_grad=False)),
     "state_dict": lambda: torch.nn.Linear(3, 2).state_dict(),
     "sparse": lambda: [torch.eye(3).to_sparse(), torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (3,)), torch.ones(2, 2, 2).to_sparse(1)],
+    "jagged": lambda: torch.nested.nested_tensor([torch.arange(4.0).view(2, 2), torch.arange(6.0).view(3, 2)], layout=torch.jagged),
     "compressed": lambda: [torch.eye(4).to_sparse_csr(), torch.eye(4).to_sparse_csc(), torch.eye(4).to_sparse_bsr((2, 2)), torch.eye(4).to_sparse_bsc((1, 2))],
     **{
         d: lambda d=d: torch.arange(6).to(getattr(torch, d)).view(2, 3)[:, 1:]
@@ -54,6 +55,8 @@ def with_attribute(t):
 def describe(obj, seen=None):
     """Plain data that is equal where two objects are, sharing and memory layout included."""
     seen = {} if seen is None else seen
+    if isinstance(obj, torch.Tensor) and obj.layout is torch.jagged:
+        return ("jagged", type(obj).__name__, obj.values().tolist(), obj.offsets().tolist(), obj._max_seqlen, obj.requires_grad)
     if isinstance(obj, torch.Tensor) and obj.layout is not torch.strided:
         return ("sparse", str(obj.layout), str(obj.dtype), repr(obj), obj.is_sparse and obj.is_coalesced())
     if isinstance(obj, torch.Tensor):
