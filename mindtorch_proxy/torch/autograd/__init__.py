@@ -5,7 +5,7 @@ from mindtorch_proxy.runtime.autograd.modes import upcoming_sequence as _upcomin
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function as _handle_torch_function, overridden_by_programs as _overridden_by_programs
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor
 
-from torch._C._autograd import DeviceType, SavedTensor  # noqa: F401
+from torch._C._autograd import DeviceType, SavedTensor, _unsafe_set_version_counter  # noqa: F401
 
 from . import anomaly_mode, forward_ad, function, functional, grad_mode, gradcheck as _gradcheck, graph, profiler, profiler_util, variable  # noqa: F401
 from .anomaly_mode import detect_anomaly, set_detect_anomaly  # noqa: F401
@@ -56,9 +56,7 @@ class _unsafe_preserve_version_counter:
         self.versions = [t._version for t in self.tensors]
 
     def __exit__(self, *error):
-        for t, version in zip(self.tensors, self.versions):
-            if t._vc is not None:
-                t._vc[0] = version
+        _unsafe_set_version_counter(self.tensors, self.versions)
 
 
 def _get_sequence_nr():

@@ -1,5 +1,6 @@
 """What both layouts of nested tensors share."""
 
+from ...autograd.modes import MODE
 from ..valued import ValuedTensor
 
 
@@ -21,6 +22,9 @@ class Nested(ValuedTensor, raw=True):
     @grad.setter
     def grad(self, g):
         self._v.grad = None if g is None else self._laid_out(g)
+
+    def _root(self, gradient):
+        return self._v, None if gradient is None else self._laid_out(gradient)
 
     def backward(self, gradient=None, *args, **kwargs):
         if gradient is None:
@@ -58,3 +62,9 @@ class Nested(ValuedTensor, raw=True):
         if id(self) not in memo:
             memo[id(self)] = self.detach().clone()._requiring_grad(self.requires_grad)
         return memo[id(self)]
+
+
+def check_leaf(t):
+    """The error of writing to a leaf."""
+    if MODE.grad and t.requires_grad and t.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

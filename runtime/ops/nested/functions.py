@@ -1,10 +1,11 @@
 """What functions do with nested tensors of layout torch.jagged. What is elementwise and not here acts on the elements as they are (jagged.py)."""
 
 from ...symbolic import size_of
-from ..common import F, T, Tensor, numel, wrap_dim
+from ..common import F, T, Tensor, wrap_dim
 from ..memory import CONVERSIONS
 from ..sparse.tensors import TO_ANOTHER
-from .jagged import JaggedTensor, check_leaf, elementwise, of_rows, on_jagged, over, spread
+from .base import check_leaf
+from .jagged import JaggedTensor, elementwise, of_rows, on_jagged, over, spread
 
 
 def _inner(t, dim, name, extra=0):
@@ -293,13 +294,13 @@ def copy_(self, src, non_blocking=False):
 
 def _on_elements(name):
     """A function that makes, fills or converts elements."""
+    maker = name.endswith("_like")
 
     @on_jagged(name)
     def like(self, *args, **kwargs):
-        wants = kwargs.pop("requires_grad", False) if name.endswith("_like") else False
-        values = getattr(T if name.endswith("_like") else self._v, name)
-        given = (self._v, *args) if name.endswith("_like") else [a._v if isinstance(a, JaggedTensor) else a for a in args]
-        found = values(*given, **kwargs)
+        wants = kwargs.pop("requires_grad", False) if maker else False
+        given = [a._v if isinstance(a, JaggedTensor) else a for a in args]
+        found = getattr(T, name)(self._v, *given, **kwargs) if maker else getattr(self._v, name)(*given, **kwargs)
         if found is self._v:
             return self
         out = self._with(found)
@@ -330,7 +331,7 @@ for _name in (*"empty_like ones_like zeros_like full_like rand_like randn_like r
 def _scalar_maker(name):
     @on_jagged(name)
     def make(self, size, *args, **kwargs):
-        if numel(size if isinstance(size, (tuple, list)) else (size,)) != 1 or size not in ((), []):
+        if size not in ((), []):
             raise RuntimeError("new_empty() not supported for NJT with shape != ()")
         return getattr(self._v, name)((), *args, **kwargs)
 
@@ -359,8 +360,7 @@ def equal(self, other):
 def where(condition, input=None, other=None):
     if not isinstance(condition, JaggedTensor):
         raise ValueError("NestedTensor where_self(condition: jt_all, self: any, other: any): expected condition to be a jagged layout NestedTensor")
-    a, b = (t._v if isinstance(t, JaggedTensor) else spread(t, condition, "where.self") if isinstance(t, Tensor) and t._shape else t for t in (input, other))
-    return condition._with(T.where(condition._v, a, b))
+    return elementwise(T.where, "where.self", (condition, input, other), {})
 
 
 @on_jagged("to_padded_tensor")
@@ -406,14 +406,15 @@ def _reduced(name, several):
         f = getattr(T, name)
         dims = [dim] if isinstance(dim, int) else dim
         if dims is None or not len(dims):
-            return f(self.packed()._v, **kwargs) if not keepdim else f(self.packed()._v, **kwargs).reshape((1,) * len(self._shape))
+            found = f(self.packed()._v, **kwargs)
+            return found.reshape((1,) * len(self._shape)) if keepdim else found
         inner, by_row, whole = _along(self, dims, name)
         if by_row:
             along = inner[0]
             return _stacked([f(row, along, keepdim, **kwargs) for row in self.parts()])
         found = f(self._v, inner if several else inner[0], keepdim, **kwargs)
         if whole:
-            return _batched(found) if keepdim else found
+            return found.unsqueeze(0) if keepdim else found
         if isinstance(found, tuple):
             return type(found)([_rebuilt(self, r, inner, keepdim) for r in found])
         return _rebuilt(self, found, inner, keepdim)
@@ -425,10 +426,6 @@ def _stacked(rows):
     if isinstance(rows[0], tuple):
         return type(rows[0])([T.stack(of_one) for of_one in zip(*rows)])
     return T.stack(rows)
-
-
-def _batched(found):
-    return found.unsqueeze(0)
 
 
 for _name in "sum mean amax amin all any".split():
@@ -531,22 +528,25 @@ def linear(input, weight, bias=None):
 # ------------------------------------------------------------------------------------------------ products
 @on_jagged("matmul", "__matmul__")
 def matmul(self, other):
-    refused = RuntimeError(f"matmul(): not supported between inputs of shapes {tuple(self._shape)} and {other.shape}")
     if not isinstance(self, JaggedTensor):
         if len(self._shape) != 3 or len(other._shape) != 3 or other._ragged_idx != 2 or self._shape[0] != other._shape[0]:
-            raise refused
+            raise _no_product(self, other)
         return of_products(other, [a @ b for a, b in zip(self.unbind(), other.parts())])
     if not isinstance(other, JaggedTensor):
         if len(other._shape) == 2 and self._ragged_idx < len(self._shape) - 1:
             return self._with(self._v @ other)
         if len(other._shape) != 3 or len(self._shape) != 3 or self._ragged_idx != 1 or other._shape[0] != self._shape[0]:
-            raise refused
+            raise _no_product(self, other)
         return of_products(self, [a @ b for a, b in zip(self.parts(), other.unbind())])
     n = len(self._shape)
     same = len(other._shape) == n and self._shape[self._ragged_idx] == other._shape[other._ragged_idx]
     if not same or self._ragged_idx != n - 1 or other._ragged_idx != n - 2:
-        raise refused
+        raise _no_product(self, other)
     return T.stack([a @ b for a, b in zip(self.parts(), other.parts())])
+
+
+def _no_product(a, b):
+    return RuntimeError(f"matmul(): not supported between inputs of shapes {tuple(a._shape)} and {b.shape}")
 
 
 def of_products(like, rows):

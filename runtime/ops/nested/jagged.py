@@ -5,7 +5,6 @@ Sizes of the dimension that differs are one symbolic int for each tensor of offs
 What functions do with them stands in functions.py.
 """
 
-from ...autograd.modes import MODE
 from ...call.overload import name_of, resolve
 from ...device import LAYOUTS, Size, contiguous_format
 from ...symbolic import size_of
@@ -54,7 +53,7 @@ class JaggedTensor(Nested, raw=True):
 
     def _with(self, values):
         """The same rows over other elements."""
-        return over(values, self._offsets, self._lengths, self._ragged_idx, *self._seqlens)
+        return self._moved(values, self._ragged_idx)
 
     def _moved(self, values, ragged):
         """The same rows over other elements, where another dimension is the one that differs."""
@@ -147,9 +146,6 @@ class JaggedTensor(Nested, raw=True):
         if g._shape != self._shape:
             raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {g.shape} and output[0] has a shape of {self.shape}.")
         return g._v
-
-    def _root(self, gradient):
-        return self._v, None if gradient is None else self._laid_out(gradient)
 
     def __reduce_ex__(self, proto):
         from ...serialization import _rebuild_from_type_v2
@@ -263,8 +259,3 @@ def spread(t, like, name):
     of_row, place = like.places()
     zero = T.zeros_like(of_row)
     return t.movedim(ragged, 1)[of_row if rows > 1 else zero, place if across > 1 else zero].movedim(0, ragged - 1)
-
-
-def check_leaf(t):
-    if MODE.grad and t.requires_grad and t.is_leaf:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

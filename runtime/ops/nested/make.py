@@ -152,10 +152,9 @@ def view_of_pieces(tensor, starts, lengths):
     rows, n = tensor._shape[:2]
     begins = T.arange(0, rows * n, n, device=tensor.device) + starts if n else starts
     offsets = T.cat([begins, (begins[-1:] + lengths[-1:])]) if rows else FUNCTIONS["tensor"]([0])
-    values = tensor.view(-1, *tensor._shape[2:]) if tensor.is_contiguous() else tensor.reshape(-1, *tensor._shape[2:])
+    values = tensor.reshape(-1, *tensor._shape[2:])
     same = bool((begins[:-1] + lengths[:-1] == begins[1:]).all()) and rows and not int(offsets[0])
-    known = lengths.tolist()
-    return over(values, offsets, None if same else lengths, 1, min(known, default=0), max(known, default=0))
+    return over(values, offsets, None if same else lengths, 1, *_extremes(lengths))
 
 
 def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=None, min_seqlen=None, max_seqlen=None):
@@ -184,6 +183,11 @@ def nested_tensor_from_jagged(values, offsets=None, lengths=None, jagged_dim=Non
     return over(values.view_as(values), offsets, lengths, jagged_dim, min_seqlen, max_seqlen)
 
 
+def _extremes(lengths):
+    known = lengths.tolist()
+    return min(known, default=0), max(known, default=0)
+
+
 def _begins(ends):
     """Where rows begin, from where they end."""
     return T.cat([T.zeros(1, dtype=ends.dtype, device=ends.device), ends])
@@ -203,5 +207,4 @@ def masked_select(tensor, mask):
     if mask.layout.name != "strided":
         raise RuntimeError(f"torch.nested.masked_select requires a strided mask, given: {mask.layout}")
     lengths = mask.expand(tensor._shape).sum(-1).flatten()
-    known = lengths.tolist()
-    return over(tensor.masked_select(mask), _begins(lengths.cumsum(0)), None, 1, min(known, default=0), max(known, default=0))
+    return over(tensor.masked_select(mask), _begins(lengths.cumsum(0)), None, 1, *_extremes(lengths))

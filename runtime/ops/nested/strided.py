@@ -5,7 +5,6 @@ on the buffer, everything else on each tensor. Calls come by __torch_function__;
 """
 
 from ...autograd.function import Function
-from ...autograd.modes import MODE
 from ...declare import composite
 from ...tensor import contiguous_strides, wrap
 from ..common import F, T, Tensor, dt, numel, wrap_dim
@@ -13,7 +12,7 @@ from ..creation import FUNCTIONS
 from ..memory import CONVERSIONS
 from ..sparse.tensors import TO_ANOTHER, could_not_run, declared
 from ..valued import Table
-from .base import Nested
+from .base import Nested, check_leaf
 
 TABLE = Table()
 on_nested = TABLE.on
@@ -94,9 +93,6 @@ class NestedTensor(Nested, raw=True):
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         raise RuntimeError(_NO_SIZES.format("strides"))
-
-    def _root(self, gradient):
-        return self._v, None if gradient is None else self._laid_out(gradient)
 
     def _laid_out(self, g):
         """The buffer of a gradient, each number where this tensor has its own."""
@@ -252,8 +248,7 @@ def _buffered(name, namespace=T):
 
 
 def _written(self, values):
-    if MODE.grad and self.requires_grad and self.is_leaf:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    check_leaf(self)
     self._v.copy_(values)
 
 
