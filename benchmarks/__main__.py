@@ -4,7 +4,7 @@
                       [--compare FILE] [--busy]
 Three processes on one core take turns: the real torch, and ours with MINDTORCH_KERNELS=primitives and =fastest. The least time of the rounds counts, of
 the clock or of the processor, whichever is less. --compare puts the ratios of an earlier --json beside these. --busy: programs as they run by default, on all
-cores with their own threads, while another process keeps each core busy; the median of the clock counts. PYTHON may run anything that has torch; this
+cores with their own threads, while another process keeps each core busy; the mean by the clock counts. PYTHON may run anything that has torch; this
 command itself is run by the Python that has mindtorch_proxy.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 from large_sizes import CASES, Bench
-from turns import Child, alone, busy_cores, least_time, serve, typical_time
+from turns import Child, alone, busy_cores, least_time, mean_time, serve
 
 SIDES = "primitives", "fastest"
 WAIT = 0.16  # MindSpore's pool spins that long after a kernel, on the core of the other sides
@@ -28,7 +28,7 @@ GRADIENTS = re.compile(r"\b[RP]\(")  # a case of large_sizes has inputs that nee
 
 
 def worker(core, busy):
-    """Answers `section, name, seconds` with the least seconds of a call, the typical ones where other work is on the cores."""
+    """Answers `section, name, seconds` with the least seconds of a call, the mean ones where other work is on the cores."""
     if not busy:
         alone(core)
     import torch
@@ -45,7 +45,7 @@ def worker(core, busy):
             steps[name] = PROGRAMS[name]()
             for _ in range(3):
                 steps[name]()
-        return (typical_time if busy else least_time)(steps[name], seconds)
+        return (mean_time if busy else least_time)(steps[name], seconds)
 
     def answer(section, name, seconds):
         if section == "programs":

@@ -25,6 +25,7 @@ from textwrap import dedent
 import numpy as np
 
 from ..installation import does_not_load
+from . import threads
 from .forks import finish_imports, threads_sleep
 
 LOCK = threading.RLock()
@@ -132,6 +133,7 @@ def _after_fork_in_parent():
 def _after_fork_in_child():
     if _fork is not None:
         _fork.child_at_fork()
+    threads.in_child()
     LOCK._at_fork_reinit()  # type: ignore[attr-defined]
 
 
@@ -160,33 +162,14 @@ def _load():
     ms.runtime.launch_blocking()
     if ms.get_context("device_target") != "CPU":  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too
         _set_target("CPU")
-    cores = len(os.sched_getaffinity(0))
-    asked = _threads_wanted or _count(os.environ.get("OMP_NUM_THREADS"))
-    n = asked or (1 if cores <= FEW_CORES else None)
-    if n:
+    if threads.few():
+        ms.device_context.cpu.op_tuning.threads_num(1)
+        threads.work_alone(os.path.join(os.path.dirname(ms.__file__), "lib", "libmindspore_core.so"))
+    elif n := threads.asked():
         ms.device_context.cpu.op_tuning.threads_num(n)
-    if asked == 1 or cores == 1:
-        _work_alone(ms)
     global _fork
     _fork = c.fork_utils
     return ms
-
-
-def _work_alone(ms):
-    """Have the calling thread do all work: MindSpore's own pool has two threads at least, and splits every kernel of 2,048 elements and more.
-
-    A caller waits for the other thread's part by giving up its core, which on a busy one takes milliseconds. A pool without threads for kernels can
-    only be had from the function that makes it, before the first kernel; where a build does not export it, the pool stays as it is.
-    """
-    try:
-        core = ctypes.CDLL(os.path.join(os.path.dirname(ms.__file__), "lib", "libmindspore_core.so"))
-        make = core["_ZN9mindspore8ActorMgr10InitializeEbmmmRKSt6vectorIiSaIiEE"]
-        manager = ctypes.c_char.in_dll(core, "_ZN9mindspore8ActorMgr8actorMgrE")
-    except (OSError, AttributeError, ValueError):
-        return
-    make.argtypes = [ctypes.c_void_p, ctypes.c_bool, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
-    no_cores = (ctypes.c_void_p * 3)()  # an empty std::vector: bound to none
-    make(ctypes.addressof(manager), True, 1, 1, 0x14000, ctypes.addressof(no_cores))  # the length of its queue is MindSpore's own
 
 
 def _set_target(target):
@@ -414,19 +397,3 @@ class _Constants(ast.NodeTransformer):
 
     def visit_Attribute(self, node):
         return ast.Name("_" + node.attr, ast.Load()) if isinstance(node.value, ast.Name) and node.value.id == "self" else self.generic_visit(node)
-
-
-# On so few cores more threads gain nothing: beside other work a kernel of 8k elements took 2 to 4 ms on two threads, 0.03 on one;
-# matrix products follow the process's affinity whatever is said here, unless the process works alone.
-FEW_CORES = 4
-_threads_wanted = None
-
-
-def set_threads(n):
-    """How many threads the kernels use: taken up when MindSpore is loaded, without effect afterwards."""
-    global _threads_wanted
-    _threads_wanted = n
-
-
-def _count(text):
-    return int(text) if text and text.isdecimal() else None

@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 
+from .blas import dot
+
 MOST_DIMS = 32  # of NumPy's arrays
 LIBC = ctypes.CDLL(None)
 OURS = not any(name.startswith("MALLOC_") for name in os.environ)  # else the user says how memory is kept
@@ -117,7 +119,7 @@ def total_last(x):
 
 def _row_sums(rows):
     n = rows.shape[1]
-    return np.einsum("ij->i", rows) if n >= 64 else np.dot(rows, ones(rows.dtype, n))
+    return np.einsum("ij->i", rows) if n >= 64 else dot(rows, ones(rows.dtype, n))
 
 
 def _in_pieces(x, most, fn, otherwise):

@@ -168,11 +168,11 @@ def _thread_count(name, n):
 
 
 def set_num_threads(n):
-    """Takes effect if said before the first kernel; matrix products follow the process's affinity alone."""
+    """How many threads share a kernel. On more than four cores it has effect on NumPy's products, and on MindSpore's kernels before the first of them."""
     _thread_count("set_num_threads", n)
-    from mindtorch_proxy.runtime import pyboost
+    from mindtorch_proxy.runtime import threads
 
-    pyboost.set_threads(n)
+    threads.want(n)
     _Settings.threads = n
 
 

@@ -63,27 +63,59 @@ def test_forked_child_computes():
         p.kill()
 
 
+_THREADS = """
+import multiprocessing, os, numpy, torch
+def workers():  # one thread takes messages and no work
+    return sum(name in open(f"/proc/self/task/{t}/comm").read() for t in os.listdir("/proc/self/task") for name in ("KernelThread", "ActorThread")) - 1
+def computed(queue=None):
+    a = torch.ones(128, 256)
+    found = [(a @ a.t()).sum().item(), (a + a).exp().sum().item() > 0, torch.nn.functional.layer_norm(a, (256,)).sum().item()]
+    return queue.put(found) if queue else found
+def in_a_child():
+    queue = multiprocessing.get_context("fork").Queue()
+    p = multiprocessing.get_context("fork").Process(target=computed, args=(queue,))
+    p.start()
+    assert queue.get(timeout=60) == computed()  # the pool may have ended with the fork
+    p.join()
+def products():
+    a, b = torch.rand(512, 512), torch.rand(512, 512)
+    w, x = torch.rand(32, 32, 3, 3), torch.rand(4, 32, 64, 64)
+    exact = a.numpy().astype("d") @ b.numpy().astype("d")
+    assert numpy.allclose(a @ b, exact, rtol=1e-4) and numpy.allclose(torch.nn.functional.linear(a, b.t()), exact, rtol=1e-4)
+    assert torch.allclose(torch.conv2d(x, w), torch.conv2d(x.double(), w.double()).float(), rtol=1e-4)
+"""
+
+
+def _workers(code, **environment):
+    run = [sys.executable, "-m", "mindtorch_proxy", "-c", _THREADS + code]
+    return subprocess.run(run, env=os.environ | environment, capture_output=True, text=True, check=True).stdout.split()
+
+
 def test_one_thread_is_one_thread():
     """Where one is asked for, or there is one core: else each kernel of 2,048 elements and more waits for another thread of MindSpore's."""
+    code = "computed(); in_a_child(); products(); print(workers())"
+    assert _workers(code, OMP_NUM_THREADS="1") == ["0"]
+
+
+@pytest.mark.skipif(not 2 <= os.cpu_count() <= 4, reason="few cores, yet more than one")
+def test_only_much_work_is_shared():
+    """On few cores small kernels stay with the thread that calls them, whatever is said; products worth more use all cores, but not in a forked child."""
     code = """
-import multiprocessing, os, torch
-def computed(queue=None):
-    a = torch.ones(256, 256)
-    found = [(a @ a).sum().item(), (a + a).exp().sum().item() > 0, torch.nn.functional.layer_norm(a, (256,)).sum().item()]
-    return queue.put(found) if queue else found
-here = computed()
-queue = multiprocessing.get_context("fork").Queue()
-p = multiprocessing.get_context("fork").Process(target=computed, args=(queue,))
-p.start()
-assert queue.get(timeout=60) == here
-p.join()
-computed()  # the pool may have ended with the fork
-print(sorted(open(f"/proc/self/task/{t}/comm").read().strip() for t in os.listdir("/proc/self/task")))
+import ctypes, glob, os
+os.sched_setaffinity(0, range(os.cpu_count()))  # workers of xdist have a core each
+blas = [ctypes.CDLL(f) for f in glob.glob(os.path.dirname(numpy.__file__) + ".libs/*openblas*")]
+threads = lambda: [b.openblas_get_num_threads64_() for b in blas]
+before = threads()
+computed(); in_a_child(); (torch.rand(1, 256) @ torch.rand(256, 256)).sum()
+print(workers())
+products(); in_a_child()
+assert threads() == before
+print(workers())
+torch.set_num_threads(1)
+products(); print(torch.get_num_threads())
 """
-    for options, alone in (({"OMP_NUM_THREADS": "1"}, True), ({"OMP_NUM_THREADS": "2"}, False)):
-        run = [sys.executable, "-m", "mindtorch_proxy", "-c", code]
-        out = subprocess.run(run, env=os.environ | options, capture_output=True, text=True, check=True).stdout
-        assert ("KernelThread" not in out) == (alone or len(os.sched_getaffinity(0)) == 1)  # workers of xdist have a core each
+    few, many, one = map(int, _workers(code))
+    assert few == 0 and many >= 1 and one == 1
 
 
 def test_a_signal_while_mindspore_loads(python):

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....runtime import pyboost
+from ....runtime.threads import on_all_cores
 from ..arrays import HOLES
+from ..blas import matmul
 from ..table import legacy, numpy
 
 
@@ -49,14 +51,14 @@ def _ungrouped(x, groups):
 
 def forward(x, w, stride, padding, dilation, groups):
     cols, (n, *size) = _columns(x, w.shape[2:], stride, padding, dilation, groups)
-    return _channels(np.matmul(w.reshape(groups, w.shape[0] // groups, -1), cols), n, size)
+    return _channels(matmul(w.reshape(groups, w.shape[0] // groups, -1), cols), n, size)
 
 
 def transposed(x, w, stride, padding, dilation, size, groups):
     n, kernel = x.shape[0], w.shape[2:]
     k = len(kernel)
     wt = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
-    cols = np.matmul(wt, _ungrouped(x, groups)).reshape(groups, w.shape[1], *kernel, n, *x.shape[2:])
+    cols = matmul(wt, _ungrouped(x, groups)).reshape(groups, w.shape[1], *kernel, n, *x.shape[2:])
     full = [max(d * (m - 1) + s * (i - 1) + 1, o + 2 * p) for d, m, s, i, o, p in zip(dilation, kernel, stride, x.shape[2:], size, padding)]
     out = np.zeros((groups, w.shape[1], n, *full), x.dtype)
     for at in product(*map(range, kernel)):
@@ -68,7 +70,7 @@ def transposed(x, w, stride, padding, dilation, size, groups):
 
 def for_weight(x, g, kernel, stride, padding, dilation, groups):
     cols, _ = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
-    return np.matmul(_ungrouped(g, groups), cols.transpose(0, 2, 1)).reshape(g.shape[1], x.shape[1] // groups, *kernel)
+    return matmul(_ungrouped(g, groups), cols.transpose(0, 2, 1)).reshape(g.shape[1], x.shape[1] // groups, *kernel)
 
 
 def _biased(out, bias):
@@ -117,8 +119,10 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
     k = wa.ndim - 2
     if 0 in xa.shape or 0 in wa.shape or k > 3 or (k == 3 and (is_transposed or groups > 1)) or any(e >= s for e, s in zip(extra, stride)):
         return convolution(xa, wa, bias, stride, padding, dilation, is_transposed, extra, groups)
+    work = xa.size // xa.shape[1] * wa.size // (1 if is_transposed else math.prod(stride))
     if k == 3:
-        out = pyboost.primitive("Conv3D", legacy=True).of(wa.shape[0], wa.shape[2:], 1, "pad", _pads(padding), tuple(stride), tuple(dilation), groups)(x, w)
+        prim = pyboost.primitive("Conv3D", legacy=True).of(wa.shape[0], wa.shape[2:], 1, "pad", _pads(padding), tuple(stride), tuple(dilation), groups)
+        out = on_all_cores(prim, work)(x, w)
         return _biased(out.asnumpy(), bias)
     kernel, stride2, dilation2, padding2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, wa.shape[2:]), (1, stride), (1, dilation), (0, padding)))
     x, w = _flat(x, xa), _flat(w, wa)
@@ -126,13 +130,14 @@ def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, gro
         # the same sum as a convolution with the weight turned round: up to 1.5 times as fast as Conv2DBackpropInput
         w = pyboost.tensor_from_array(np.ascontiguousarray(wa.reshape(*wa.shape[:2], *kernel)[:, :, ::-1, ::-1].swapaxes(0, 1)))
         around = tuple(d * (m - 1) - p for p, d, m in zip(padding2, dilation2, kernel))
-        out = pyboost.primitive("Conv2D", legacy=True).of(wa.shape[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1)(x, w)
+        prim = pyboost.primitive("Conv2D", legacy=True).of(wa.shape[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1)
+        out = on_all_cores(prim, work)(x, w)
     elif is_transposed:
         size = (xa.shape[0], wa.shape[1] * groups, *(1,) * (k == 1), *_size(xa, wa, stride, padding, dilation, extra))
         prim = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(wa.shape[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups)
-        out = prim(x, w, _size_tensor(size))
+        out = on_all_cores(prim, work)(x, w, _size_tensor(size))
     else:
-        out = prim.of(wa.shape[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups)(x, w)
+        out = on_all_cores(prim.of(wa.shape[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups), work)(x, w)
     out = out.asnumpy()
     return _biased(out.reshape(*out.shape[:2], out.shape[3]) if k == 1 else out, bias)
 
@@ -145,7 +150,9 @@ def _conv_weight(prim, x, g, kernel, stride, padding, dilation, groups):
         return for_weight(xa, ga, kernel, stride, padding, dilation, groups)
     k2, s2, d2, p2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, kernel), (1, stride), (1, dilation), (0, padding)))
     shape = (ga.shape[1], xa.shape[1] // groups, *k2)
-    return prim.of(ga.shape[1], k2, "pad", _pads(p2), _pads(p2), 1, s2, (1, 1, *d2), groups)(_flat(g, ga), _flat(x, xa), shape)
+    work = ga.size * math.prod(shape[1:])
+    prim = prim.of(ga.shape[1], k2, "pad", _pads(p2), _pads(p2), 1, s2, (1, 1, *d2), groups)
+    return on_all_cores(prim, work)(_flat(g, ga), _flat(x, xa), shape)
 
 
 legacy("convolution", "Conv2D", "Convolution has no CPU kernel", fn=_conv, dtypes="f")

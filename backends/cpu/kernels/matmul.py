@@ -9,7 +9,9 @@ from ....runtime.autograd import no_grad
 from ....runtime.decompositions.matmul import attention_scores, plus
 from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
+from ....runtime.threads import on_all_cores
 from ...quiet import UNWARNED
+from ..blas import dot, matmul
 from ..table import composite, decomposed, legacy, numpy, pyboost_, without
 
 FLAGGED = "one primitive with transpose flags for all of them: no copy of a transposed operand"
@@ -24,6 +26,11 @@ STACKS = "efdaBsilF"
 def _flagged(prim, ta, tb):
     """The primitive with these transpose flags, which are constructor arguments."""
     return prim.of(ta, tb)
+
+
+def _product(prim, a, ta, b, tb, work):
+    """The product of two MindSpore tensors, each transposed if its flag says so; of so many multiplications."""
+    return on_all_cores(_flagged(prim, ta, tb), work)(a, b)
 
 
 def _operand(t):
@@ -49,17 +56,18 @@ def _mm(prim, a, b):
     if not b._shape[0]:
         return np.zeros((*a._shape[:-1], b._shape[1]), a.dtype.np)
     if a._stride is None and b._stride is None and len(a._shape) == 2:  # nothing to look at
-        return _flagged(prim, False, False)(a._mstensor(), b._mstensor())
-    (a, ta), (b, tb) = _rows(a), _operand(b)
-    return _flagged(prim, ta, tb)(a, b)
+        return on_all_cores(_flagged(prim, False, False), a._shape[0] * numel(b._shape))(a._mstensor(), b._mstensor())
+    work = numel(a._shape) * b._shape[1]
+    return _product(prim, *_rows(a), *_operand(b), work)
 
 
 def _over_rows(prim, a, b):
     """a.T @ b, where both may have more dimensions than two."""
     if not numel(a._shape[:-1]):
         return np.zeros((a._shape[-1], b._shape[-1]), a.dtype.np)
-    (a, ta), (b, tb) = _rows(a), _rows(b)
-    return _flagged(prim, not ta, tb)(a, b)
+    work = numel(a._shape) * b._shape[-1]
+    (a, ta), b = _rows(a), _rows(b)
+    return _product(prim, a, not ta, *b, work)
 
 
 def _bmm(prim, a, b):
@@ -68,8 +76,7 @@ def _bmm(prim, a, b):
     if a._shape[:-2] != b._shape[:-2]:
         batch = np.broadcast_shapes(a._shape[:-2], b._shape[:-2])
         a, b = _expanded(a, batch), _expanded(b, batch)
-    (a, ta), (b, tb) = _operand(a), _operand(b)
-    return _flagged(prim, ta, tb)(a, b)
+    return _product(prim, *_operand(a), *_operand(b), numel(a._shape) * b._shape[-1])
 
 
 def _attention_scores(prim, query, key, mask, scale, causal):
@@ -77,14 +84,14 @@ def _attention_scores(prim, query, key, mask, scale, causal):
     if not batch or batch != key._shape[:-2] or not query._shape[-1]:
         return attention_scores(query, key, mask, scale, causal)
     offset = None if mask is None else mask._array()  # before the kernel, which empties the processor's caches
-    (a, ta), (b, tb) = _operand(query), _operand(key)
-    r = _flagged(prim, ta, not tb)(a, b)
+    b, tb = _operand(key)
+    r = _product(prim, *_operand(query), b, not tb, numel(query._shape) * key._shape[-2])
     _scale_and_add(pyboost.array_of(r, (*batch, query._shape[-2], key._shape[-2]), query.dtype.np), scale, offset, causal)
     return r
 
 
 def np_attention_scores(query, key, mask, scale, causal):
-    return _scale_and_add(np.matmul(query, key.swapaxes(-2, -1)), scale, mask, causal)
+    return _scale_and_add(matmul(query, key.swapaxes(-2, -1)), scale, mask, causal)
 
 
 def _scale_and_add(product, scale, offset, causal):
@@ -122,12 +129,11 @@ def _linear(prim, x, weight, bias):
         return np.zeros(shape, x.dtype.np) + (0 if bias is None else bias._array())
     row = bias._array() if bias is not None and bias._shape == (n,) else None
     if len(batch) == 1 and x._stride is None and weight._stride is None and x.dtype.category != dt.COMPLEX:  # nothing to look at
-        r = _flagged(prim, False, True)(x._mstensor(), weight._mstensor())
+        r = on_all_cores(_flagged(prim, False, True), batch[0] * inner * n)(x._mstensor(), weight._mstensor())
     else:
-        a, ta = _rows(x)
         w, tw = (weight, False) if x.dtype.category != dt.COMPLEX else (weight.detach().transpose(0, 1), True)
         w, swapped = _operand(w)
-        r = _flagged(prim, ta, tw == swapped)(a, w)
+        r = _product(prim, *_rows(x), w, tw == swapped, numel(x._shape) * n)
     if bias is None:
         return r if len(batch) == 1 else pyboost.array_of(r, shape, x.dtype.np)
     return r.asnumpy().reshape(shape) + bias._array() if row is None else _add_row(r, shape, row)
@@ -180,11 +186,11 @@ def _thin_stack(a, columns):
 
 def by_rows(a, b):
     """a @ b for a of any number of dimensions and a matrix b."""
-    return np.dot(a, b) if a.ndim == 2 else np.dot(a.reshape(-1, a.shape[-1]), b) if a.size else np.matmul(a, b)
+    return dot(a, b) if a.ndim == 2 else dot(a.reshape(-1, a.shape[-1]), b) if a.size else matmul(a, b)
 
 
 def np_over_rows(a, b):
-    return np.dot(a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1])) if a.size else np.zeros((a.shape[-1], b.shape[-1]), a.dtype)
+    return dot(a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1])) if a.size else np.zeros((a.shape[-1], b.shape[-1]), a.dtype)
 
 
 def np_linear(x, weight, bias):
@@ -195,7 +201,7 @@ def np_linear(x, weight, bias):
 
 
 def np_addmm(c, a, b, beta, alpha):
-    out = np.dot(a, b)
+    out = dot(a, b)
     if alpha != 1:
         out *= out.dtype.type(alpha)
     if beta:
@@ -203,16 +209,16 @@ def np_addmm(c, a, b, beta, alpha):
     return out
 
 
-numpy("mm", THIN, np.dot, dtypes="fd", when=_thin_product)
+numpy("mm", THIN, dot, dtypes="fd", when=_thin_product)
 numpy("_mm", THIN, by_rows, dtypes="fd", when=_thin_product)
 numpy("_over_rows", THIN, np_over_rows, dtypes="fd", when=lambda a, b: _thin(a._shape[-1], numel(a._shape[:-1]), b._shape[-1]))
 numpy("_linear", THIN, np_linear, dtypes="fd", when=_thin_product)
 numpy("addmm", THIN, np_addmm, dtypes="fd", when=lambda c, a, b, beta, alpha: _thin_product(a, b))
-numpy("bmm _bmm", THIN, np.matmul, dtypes="fd", when=lambda a, b: _thin_stack(a, b._shape[-1]))
+numpy("bmm _bmm", THIN, matmul, dtypes="fd", when=lambda a, b: _thin_stack(a, b._shape[-1]))
 numpy("_attention_scores", THIN, np_attention_scores, dtypes="fd", when=lambda query, key, *how: _thin_stack(query, key._shape[-2]))
 
 # ------------------------------------------------------------------------------------------------ without a primitive
-numpy("mm _mm bmm _bmm", LACKING, np.matmul, dtypes="D")
+numpy("mm _mm bmm _bmm", LACKING, matmul, dtypes="D")
 numpy("_over_rows", LACKING, np_over_rows, dtypes="D")
 numpy("_linear", LACKING, lambda x, w, b: x @ w.T if b is None else x @ w.T + b, dtypes="D")
 numpy("addmm", LACKING, lambda c, a, b, beta, alpha: (beta * c if beta else 0) + alpha * (a @ b), dtypes="D")

@@ -7,6 +7,7 @@ import numpy as np
 from ....runtime import pyboost
 from ...host import PIECE
 from ..arrays import ones, total_last
+from ..blas import dot
 from ..table import legacy, numpy, pyboost_, without
 
 SMALL = 16384  # elements for which the blocks' preparations take longer than their sums by BLAS gain
@@ -39,7 +40,7 @@ def _sum(a, dims):
     """np.add.reduce over dims, which stay with size 1: by BLAS where rows or columns lie in one piece."""
     shape = _one_if(a.shape, dims)
     if dims == (0,):
-        return np.dot(ones(a.dtype, len(a)), a.reshape(len(a), -1)).reshape(shape)
+        return dot(ones(a.dtype, len(a)), a.reshape(len(a), -1)).reshape(shape)
     if dims and dims[-1] == a.ndim - 1:
         k = a.ndim - 1
         while k - 1 in dims:

@@ -6,24 +6,25 @@ What the table has for other sizes or dtypes, measured.json may choose as well.
 import numpy as np
 
 from ..arrays import add_rows, special
+from ..blas import dot, matmul
 from ..table import quick
 from .activation import np_softmax
 from .indexing import check_rows
 from .matmul import by_rows, np_addmm, np_attention_scores, np_linear, np_over_rows
 
 # ------------------------------------------------------------------------------------------------ products
-quick("mm dot mv", np.dot)
+quick("mm dot mv", dot)
 quick("_mm", by_rows)
 quick("_over_rows", np_over_rows)
 quick("_linear", np_linear)
 quick("addmm", np_addmm)
-quick("bmm _bmm", np.matmul)
+quick("bmm _bmm", matmul)
 quick("_attention_scores", np_attention_scores)
 
 
 @quick("baddbmm")
 def _baddbmm(c, a, b, beta, alpha):
-    out = np.matmul(a, b)
+    out = matmul(a, b)
     if alpha != 1:
         out *= out.dtype.type(alpha)
     if beta:
@@ -80,7 +81,7 @@ def _embedding_backward(g, indices, rows, padding_idx, by_freq):
     if i.size * rows <= 1 << 16:
         chosen = np.zeros((rows, i.size), g.dtype)
         chosen[i, np.arange(i.size)] = 1
-        out = np.dot(chosen, g)
+        out = dot(chosen, g)
     else:
         out = np.zeros((rows, g.shape[1]), g.dtype)
         add_rows(out, i, g)

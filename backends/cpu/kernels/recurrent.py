@@ -6,6 +6,7 @@ A row is a sequence at a step. A sigmoid is (1 + tanh(x / 2)) / 2, so that one c
 import numpy as np
 
 from ..arrays import ones
+from ..blas import dot
 from ..table import numpy
 
 
@@ -58,7 +59,7 @@ class _States:
 
 
 def _projected(x, w, *biases):
-    out = np.dot(x, w.T)
+    out = dot(x, w.T)
     for b in biases:
         if b is not None:
             out += b
@@ -100,7 +101,7 @@ def _lstm(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
             h, c = between.resized((h, c), n)
         if a is None or n != len(a):
             a, slope, low, t = room[:n], slopes[:n], lows[:n], product[:n]
-        g += np.dot(h, w, out=a)
+        g += dot(h, w, out=a)
         np.tanh(g, out=g)
         g *= slope
         g += low
@@ -111,7 +112,7 @@ def _lstm(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
             np.multiply(g[:, 3 * size :], t, out=h_new)
         else:
             t *= g[:, 3 * size :]
-            np.dot(t, w_hr.T, out=h_new)
+            dot(t, w_hr.T, out=h_new)
         h, c = h_new, c_new
     return out, between.last((h, c)), (gates, cells)
 
@@ -132,7 +133,7 @@ def _gru(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
         n = len(g)
         if n != len(h):
             (h,) = between.resized((h,), n)
-        a = np.dot(h, w, out=room[:n])
+        a = dot(h, w, out=room[:n])
         rz, new = g[:, : 2 * size], g[:, 2 * size :]
         rz += a[:, : 2 * size]
         np.tanh(rz, out=rz)
@@ -156,7 +157,7 @@ def _rnn(activation):
         for (h_new,) in steps.of(out):
             if len(h_new) != len(h):
                 (h,) = between.resized((h,), len(h_new))
-            h_new += np.dot(h, w, out=room[: len(h)])
+            h_new += dot(h, w, out=room[: len(h)])
             h = activation(h_new, out=h_new)
         return out, between.last((h,)), ()
 
@@ -181,14 +182,14 @@ def _lstm_back(g_out, g_states, steps, out, gates, cells, states, w_hh, w_hr):
         dh = dh + g_t
         if w_hr is not None:
             raw_t[...] = dh
-            dh = np.dot(dh, w_hr)
+            dh = dot(dh, w_hr)
         dc = dc + dh * c_slope
         np.multiply(slope[:, :3], dc[:, None], out=d_t[:, :3])
         np.multiply(slope[:, 3], dh, out=d_t[:, 3])
         dc *= f_t
-        dh = np.dot(d_t.reshape(n, 4 * size), w_hh)
+        dh = dot(d_t.reshape(n, 4 * size), w_hh)
     d = d.reshape(len(d), 4 * size)
-    return d, d, between.last((dh, dc)), None if w_hr is None else np.dot(raw.T, o * tanh)
+    return d, d, between.last((dh, dc)), None if w_hr is None else dot(raw.T, o * tanh)
 
 
 def _gru_back(g_out, g_states, steps, out, gates, hidden, states, w_hh, w_hr):
@@ -206,7 +207,7 @@ def _gru_back(g_out, g_states, steps, out, gates, hidden, states, w_hh, w_hr):
             (dh,) = between.resized((dh,), len(d_t))
         np.add(dh, g_t, out=total_t)
         np.multiply(slope, total_t[:, None], out=d_t)
-        dh = np.dot(d_t.reshape(len(d_t), 3 * size), w_hh)
+        dh = dot(d_t.reshape(len(d_t), 3 * size), w_hh)
         dh += total_t * z_t
     by_input = d.copy()
     by_input[:, 2] = total * new
@@ -223,7 +224,7 @@ def _rnn_back(slope):
                 (dh,) = between.resized((dh,), len(d_t))
             np.add(dh, g_t, out=d_t)
             d_t *= slope_t
-            dh = np.dot(d_t, w_hh)
+            dh = dot(d_t, w_hh)
         return d, d, between.last((dh,)), None
 
     return back
@@ -254,13 +255,13 @@ def _layer_backward(back):
         by_input, by_state, first, g_hr = back(g_out, g_states, steps, out, kept, more, states, w_hh, w_hr)
         none, total = np.empty(0, x.dtype), ones(x.dtype, len(x))
         return (
-            np.dot(by_input, w_ih).reshape(input.shape) if needs[0] else none,
+            dot(by_input, w_ih).reshape(input.shape) if needs[0] else none,
             first[0] if needs[1] else none,
             first[1] if needs[2] else none,
-            np.dot(by_input.T, x) if needs[3] else none,
-            np.dot(by_state.T, steps.before(out, hx)) if needs[4] else none,
-            np.dot(total, by_input) if needs[5] else none,
-            np.dot(total, by_state) if needs[6] else none,
+            dot(by_input.T, x) if needs[3] else none,
+            dot(by_state.T, steps.before(out, hx)) if needs[4] else none,
+            dot(total, by_input) if needs[5] else none,
+            dot(total, by_state) if needs[6] else none,
             g_hr if needs[7] else none,
         )
 

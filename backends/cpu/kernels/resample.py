@@ -5,6 +5,7 @@ import numpy as np
 from ....runtime import pyboost
 from ....runtime.ops.resample import UPSAMPLE
 from ...quiet import quiet
+from ..blas import matmul
 from ..table import decomposed, legacy, numpy, without
 from .conv import windows
 
@@ -100,7 +101,7 @@ def upsample_backward(mode):
             at, w = _taps(mode, n, o, align, scales[axis - 2] if scales else None, g.dtype)
             matrix = np.zeros((o, n), g.dtype)
             np.add.at(matrix, (np.broadcast_to(np.arange(o), at.shape), at), 1 if w is None else w)
-            g = np.moveaxis(np.matmul(np.moveaxis(g, axis, -1), matrix), -1, axis)
+            g = np.moveaxis(matmul(np.moveaxis(g, axis, -1), matrix), -1, axis)
         return np.ascontiguousarray(g)
 
     return fn
