@@ -10,11 +10,13 @@ DECOMPOSITIONS: dict = {}  # an operator's full name -> a function over other op
 WHOLE_IN_TRACES: set = set()  # those of IMPLICIT that torch.jit.trace notes as they are
 IMPLICIT: dict = {}  # an operator's full name -> how PyTorch decomposes it above its dispatcher, where ours is one kernel
 _made: dict = {}  # (namespace, name) -> function
+_absent: set = set()  # (namespace, name) of what no operator has: libraries ask tensors for attributes that they may have
 _make = _names = None  # call/public.py, once it is imported: makes a function of a namespace, or None; the names that it can make
 
 
 def declare(op):
     """Enter an operator under its name and its aliases."""
+    _absent.clear()
     for full in (op.name, *op.options.alias):
         ns, _, name = full.rpartition(".")
         OPERATORS.setdefault(ns or op.namespace, {}).setdefault(name, []).append(op)
@@ -41,9 +43,11 @@ def function(ns, name):
     """torch.<ns>.<name>, for ns "Tensor" the method; None if there is no such operator."""
     key = (ns, name)
     f = _made.get(key)
-    if f is None:
+    if f is None and key not in _absent:
         f = _make(ns, name)
-        if f is not None:
+        if f is None:
+            _absent.add(key)
+        else:
             _made[key] = describe(ns, name, f)
     return f
 

@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, dispatching, look_at_classes, register_direct, subclass_kept
+from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, direct, dispatching, look_at_classes, register_direct, subclass_kept
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
@@ -238,8 +238,9 @@ class Tensor(metaclass=TensorMeta):
 
     def _replace(self, other):
         """Take over another tensor's memory and metadata (`.data =`, set_, resize_)."""
-        for f in ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "dtype", "device"):
-            setattr(self, f, getattr(other, f))
+        self._ms, self._np, self._storage = other._ms, other._np, other._storage
+        self._shape, self._stride, self._offset = other._shape, other._stride, other._offset
+        self.dtype, self.device = other.dtype, other.device
 
     def _bump(self):
         vc = self._vc
@@ -698,7 +699,9 @@ class Tensor(metaclass=TensorMeta):
         if device_for_backend_keys is not None:
             t.device = device_for_backend_keys
         t._requires_grad = False
-        if require_grad:
+        if require_grad and t._vc is not INFERENCE and t.__class__ in direct and t.dtype.category >= dt.FLOAT:  # nothing to refuse
+            t._requires_grad = True
+        elif require_grad:
             with DisableTorchFunctionSubclass():  # the class has not seen it yet
                 t._requiring_grad(True, "Only Tensors of floating point and complex dtype")
         return t
@@ -875,12 +878,12 @@ def alias(self, cls=Tensor):
             look_at_classes()
     else:
         t = _new(Tensor)
-    if self._storage is None:
-        self._get_storage()
-    if self._vc is None:
-        self._vc = [0]
-    for f in ("_ms", "_np", "_storage", "_shape", "_stride", "_offset", "_vc"):
-        setattr(t, f, getattr(self, f))
+    st, vc = self._storage, self._vc
+    t._storage = st if st is not None else self._get_storage()  # which may be what makes _np and _ms
+    if vc is None:
+        vc = self._vc = [0]
+    t._vc = vc
+    t._ms, t._np, t._shape, t._stride, t._offset = self._ms, self._np, self._shape, self._stride, self._offset
     _set_dtype(t, self.dtype)  # a subclass may have properties of these names
     _set_device(t, self.device)
     t._output_nr = 0

@@ -6,6 +6,9 @@ import time
 
 import numpy as np
 
+from ...runtime import pyboost
+from ...runtime.tensor import fresh
+from ..quiet import UNWARNED
 from .blas import dot
 
 MOST_DIMS = 32  # of NumPy's arrays
@@ -97,6 +100,16 @@ def select(mask, a, b):
 def zeroed(mask, a):
     """a, and zero where the mask holds."""
     return select(mask, np.zeros((), a.dtype), a)
+
+
+def plus_in_place(r, shape, dtype, a):
+    """A kernel's result that nobody else holds, plus an array that broadcasts to its shape, as a tensor of a shape."""
+    out = pyboost.array_of(r, shape, dtype.np)
+    np.add(out, a, out, **UNWARNED)
+    t = fresh(out, dtype)
+    if len(shape) == len(r._shape):
+        t._ms = r
+    return t
 
 
 _ones = {}

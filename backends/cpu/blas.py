@@ -1,7 +1,7 @@
 """NumPy's products, by one thread where they are not worth more (runtime/threads.py): OpenBLAS shares a product of 262,144 multiplications, and waits."""
 
 import ctypes
-from functools import cache, wraps
+from functools import cache
 from glob import glob
 from os.path import dirname, join
 
@@ -14,46 +14,31 @@ LEAST = 9216  # multiplications by a vector that OpenBLAS begins to share
 
 @cache
 def _openblas():
-    """(set, get) of the number of threads of the OpenBLAS in NumPy's wheel; None where NumPy was built with another library, which keeps its threads."""
+    """(set, get) of the number of threads of the OpenBLAS in NumPy's wheel; None where it has one, or NumPy was built with another library."""
     for path in glob(join(dirname(dirname(np.__file__)), "numpy.libs", "*openblas*")):
         try:
             library = ctypes.CDLL(path)
-            return library.openblas_set_num_threads64_, library.openblas_get_num_threads64_
+            change, current = library.openblas_set_num_threads64_, library.openblas_get_num_threads64_
         except (OSError, AttributeError):
             continue
+        return (change, current) if current() > 1 else None
     return None
 
 
-def alone(fn):
-    """fn, whose products are done by the calling thread on few cores."""
+def _by_one(fn):
+    def product(a, b, out=None):
+        if LEAST <= (a.size * b.shape[-1] if b.ndim > 1 else a.size) < threads.MUCH_WORK and (openblas := _openblas()) is not None and threads.few():
+            change, current = openblas
+            if (before := current()) > 1:  # else another thread has said so, and will take it back
+                change(1)
+                try:
+                    return fn(a, b, out)
+                finally:
+                    change(before)
+        return fn(a, b, out)
 
-    @wraps(fn)
-    def call(*args, **kwargs):
-        openblas = _openblas() if threads.few() else None
-        if openblas is None or (before := openblas[1]()) == 1:  # another thread may have said so, and will take it back
-            return fn(*args, **kwargs)
-        change = openblas[0]
-        change(1)
-        try:
-            return fn(*args, **kwargs)
-        finally:
-            change(before)
-
-    return call
+    product.__name__, product.__doc__ = fn.__name__, f"np.{fn.__name__} of vectors or matrices, by the calling thread where they are small."
+    return product
 
 
-_dot, _matmul = alone(np.dot), alone(np.matmul)
-
-
-def _worth_one(a, b):
-    return LEAST <= (a.size * b.shape[-1] if b.ndim > 1 else a.size) < threads.MUCH_WORK
-
-
-def dot(a, b, out=None):
-    """np.dot of matrices or vectors."""
-    return (_dot if _worth_one(a, b) else np.dot)(a, b, out=out)
-
-
-def matmul(a, b, out=None):
-    """np.matmul."""
-    return (_matmul if _worth_one(a, b) else np.matmul)(a, b, out=out)
+dot, matmul = _by_one(np.dot), _by_one(np.matmul)

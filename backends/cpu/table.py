@@ -35,9 +35,9 @@ def pyboost_(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=Tr
     _add(names, _kernel("pyboost", fn, primitive, dtypes, why=why, above=above, broadcasts=broadcasts, tensors=tensors))
 
 
-def legacy(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, init=(), **attrs):
+def legacy(names, primitive, why, fn=None, dtypes=None, above=0, broadcasts=True, init=(), tensors=False, **attrs):
     """A legacy primitive; fn(prim, *args) maps the operator's arguments, attrs go to the primitive's constructor."""
-    _add(names, _kernel("legacy", fn, primitive, dtypes, why=why, above=above, broadcasts=broadcasts, init=init, attrs=attrs))
+    _add(names, _kernel("legacy", fn, primitive, dtypes, why=why, above=above, broadcasts=broadcasts, init=init, attrs=attrs, tensors=tensors))
 
 
 def composite(names, why, dtypes=ALL, above=0):

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ....runtime import pyboost
+from ....runtime.ops.common import numel
 from ....runtime.threads import on_all_cores
-from ..arrays import HOLES
+from ..arrays import HOLES, plus_in_place
 from ..blas import matmul
 from ..table import legacy, numpy
 
@@ -79,8 +80,8 @@ def _biased(out, bias):
     return out
 
 
-def _size(x, w, stride, padding, dilation, extra):
-    return [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, k, s, p, d, e in zip(x.shape[2:], w.shape[2:], stride, padding, dilation, extra)]
+def _size(xs, ws, stride, padding, dilation, extra):
+    return [(n - 1) * s - 2 * p + d * (k - 1) + 1 + e for n, k, s, p, d, e in zip(xs[2:], ws[2:], stride, padding, dilation, extra)]
 
 
 WHY = "the legacy Conv2D lacks the dtype; a composite would copy the same windows, and MatMulExt is 2.7 times slower than np.matmul in float64"
@@ -89,7 +90,7 @@ WHY = "the legacy Conv2D lacks the dtype; a composite would copy the same window
 @numpy("convolution", WHY)
 def convolution(x, w, bias, stride, padding, dilation, is_transposed, extra, groups):
     if is_transposed:
-        return _biased(transposed(x, w, stride, padding, dilation, _size(x, w, stride, padding, dilation, extra), groups), bias)
+        return _biased(transposed(x, w, stride, padding, dilation, _size(x.shape, w.shape, stride, padding, dilation, extra), groups), bias)
     return _biased(forward(x, w, stride, padding, dilation, groups), bias)
 
 
@@ -97,9 +98,9 @@ numpy("_C.convolution_weight", WHY, for_weight)
 
 
 # ------------------------------------------------------------------------------------------------ oneDNN, float32
-def _flat(t, a):
-    """A MindSpore tensor (N, C, L) as (N, C, 1, L)."""
-    return pyboost.tensor_from_array(np.ascontiguousarray(a)[:, :, None]) if a.ndim == 3 else t
+def _flat(t):
+    """The MindSpore tensor of a tensor, (N, C, L) as (N, C, 1, L)."""
+    return pyboost.tensor_from_array(np.ascontiguousarray(t._array())[:, :, None]) if len(t._shape) == 3 else t._mstensor()
 
 
 def _pads(padding):
@@ -114,46 +115,49 @@ def _size_tensor(size):
 
 def _conv(prim, x, w, bias, stride, padding, dilation, is_transposed, extra, groups):
     HOLES.look()
-    xa, wa = x.asnumpy(), w.asnumpy()
-    bias = None if bias is None else bias.asnumpy()
-    k = wa.ndim - 2
-    if 0 in xa.shape or 0 in wa.shape or k > 3 or (k == 3 and (is_transposed or groups > 1)) or any(e >= s for e, s in zip(extra, stride)):
-        return convolution(xa, wa, bias, stride, padding, dilation, is_transposed, extra, groups)
-    work = xa.size // xa.shape[1] * wa.size // (1 if is_transposed else math.prod(stride))
+    xs, ws = x._shape, w._shape
+    k = len(ws) - 2
+    if 0 in xs or 0 in ws or k > 3 or (k == 3 and (is_transposed or groups > 1)) or any(e >= s for e, s in zip(extra, stride)):
+        bias = None if bias is None else bias._array()
+        return convolution(x._array(), w._array(), bias, stride, padding, dilation, is_transposed, extra, groups)
+    kernel, stride2, dilation2, padding2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, ws[2:]), (1, stride), (1, dilation), (0, padding)))
+    around = tuple(d * (m - 1) - p for p, d, m in zip(padding2, dilation2, kernel))
+    work = numel(xs) // xs[1] * numel(ws) // (1 if is_transposed else math.prod(stride))
     if k == 3:
-        prim = pyboost.primitive("Conv3D", legacy=True).of(wa.shape[0], wa.shape[2:], 1, "pad", _pads(padding), tuple(stride), tuple(dilation), groups)
-        out = on_all_cores(prim, work)(x, w)
-        return _biased(out.asnumpy(), bias)
-    kernel, stride2, dilation2, padding2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, wa.shape[2:]), (1, stride), (1, dilation), (0, padding)))
-    x, w = _flat(x, xa), _flat(w, wa)
-    if is_transposed and groups == 1 and stride2 == (1, 1) and wa.size < xa.size and all(p <= d * (m - 1) for p, d, m in zip(padding2, dilation2, kernel)):
+        prim = pyboost.primitive("Conv3D", legacy=True).of(ws[0], kernel, 1, "pad", _pads(padding), stride2, dilation2, groups)
+        args = _flat(x), _flat(w)
+    elif (
+        is_transposed and groups == 1 and stride2 == (1, 1) and numel(ws) < numel(xs) and all(p <= d * (m - 1) for p, d, m in zip(padding2, dilation2, kernel))
+    ):
         # the same sum as a convolution with the weight turned round: up to 1.5 times as fast as Conv2DBackpropInput
-        w = pyboost.tensor_from_array(np.ascontiguousarray(wa.reshape(*wa.shape[:2], *kernel)[:, :, ::-1, ::-1].swapaxes(0, 1)))
-        around = tuple(d * (m - 1) - p for p, d, m in zip(padding2, dilation2, kernel))
-        prim = pyboost.primitive("Conv2D", legacy=True).of(wa.shape[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1)
-        out = on_all_cores(prim, work)(x, w)
+        turned = np.ascontiguousarray(w._array().reshape(*ws[:2], *kernel)[:, :, ::-1, ::-1].swapaxes(0, 1))
+        prim = pyboost.primitive("Conv2D", legacy=True).of(ws[1], kernel, 1, "pad", _pads(around), stride2, dilation2, 1)
+        args = _flat(x), pyboost.tensor_from_array(turned)
     elif is_transposed:
-        size = (xa.shape[0], wa.shape[1] * groups, *(1,) * (k == 1), *_size(xa, wa, stride, padding, dilation, extra))
-        prim = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(wa.shape[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups)
-        out = on_all_cores(prim, work)(x, w, _size_tensor(size))
+        size = (xs[0], ws[1] * groups, *(1,) * (k == 1), *_size(xs, ws, stride, padding, dilation, extra))
+        prim = pyboost.primitive("Conv2DBackpropInput", legacy=True).of(ws[0], kernel, "pad", _pads(padding2), None, 1, stride2, dilation2, groups)
+        args = _flat(x), _flat(w), _size_tensor(size)
     else:
-        out = on_all_cores(prim.of(wa.shape[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups), work)(x, w)
-    out = out.asnumpy()
-    return _biased(out.reshape(*out.shape[:2], out.shape[3]) if k == 1 else out, bias)
+        prim = prim.of(ws[0], kernel, 1, "pad", _pads(padding2), stride2, dilation2, groups)
+        args = _flat(x), _flat(w)
+    if bias is not None:
+        bias = bias._array().reshape(-1, *(1,) * k)  # before the kernel, which empties the processor's caches
+    out = on_all_cores(prim, work)(*args)
+    shape = out._shape if k > 1 else (*out._shape[:2], out._shape[3])
+    return pyboost.array_of(out, shape, x.dtype.np) if bias is None else plus_in_place(out, shape, x.dtype, bias)
 
 
 def _conv_weight(prim, x, g, kernel, stride, padding, dilation, groups):
     HOLES.look()
-    xa, ga, k = x.asnumpy(), g.asnumpy(), len(kernel)
-    count = [(n + 2 * p - d * (m - 1) - 1) // s + 1 for n, m, s, p, d in zip(xa.shape[2:], kernel, stride, padding, dilation)]
-    if k > 2 or 0 in xa.shape or 0 in ga.shape or count != list(ga.shape[2:]):
-        return for_weight(xa, ga, kernel, stride, padding, dilation, groups)
+    xs, gs, k = x._shape, g._shape, len(kernel)
+    count = [(n + 2 * p - d * (m - 1) - 1) // s + 1 for n, m, s, p, d in zip(xs[2:], kernel, stride, padding, dilation)]
+    if k > 2 or 0 in xs or 0 in gs or count != list(gs[2:]):
+        return for_weight(x._array(), g._array(), kernel, stride, padding, dilation, groups)
     k2, s2, d2, p2 = ((a,) * (k == 1) + tuple(b) for a, b in ((1, kernel), (1, stride), (1, dilation), (0, padding)))
-    shape = (ga.shape[1], xa.shape[1] // groups, *k2)
-    work = ga.size * math.prod(shape[1:])
-    prim = prim.of(ga.shape[1], k2, "pad", _pads(p2), _pads(p2), 1, s2, (1, 1, *d2), groups)
-    return on_all_cores(prim, work)(_flat(g, ga), _flat(x, xa), shape)
+    shape = (gs[1], xs[1] // groups, *k2)
+    prim = prim.of(gs[1], k2, "pad", _pads(p2), _pads(p2), 1, s2, (1, 1, *d2), groups)
+    return on_all_cores(prim, numel(gs) * math.prod(shape[1:]))(_flat(g), _flat(x), shape)
 
 
-legacy("convolution", "Conv2D", "Convolution has no CPU kernel", fn=_conv, dtypes="f")
-legacy("_C.convolution_weight", "Conv2DBackpropFilter", "ConvolutionGrad has no CPU kernel", fn=_conv_weight, dtypes="f")
+legacy("convolution", "Conv2D", "Convolution has no CPU kernel", fn=_conv, dtypes="f", tensors=True)
+legacy("_C.convolution_weight", "Conv2DBackpropFilter", "ConvolutionGrad has no CPU kernel", fn=_conv_weight, dtypes="f", tensors=True)

@@ -11,6 +11,7 @@ from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
 from ....runtime.threads import on_all_cores
 from ...quiet import UNWARNED
+from ..arrays import plus_in_place
 from ..blas import dot, matmul
 from ..table import composite, decomposed, legacy, numpy, pyboost_, without
 
@@ -114,13 +115,6 @@ def _expanded(t, batch):
         return t.expand((*batch, *t._shape[-2:]))
 
 
-def _add_row(r, shape, row):
-    """A product of two matrices that nobody else holds, plus an array of one row, in a shape: an array where that is of other dimensions."""
-    a = pyboost.array_of(r, shape, row.dtype)
-    np.add(a, row, a, **UNWARNED)
-    return r if len(shape) == 2 else a
-
-
 def _linear(prim, x, weight, bias):
     *batch, _ = x._shape  # unpacked: a Size is slow to index
     n, inner = weight._shape
@@ -136,13 +130,13 @@ def _linear(prim, x, weight, bias):
         r = _product(prim, *_rows(x), w, tw == swapped, numel(x._shape) * n)
     if bias is None:
         return r if len(batch) == 1 else pyboost.array_of(r, shape, x.dtype.np)
-    return r.asnumpy().reshape(shape) + bias._array() if row is None else _add_row(r, shape, row)
+    return r.asnumpy().reshape(shape) + bias._array() if row is None else plus_in_place(r, shape, x.dtype, row)
 
 
 def _addmm(prim, c, a, b, beta, alpha):
     if beta == 1 == alpha and c._shape == (b._shape[1],) and a._shape[1]:
         row = c._array()  # before the kernel, which empties the processor's caches
-        return _add_row(_mm(prim, a, b), (numel(a._shape[:-1]), *c._shape), row)
+        return plus_in_place(_mm(prim, a, b), (numel(a._shape[:-1]), *c._shape), c.dtype, row)
     with no_grad():
         return plus(T.mm(a, b), c, beta, alpha)
 

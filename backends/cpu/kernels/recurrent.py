@@ -101,7 +101,7 @@ def _lstm(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
             h, c = between.resized((h, c), n)
         if a is None or n != len(a):
             a, slope, low, t = room[:n], slopes[:n], lows[:n], product[:n]
-        g += dot(h, w, out=a)
+        g += dot(h, w, a)
         np.tanh(g, out=g)
         g *= slope
         g += low
@@ -112,7 +112,7 @@ def _lstm(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
             np.multiply(g[:, 3 * size :], t, out=h_new)
         else:
             t *= g[:, 3 * size :]
-            dot(t, w_hr.T, out=h_new)
+            dot(t, w_hr.T, h_new)
         h, c = h_new, c_new
     return out, between.last((h, c)), (gates, cells)
 
@@ -133,7 +133,7 @@ def _gru(x, states, steps, w_ih, w_hh, b_ih, b_hh, w_hr):
         n = len(g)
         if n != len(h):
             (h,) = between.resized((h,), n)
-        a = dot(h, w, out=room[:n])
+        a = dot(h, w, room[:n])
         rz, new = g[:, : 2 * size], g[:, 2 * size :]
         rz += a[:, : 2 * size]
         np.tanh(rz, out=rz)
@@ -157,7 +157,7 @@ def _rnn(activation):
         for (h_new,) in steps.of(out):
             if len(h_new) != len(h):
                 (h,) = between.resized((h,), len(h_new))
-            h_new += dot(h, w, out=room[: len(h)])
+            h_new += dot(h, w, room[: len(h)])
             h = activation(h_new, out=h_new)
         return out, between.last((h,)), ()
 

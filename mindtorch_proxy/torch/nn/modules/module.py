@@ -240,10 +240,14 @@ def _set_buffer(module, name, value):
         )
 
 
+_ABSENT = object()
+
+
 def _member(module, name):
-    if not hasattr(module, name):
+    found = getattr(module, name, _ABSENT)
+    if found is _ABSENT:
         raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-    return getattr(module, name)
+    return found
 
 
 def _swap(module, key, old, new, grad=None):
