@@ -73,7 +73,7 @@ class NumpyPlan(Plan):
             return None
         for i, t in enumerate(operands):
             if t.__class__ in NUMBERS:
-                if not dt.SCALAR_CATEGORY[t.__class__] <= dtype.category > 0:
+                if not 0 < dt.SCALAR_CATEGORY[t.__class__] <= dtype.category:  # a bool some operators refuse
                     return None
                 arrays.append(number_array(t, dtype))
             elif t is None or t.dtype is not (dt.bool_ if i in keep else dtype) or t._stride is not None or t.device is not CPU:

@@ -10,7 +10,7 @@ from ..blas import dot, matmul
 from ..table import quick
 from .activation import np_softmax
 from .indexing import check_rows
-from .matmul import by_rows, np_addmm, np_attention_scores, np_linear, np_over_rows
+from .matmul import by_rows, cdist, np_addmm, np_attention_scores, np_linear, np_over_rows
 
 # ------------------------------------------------------------------------------------------------ products
 quick("mm dot mv", dot)
@@ -20,6 +20,7 @@ quick("_linear", np_linear)
 quick("addmm", np_addmm)
 quick("bmm _bmm", matmul)
 quick("_attention_scores", np_attention_scores)
+quick("_cdist", cdist)
 
 
 @quick("baddbmm")
