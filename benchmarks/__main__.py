@@ -1,6 +1,6 @@
 """All comparisons with the real torch in one table: small programs, and operators at a million elements, in both choices of kernels.
 
-    python benchmarks --oracle PYTHON_WITH_TORCH [--sections programs,operators] [--only NAME,NAME] [--core 0] [--json FILE] [--markdown FILE]
+    python benchmarks --oracle PYTHON_WITH_TORCH [--sections programs,more,operators] [--only NAME,NAME] [--core 0] [--json FILE] [--markdown FILE]
                       [--compare FILE] [--busy]
 Three processes on one core take turns: the real torch, and ours with MINDTORCH_KERNELS=primitives and =fastest. The least time of the rounds counts, of
 the clock or of the processor, whichever is less. --compare puts the ratios of an earlier --json beside these. --busy: programs as they run by default, on all
@@ -23,6 +23,7 @@ from large_sizes import CASES, Bench
 from turns import Child, alone, busy_cores, least_time, mean_time, serve
 
 SIDES = "primitives", "fastest"
+FILES = {"programs": "programs.py", "more": "more_programs.py"}
 WAIT = 0.16  # MindSpore's pool spins that long after a kernel, on the core of the other sides
 GRADIENTS = re.compile(r"\b[RP]\(")  # a case of large_sizes has inputs that need them
 
@@ -31,6 +32,7 @@ def worker(core, busy):
     """Answers `section, name, seconds` with the least seconds of a call, the mean ones where other work is on the cores."""
     if not busy:
         alone(core)
+    import more_programs  # noqa: F401  (enters its own)
     import torch
     from programs import PROGRAMS
 
@@ -48,7 +50,7 @@ def worker(core, busy):
         return (mean_time if busy else least_time)(steps[name], seconds)
 
     def answer(section, name, seconds):
-        if section == "programs":
+        if section in FILES:
             return program(name, float(seconds))
         return bench.time(name.removesuffix(" +backward"), name.endswith(" +backward"), float(seconds))
 
@@ -56,8 +58,8 @@ def worker(core, busy):
 
 
 def names(section):
-    if section == "programs":
-        return re.findall(r'^@?program\("([^"]+)"\)', Path(__file__).with_name("programs.py").read_text(), re.MULTILINE)
+    if section in FILES:
+        return re.findall(r'^@?program\("([^"]+)"\)', Path(__file__).with_name(FILES[section]).read_text(), re.MULTILINE)
     return [n + b for n, (inputs, _) in CASES.items() for b in ("", " +backward")[: 1 + bool(GRADIENTS.search(inputs))]]
 
 
@@ -98,7 +100,7 @@ def ratio(row, side):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--oracle")
-    ap.add_argument("--sections", default="programs,operators")
+    ap.add_argument("--sections", default="programs,more,operators")
     ap.add_argument("--only", default="")
     ap.add_argument("--core", type=int, default=0)
     ap.add_argument("--rounds", type=int, default=4)
