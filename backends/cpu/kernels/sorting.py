@@ -5,14 +5,24 @@ import numpy as np
 from ..table import legacy, numpy, without
 
 
+def _at(x, i, dim):
+    """What stands at the indices i along a dimension."""
+    return x[i] if x.ndim == 1 else np.take_along_axis(x, i, dim)
+
+
 def _sort(x, dim, descending, stable):
     if not x.ndim:
         return x, np.zeros((), np.int64)
+    i = _order(x, dim, descending)
+    return _at(x, i, dim), i
+
+
+def _order(x, dim, descending):
     if not descending:
-        i = np.argsort(x, dim, kind="stable")
-    else:  # equal elements keep their order: sort the reversed, and reverse
-        i = np.flip(x.shape[dim] - 1 - np.argsort(np.flip(x, dim), dim, kind="stable"), dim)
-    return np.take_along_axis(x, i, dim), i
+        return np.argsort(x, dim, kind="stable")
+    # equal elements keep their order: sort the reversed, and reverse
+    back = (slice(None),) * (dim % x.ndim) + (slice(None, None, -1),)
+    return (x.shape[dim] - 1 - np.argsort(x[back], dim, kind="stable"))[back]
 
 
 def _topk(x, k, dim, largest, sorted):
@@ -24,8 +34,8 @@ def _topk(x, k, dim, largest, sorted):
         if found is not None:
             values, i = (a.reshape(*x.shape[:-1], k) for a in found)
             return values if largest else -values, i
-    i = np.take(_sort(x, dim, largest, True)[1], range(k), dim)
-    return np.take_along_axis(x, i, dim), i
+    i = _order(x, dim, largest)[(slice(None),) * (dim % x.ndim) + (slice(k),)]
+    return _at(x, i, dim), i
 
 
 def _greatest(rows, k):
