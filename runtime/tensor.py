@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes as dt
 from . import registry
 from .backend import backend
-from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, direct, dispatching, look_at_classes, register_direct, subclass_kept
+from .call.state import LAZY, LOCAL, DisableTorchFunctionSubclass, dispatching, look_at_classes, register_direct, subclass_kept
 from .device import HOST, META, Size, channels_last, channels_last_3d, contiguous_format, new_tensor_device, strided
 from .device import device as Device
 from .device import memory_format as MemoryFormat
@@ -699,9 +699,7 @@ class Tensor(metaclass=TensorMeta):
         if device_for_backend_keys is not None:
             t.device = device_for_backend_keys
         t._requires_grad = False
-        if require_grad and t._vc is not INFERENCE and t.__class__ in direct and t.dtype.category >= dt.FLOAT:  # nothing to refuse
-            t._requires_grad = True
-        elif require_grad:
+        if require_grad:
             with DisableTorchFunctionSubclass():  # the class has not seen it yet
                 t._requiring_grad(True, "Only Tensors of floating point and complex dtype")
         return t
