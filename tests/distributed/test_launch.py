@@ -150,13 +150,15 @@ def test_spawned_processes_form_a_group(launch, finished, tmp_path):
     assert status == 0 and output.strip().splitlines()[-1] == "True", output
 
 
-def test_options_are_read():
+def test_options_are_read(monkeypatch):
     import torch.distributed.run as run
     from torch.distributed.elastic.multiprocessing import Std
 
+    monkeypatch.setenv("OMP_NUM_THREADS", "")  # so that it is gone again after the test
+    monkeypatch.delenv("OMP_NUM_THREADS")
     config, command, arguments = run.config_from_args(run.parse_args(["--nnodes=1:3", "--nproc_per_node", "2", "-m", "package.module", "--x", "1"]))
     assert (config.min_nodes, config.max_nodes, config.nproc_per_node, command) == (1, 3, 2, sys.executable)
-    assert arguments == ["-u", "-m", "package.module", "--x", "1"]
+    assert arguments == ["-u", "-m", "package.module", "--x", "1"] and os.environ["OMP_NUM_THREADS"] == "1"
     assert Std.from_str("0:1,1:2") == {0: Std.OUT, 1: Std.ERR} and Std.from_str("3") is Std.ALL
     with pytest.raises(ValueError):
         Std.from_str("x")

@@ -81,26 +81,30 @@ def test_locks_are_free_in_a_child(stress):
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are asked for their state by /proc")
 def test_a_fork_waits_for_the_pool_to_sleep(monkeypatch):
     """A worker of MindSpore's pool that a fork caught on its way to sleep left its mutex locked: the child's first kernel hung (one DataLoader in twenty)."""
-    asked, sleep = [], threading.Event()
-    monkeypatch.setattr(forks, "_awake", lambda task, names, awake=forks._awake: asked.append(awake(task, names)) or asked[-1])
+    asked, sleep = {}, threading.Event()
 
-    def work(started):
+    def awake(task, names, awake=forks._awake):
+        asked.setdefault(task, []).append(awake(task, names))
+        return asked[task][-1]
+
+    monkeypatch.setattr(forks, "_awake", awake)
+
+    def work(started, rounds):
         ctypes.CDLL(None).prctl(15, b"KernelThread_7")  # PR_SET_NAME: this thread's
         started.set()
-        hashlib.pbkdf2_hmac("sha256", b"", b"", 1_000_000)  # one call without the GIL: a thread that waits for it sleeps, as far as the system is asked
-        ended.append(True)
+        hashlib.pbkdf2_hmac("sha256", b"", b"", rounds)  # one call without the GIL: a thread that waits for it sleeps, as far as the system is asked
         sleep.wait()
 
-    for seconds, waits in ((5.0, True), (0.05, False)):
-        started, ended = threading.Event(), []
+    for seconds, rounds, waits in ((60.0, 1_000_000, True), (0.05, 10_000_000, False)):  # a fifth of a second of work, and two seconds
+        started = threading.Event()
         asked.clear()
-        thread = threading.Thread(target=work, args=(started,))
+        thread = threading.Thread(target=work, args=(started, rounds))
         thread.start()
         started.wait()
         time.sleep(0.05)  # it is inside the call by now
         forks.threads_sleep("KernelThread_7", seconds=seconds)
-        time.sleep(0.02)  # for the GIL, if the call has just ended
-        assert bool(ended) is waits and any(asked)  # a thread that never sleeps holds no fork up for ever
+        ((*_, last),) = (answers for answers in asked.values() if answers[0])
+        assert last is not waits  # a thread that never sleeps holds no fork up for ever
         sleep.set()
         thread.join()
         sleep.clear()
