@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from . import dtypes as dt
 from . import registry
-from .autograd import Derivative
+from .autograd import BY_PARTS, Derivative, by_parts
 from .call import pipeline
 from .call.autocast import Autocast
 from .call.out import Out
@@ -40,10 +40,12 @@ class Options:
     python: bool | None = None  # PyTorch's own is written in Python, and hands optional arguments on by name; None: those of nn.functional
     aten: str | None = None  # PyTorch's name below autograd, "add.Tensor"; None: the schema's own
     aten_constants: tuple = ()  # (argument, value) that PyTorch's has beside
+    aten_values: Callable | None = None  # aten_values(arguments by name) -> PyTorch's, where they are other ones
     # PyTorch's name of the node, where it is not the operator's; node(arguments by name, shapes by name) where it hangs on them: a number has no shape
     node: str | Callable | None = None
     # PyTorch has a transposition before the operator: (its argument, the arguments in the order of PyTorch's), for who looks at a node that `node` names so
     transposed: dict | None = None
+    saves_given: bool = False  # formulas read the arguments as they were given, not as `prepare` gives them
     wraps: bool = False  # PyTorch's formulas see a number that was given as a tensor
     # how a call is computed
     alpha: bool = False  # the last argument multiplies the second operand; `prepare` folds it in
@@ -216,11 +218,17 @@ def view(schema, geometry, *, derivative=None, **options):
     return registry.declare(Op(Schema(schema), derivative=derivative, geometry=geometry, options=Options.of(options)))
 
 
-def composite(schema, **options):
-    """Declare a function over other operators; it needs neither kernel nor derivative."""
+def composite(schema, *, derivative=None, **options):
+    """Declare a function over other operators; it needs no kernel.
+
+    derivative: where PyTorch has it as one operator, with one node, the formulas of that, or BY_PARTS: the derivative of what it calls. Else
+    the operators that it calls have nodes, and are what those see who look at calls that gradients flow through.
+    """
 
     def deco(fn):
-        fn.op = registry.declare(Op(Schema(schema), fn=fn, options=Options.of(options)))
+        declared = Schema(schema)
+        formulas = by_parts(fn, declared) if derivative is BY_PARTS else derivative
+        fn.op = registry.declare(Op(declared, derivative=formulas, fn=fn, options=Options.of(options)))
         return fn
 
     return deco

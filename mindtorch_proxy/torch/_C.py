@@ -22,6 +22,7 @@ from mindtorch_proxy.runtime import aten as _aten
 from mindtorch_proxy.runtime.aten import Argument, FunctionSchema  # noqa: F401
 from mindtorch_proxy.runtime.call.state import DisableTorchDispatch as _DisableTorchDispatch, dispatching as _dispatching  # noqa: F401
 from mindtorch_proxy.runtime.ops.linalg import _LinAlgError  # noqa: F401
+from mindtorch_proxy.runtime.ops.matmul import SDP_ENABLED as _SDP_ENABLED
 from mindtorch_proxy.runtime.ops.sparse import INVARIANTS as _INVARIANTS
 from mindtorch_proxy.runtime.registry import function
 from mindtorch_proxy.runtime.storage import StorageBase  # noqa: F401
@@ -116,6 +117,29 @@ def _set_fwd_grad_enabled(mode):
     from mindtorch_proxy.runtime.autograd.tangents import set_fwd_grad_enabled
 
     set_fwd_grad_enabled(bool(mode))
+
+
+def _sdp_switch(kind, setter, getter):
+    """The two functions of a setting of scaled_dot_product_attention."""
+
+    def change(enabled):
+        if not isinstance(enabled, bool):
+            raise RuntimeError(f"set_sdp_use_{kind} expects a bool, but got {type(enabled).__name__}")
+        _SDP_ENABLED[kind] = enabled
+
+    def current():
+        return _SDP_ENABLED[kind]
+
+    change.__name__, current.__name__ = setter, getter
+    return change, current
+
+
+for _kind in ("flash", "mem_efficient", "math", "cudnn", "overrideable"):
+    _names = f"_set_sdp_use_{_kind}", f"_get_{_kind}_sdp_enabled"
+    globals().update(zip(_names, _sdp_switch(_kind, *_names)))
+_names = "_set_math_sdp_allow_fp16_bf16_reduction", "_get_math_sdp_allow_fp16_bf16_reduction"
+globals().update(zip(_names, _sdp_switch("reduction", *_names)))
+del _kind, _names
 
 
 def _get_default_device():

@@ -1,7 +1,7 @@
 """Autograd: the modes, the graph that calls leave behind, and the engine that walks it."""
 
 from . import forward, methods  # noqa: F401  (tensors get backward, detach and their hooks)
-from .derivative import Derivative, zeros
+from .derivative import BY_PARTS, Derivative, by_parts, zeros
 from .engine import TASK, backward, grad, queue_callback, run_backward, will_execute
 from .function import BackwardCFunction, Function, FunctionCtx, FunctionMeta, once_differentiable
 from .graph import FREED, AccumulateGrad, FunctionNode, Node, OpNode, Saved, accumulator, add, edge, fitted, meta_of, of_in_place, set_history, view_as_edge

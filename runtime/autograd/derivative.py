@@ -5,6 +5,7 @@ call (they stand in the operator's own call as well, call/codegen.py), and backw
 """
 
 import inspect
+import itertools
 import traceback
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from ..call.codegen import Source
 from ..call.state import NUMBERS_OR_NONE
 from ..registry import T
 from ..warn import of_runtime
+from .engine import run_backward
 from .graph import OpNode, Saved, accumulator, edge, meta_of, save_list
 from .modes import MODE, TASK, next_sequence
 
@@ -24,6 +26,44 @@ def zeros(shape, dtype, device):
 def _gradient(node, gs, k):
     g = gs[k] if k < len(gs) else None
     return zeros(*node._out_meta[k]) if g is None else g
+
+
+BY_PARTS = "the derivative of a composite: that of the operators it calls, which are called again"
+
+
+def by_parts(fn, schema):
+    """The formula of a function over other operators. Nothing of what they compute is kept: it is for those that cost little beside their gradients."""
+    at = [i for i in schema.tensor_args if "Tensor" in schema.args[i].type]
+    names = [a.name for a in schema.args]
+
+    def formula(needs, gs, *args):
+        again, inputs = MODE.grad, list(args)
+        MODE.grad = True
+        try:
+            for i in itertools.compress(at, needs):
+                inputs[i] = [_afresh(t, again) for t in args[i]] if schema.args[i].list else _afresh(args[i], again)
+            outs = fn(*inputs)
+            reached = [(edge(o), g) for o, g in zip(outs if isinstance(outs, (tuple, list)) else (outs,), gs) if g is not None and o._requires_grad]
+            sources = [t for i in itertools.compress(at, needs) for t in (inputs[i] if schema.args[i].list else (inputs[i],))]
+            wanted = [edge(t) for t in sources if t._requires_grad]
+            found = iter(run_backward([e for e, _ in reached], [g for _, g in reached], True, again, wanted))
+        finally:
+            MODE.grad = again
+        grads = iter([next(found) if t._requires_grad else None for t in sources])
+        if schema.args[at[0]].list:
+            return [*grads]
+        grads = [next(grads) if needed else None for needed in needs]
+        return grads if len(at) > 1 else grads[0]
+
+    formula.__signature__ = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in ("needs", "gs", *names)])
+    return {tuple(names[i] for i in at): formula}
+
+
+def _afresh(t, again):
+    """A tensor to differentiate by: one that leads back to it where the gradient is to be differentiated again."""
+    if not t._requires_grad:
+        return t
+    return T._alias(t) if again else t.detach().requires_grad_()
 
 
 def _pack(node):

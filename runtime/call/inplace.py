@@ -114,7 +114,8 @@ def _on_expanded(op, self, args, recording):
 
 
 def _composite(op, self, args, recording):
-    r = op.fn(*(past(self), *args[1:]) if recording else args)
+    function = op.fn if op.derivative is None else op.make_call()
+    r = function(*(past(self), *args[1:]) if recording else args)
     _check_result(op, self, r)
     if op.options.irreversible is not None and op.options.irreversible(*args) is not None and r._grad_fn is not None:
         r._grad_fn = _of_in_place(op, r._grad_fn, args)

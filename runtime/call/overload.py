@@ -36,6 +36,8 @@ def resolve(op, args, suffix="", native=False):
             defaults[a.name] = v
         else:
             values[a.name] = v
+    if op.options.aten_values is not None:
+        values = op.options.aten_values(values)
     found = None
     for schema in schemas(name + suffix):
         if schema.outs:

@@ -56,7 +56,7 @@ out._vc = new_version and new_version()""".splitlines()
 
 def make(op):
     """The direct call of an operator on arguments in the schema's order."""
-    if op.fn is not None and not op.options.mutates:
+    if op.fn is not None and op.derivative is None and not op.options.mutates:
         return op.fn
     args = op.schema.args
     source = Source("call", ", ".join(f"a{i}" + ("" if a.required else f"=defaults[{i}]") for i, a in enumerate(args)), **_names(op))
@@ -97,10 +97,15 @@ def _stages(op, source, tensors=frozenset()):
     tensors = {i for i, a in enumerate(op.schema.args) if a.type == "Tensor"} | tensors
     args = [f"a{i}" for i in range(len(op.schema.args))]
     given = ", ".join(args)
+    kept = ", ".join(f"given{i}" for i in range(len(args))) if op.options.saves_given else None
+    if kept is not None:
+        source.add(f"{kept}, = {given},")
     if op.prepare is not None and not op.options.alpha:
         source.add(f"{given}, = prepare({given})")
-    if op.fn is not None:
+    if op.fn is not None and op.derivative is None:
         _mutating_composite(op, source, given)
+    elif op.fn is not None:
+        _one_node(op, source, given, _wants_gradient(op, args, tensors))
     elif op.geometry is not None:
         _view(op, source, given)
     elif op.promote is not None:
@@ -112,6 +117,8 @@ def _stages(op, source, tensors=frozenset()):
         source.add(*kernel, "return out")
         return
     source.names.update(op.compiled_derivative.names())
+    if kept is not None:
+        source.add(f"{given}, = {kept},")
     own = " and a0._vc is not INFERENCE" if op.geometry is not None else ""  # views of inference tensors are such themselves
     record = [f"if {_wants_gradient(op, args, tensors)}{own}:", *("    " + line for line in op.compiled_derivative.record_lines(tensors))]
     source.add(*(kernel + record if op.compiled_derivative.saves_output else record + kernel), "return out")
@@ -133,6 +140,12 @@ def _mutating_composite(op, source, given):
     for i in op.options.mutates:
         source.add(*((f"for t in a{i}:", "    t._bump()") if i in lists else (f"a{i}._bump()",)))
     source.add("out = a0")
+
+
+def _one_node(op, source, given, wants_gradient):
+    """A function over other operators that is one operator to PyTorch: its parts record nothing where it is recorded itself."""
+    source.add(f"if not ({wants_gradient}):", f"    return function({given})", "MODE.grad = False")
+    source.add("try:", f"    out = function({given})", "finally:", "    MODE.grad = True")
 
 
 def _view(op, source, given):
@@ -237,7 +250,12 @@ def _saved(op, args):
     """The node of a call that is still to run, its arguments saved: a hook that raises then keeps the kernel from running. None where results are saved too."""
     if op.compiled_derivative.saves_output:
         return None
-    return op.compiled_derivative.save(args if op.prepare is None else op.prepare(*args))
+    return op.compiled_derivative.save(_saving(op, args))
+
+
+def _saving(op, args):
+    """The arguments that formulas read."""
+    return args if op.prepare is None or op.options.saves_given else op.prepare(*args)
 
 
 def _note_answer(t, src, creation):
@@ -252,7 +270,7 @@ def _note_answer(t, src, creation):
 
 def _record(op, node, out, args):
     if node is None:
-        op.record(out, args if op.prepare is None else op.prepare(*args))
+        op.record(out, _saving(op, args))
     else:
         op.compiled_derivative.hang(node, out)
 
@@ -276,7 +294,7 @@ def make_intercepted(op):
     direct, schema = op.make_call(), op.schema
     defaults = tuple(a.default for a in schema.args)
     implicit = IMPLICIT.get(op.full)
-    composite, differentiable = op.fn is not None and implicit is None, op.options.role == "compute"
+    composite, differentiable = op.fn is not None and op.derivative is None and implicit is None, op.options.role == "compute"
     native = not op.python and op.options.operator is None  # one with an operator is that to PyTorch's dispatcher
     parts = op.fn if op.options.mutates else direct  # not the single kernel of a function that changes arguments
     flag = next((i for i, a in enumerate(schema.args) if a.name == "requires_grad"), None)  # what makes new tensors: no gradient flows through it

@@ -29,7 +29,7 @@ def linear(input, weight, bias):
 def folded(self, mat2):
     """A stack of matrices times one matrix: one product of matrices."""
     rows = T.mm(T.reshape(self, (math.prod(self._shape[:-1]), self._shape[-1])), mat2)
-    return M.view(rows, (*self._shape[:-1], mat2._shape[-1]))
+    return ATEN._unsafe_view(rows, (*self._shape[:-1], mat2._shape[-1]))
 
 
 @implicit("_over_rows")
@@ -44,8 +44,10 @@ implicit("_attention_scores")(attention_scores)
 @implicit("dropout", traced=False)
 def dropout(input, p, train):
     """The noise in a tensor of its own."""
-    if p in (0, 1) or not train or not input.numel():
-        return NotImplemented
+    if p == 0 or not train or not input.numel():
+        return input
+    if p == 1:
+        return T.mul(input, T.zeros((), dtype=input.dtype, device=input.device))
     noise = T.empty_like(input).bernoulli_(1 - p)
     return T.mul(input, noise.div_(1 - p))
 
@@ -82,11 +84,9 @@ def avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad,
 def stacked(self, mat2):
     """Stacks of matrices that broadcast: one product of stacks."""
     batch = broadcast_shapes(self._shape[:-2], mat2._shape[:-2]) if self._shape[:-2] != mat2._shape[:-2] else self._shape[:-2]
-    a = M.expand(self, (*batch, *self._shape[-2:]))
-    b = M.expand(mat2, (*batch, *mat2._shape[-2:]))
     n = math.prod(batch)
-    out = T.bmm(T.reshape(a, (n, *self._shape[-2:])), T.reshape(b, (n, *mat2._shape[-2:])))
-    return M.view(out, (*batch, self._shape[-2], mat2._shape[-1]))
+    a, b = (T.reshape(M.expand(t, (*batch, *t._shape[-2:])), (n, *t._shape[-2:])) for t in (self, mat2))
+    return ATEN._unsafe_view(T.bmm(a, b), (*batch, self._shape[-2], mat2._shape[-1]))
 
 
 @implicit("_basic_index")

@@ -4,9 +4,11 @@ import math
 from functools import partial
 
 from .. import dtypes as dt
+from ..ops.common import changed
 from ..ops.conv import weight_by_convolution
 from ..ops.creation import tensor
 from ..ops.loss import POINTWISE, composed, reduced
+from ..ops.nn import EDGES, edge_sources
 from ..ops.norm import formula
 from ..ops.pooling import MAX_POOL, pooled, spread
 from ..ops.resample import _sample
@@ -47,6 +49,30 @@ for _name, (_between, _, _, _fn, _grad, _) in POINTWISE.items():
     decomposition(f"_C._nn.{_name}_backward")(partial(composed, _grad, 1, 2 + _between.count("Tensor?")))
 # PyTorch has no such operator
 implicit("_C._nn.binary_cross_entropy_with_logits_backward")(DECOMPOSITIONS["_C._nn.binary_cross_entropy_with_logits_backward"])
+
+
+# ---------------------------------------------------------------- padding by values at the edges
+def _edges(mode, dims):
+    def places(shape, device, padding):
+        for i in range(dims):
+            yield len(shape) - 1 - i, tensor(edge_sources(mode, shape[-1 - i], *padding[2 * i : 2 * i + 2]), dtype=dt.int64, device=device)
+
+    def forward(x, padding):
+        for d, at in places(x._shape, x.device, padding):
+            x = x.index_select(d, at)
+        return x
+
+    def backward(g, x, padding):
+        for d, at in places(x._shape, x.device, padding):
+            g = g.new_zeros(changed(g._shape, d, x._shape[d])).index_add(d, at, g)
+        return g
+
+    decomposition(EDGES[mode, dims].full)(forward)
+    decomposition(EDGES[mode, dims].full + "_backward")(backward)
+
+
+for _key in EDGES:
+    _edges(*_key)
 
 
 # ---------------------------------------------------------------- pooling by gathered windows

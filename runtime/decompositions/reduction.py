@@ -27,7 +27,7 @@ decomposition("_nanmedian")(lambda x: T.nanmedian(x.reshape(-1), 0)[0])
 def _sorted_nanmedian(x, dim, keepdim):
     if not x._shape:
         return x.clone(), T.zeros((), dtype=dt.int64, device=x.device)
-    values, at = x.sort(dim, stable=True)
+    values, at = x.sort(dim=dim, stable=True)
     k = ((x == x).sum(dim, keepdim=True) - 1).clamp(min=0) // 2
     return tuple(t.gather(dim, k) if keepdim else t.gather(dim, k).squeeze(dim) for t in (values, at))
 
@@ -81,7 +81,7 @@ def mode(x, dim, keepdim):
     """The first of the longest runs of equal values in ascending order, at its last element."""
     if not x._shape:
         return x.clone(), T.zeros((), dtype=dt.int64, device=x.device)
-    values, order = x.sort(dim, stable=True)
+    values, order = x.sort(dim=dim, stable=True)
     n = x._shape[dim]
     at = T.arange(n, device=x.device).reshape([-1 if d == dim else 1 for d in range(len(x._shape))]).expand(x._shape)
     new = T.cat([T.ones_like(values.narrow(dim, 0, 1), dtype=dt.bool_), values.narrow(dim, 1, n - 1) != values.narrow(dim, 0, n - 1)], dim)

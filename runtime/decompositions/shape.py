@@ -25,7 +25,7 @@ def _sorted_scatter_reduce(x, dim, index, src, reduce, include_self):
             out = (out / count if x.dtype.category >= dt.FLOAT else out // count).to(x.dtype)
         return out.reshape(shape)
     join = {"prod": T.mul, "amin": T.minimum}.get(reduce, T.maximum)
-    at, order = index.sort(dim, stable=True)
+    at, order = index.sort(dim=dim, stable=True)
     values, n = doubling(src.gather(dim, order), dim, join, at), index._shape[dim]
     if include_self:
         values = join(x.gather(dim, at), values)

@@ -229,6 +229,12 @@ def _resampled(name, dims, corners):
         align_corners, factors = (rest[0], rest[1:]) if corners else (False, rest)
         return getattr(NN, name)(self, output_size, align_corners, list(factors) if any(factors) else None)
 
+    @composite(f"aten.{name}_backward(Tensor grad_output, int[{dims}] output_size, int[{dims + 2}] input_size, {aligned}{single}) -> Tensor")
+    def backward(grad_output, output_size, input_size, *rest):
+        """The gradient of the input."""
+        align_corners, factors = (rest[0], rest[1:]) if corners else (False, rest)
+        return getattr(NN, name + "_backward")(grad_output, input_size, align_corners, list(factors) if any(factors) else None)
+
     @composite(f"aten.{name}.vec(Tensor input, int[]? output_size, {aligned}float[]? scale_factors) -> Tensor", out=False)
     def by_factors(input, output_size, *rest):
         """Values at other places; the sizes, or the factors that give them."""

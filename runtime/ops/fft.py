@@ -29,7 +29,7 @@ def _real_grad(g, self_shape, dim, normalization, onesided):
     d = dim[-1]
     if onesided:
         missing = self_shape[d] - g._shape[d]
-        g = T.cat((g, g.new_zeros(changed(g._shape, d, missing))), d) if missing else g
+        g = T.constant_pad_nd(g, [0, 0] * (len(g._shape) - 1 - d % len(g._shape)) + [0, missing]) if missing else g
     return T.real(T._fft_c2c(g, dim, normalization, False))
 
 
@@ -87,7 +87,7 @@ def _cropped(x, dims, sizes):
         have = x._shape[d]
         if n is None or n == -1 or n == have:
             continue
-        x = x.narrow(d, 0, n) if n < have else T.cat((x, x.new_zeros(changed(x._shape, d, n - have))), d)
+        x = x.narrow(d, 0, n) if n < have else T.constant_pad_nd(x, [0, 0] * (len(x._shape) - 1 - d % len(x._shape)) + [0, n - have])
     return x
 
 

@@ -15,7 +15,7 @@ from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out, refus
 from ..call.overrides import handle_torch_function, overloaded
 from ..call.state import LOCAL, STATE, direct
 from ..call.tracing import TracedInt
-from ..declare import composite, op, view
+from ..declare import BY_PARTS, composite, op, view
 from ..device import HOST
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
@@ -525,7 +525,7 @@ _GATHER = dict(prepare=_gather_prepare, meta=_gather_meta, call=lambda p, self, 
 op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", "GatherD", opmath=False, out=SAME_DTYPE, apart=(0,), **_GATHER)
 
 
-@composite("take(Tensor self, Tensor index) -> Tensor", out=SAME_SCALAR_TYPE, apart=True)
+@composite("take(Tensor self, Tensor index) -> Tensor", out=SAME_SCALAR_TYPE, apart=True, derivative=BY_PARTS)
 def take(self, index):
     if index.dtype is not dt.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")
@@ -721,6 +721,7 @@ def _fill_prepare(self, dim, index, value):
 _index_fill_meta = lambda self, *a: (self._shape, self.dtype, preserved_strides(self))
 _index_fill_grads = {"self": _unindexed, "value": lambda g, dim, index: g.index_select(dim, T.unique(index)).sum()}
 _INDEX_FILL = dict(prepare=_fill_prepare, meta=_index_fill_meta, derivative=_index_fill_grads, inplace=True, opmath=False, out=False)
+_INDEX_FILL |= {"node": lambda given, shapes: f"IndexFillBackward{int(shapes['value'] is not None)}"}
 _INDEX_FILL |= {"aten": "index_fill.int_Tensor", "apart": (2,), "expanded": "tensor[mask] = scalar"}
 op("index_fill(Tensor self, int dim, Tensor index, Tensor|Scalar value) -> Tensor", "InplaceIndexFillTensor", **_INDEX_FILL)
 

@@ -7,7 +7,7 @@ from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
 from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, SAME_DTYPE, SAME_SCALAR_TYPE, with_out
 from ..call.overrides import overridable
-from ..declare import composite, op
+from ..declare import BY_PARTS, composite, op
 from ..device import HOST, contiguous_format
 from ..registry import provide
 from ..tensor import canonical
@@ -237,10 +237,13 @@ def nuclear_norm(self, dim, keepdim):
     return matrix_norm(self, "nuc", (-2, -1) if dim is None else dim, keepdim, None)
 
 
-composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)(lambda self, other, p: T.norm(self - other, p))
+_DIST = dict(out=False, autocast=FLOAT32_ON_ACCELERATORS, derivative=BY_PARTS)
+composite("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", **_DIST)(lambda self, other, p: T.norm(self - other, p))
 
 
-@composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=SAME_DTYPE, autocast=FLOAT32_ON_ACCELERATORS)
+@composite(
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=SAME_DTYPE, autocast=FLOAT32_ON_ACCELERATORS, derivative=BY_PARTS
+)
 def renorm(self, p, dim, maxnorm):
     n = len(self._shape)
     if n < 2:
@@ -496,7 +499,7 @@ def linalg_cholesky(self, upper):
     return _cholesky(self, upper, "linalg.cholesky", True)[0]
 
 
-@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32, no_forward="cholesky")
+@composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32, no_forward="cholesky", derivative=_cholesky_grad)
 def cholesky(self, upper):
     _deprecated(
         "cholesky",
@@ -538,7 +541,7 @@ _CHOLESKY_SOLVE = dict(
 op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=CONTIGUOUS, autocast=FLOAT32, **_CHOLESKY_SOLVE)
 
 
-@composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", autocast=FLOAT32)
+@composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", autocast=FLOAT32, derivative=BY_PARTS)
 def cholesky_inverse(self, upper):
     check_square(self, "cholesky_inverse")
     only("cholesky_inverse_out_cpu", self, dt.FLOAT, dt.COMPLEX, half=False)

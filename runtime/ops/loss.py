@@ -318,7 +318,16 @@ _nll_loss_call = lambda p, x, t, w, reduction, ignore: p.of(NAMES[reduction], ig
 _nll_loss_grads = {
     "self": lambda g0, self, target, weight, reduction, ignore_index, out1: _nll_backward.call(g0, self, target, weight, reduction, ignore_index, out1)
 }
-_NLL_LOSS = dict(meta=_nll_meta, prepare=_nll_loss_prepare, call=_nll_loss_call, derivative=_nll_loss_grads, non_differentiable=(1,), out=False, empty_ok=True)
+_NLL_LOSS = dict(
+    meta=_nll_meta,
+    prepare=_nll_loss_prepare,
+    saves_given=True,
+    call=_nll_loss_call,
+    derivative=_nll_loss_grads,
+    non_differentiable=(1,),
+    out=False,
+    empty_ok=True,
+)
 _nll = op(
     "_C._nn.nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)",
     "NLLLoss",
@@ -327,12 +336,42 @@ _nll = op(
 )
 _nll_backward_call = lambda p, g, x, t, w, reduction, ignore, total: p.of(NAMES[reduction], ignore)(x, g, t, w, total)
 _nll_backward_grads = {"grad_output": lambda g, target, weight, reduction, ignore_index: _nll.call(g, target, weight, reduction, ignore_index)[0]}
-_NLL_BACKWARD = dict(meta=lambda g, x, *_: (x._shape, x.dtype), call=_nll_backward_call, derivative=_nll_backward_grads, out=False)
+_nll_backward_prepare = lambda g, self, target, weight, *a: (g, self, target, _ones(self, weight), *a)
+_NLL_BACKWARD = dict(
+    meta=lambda g, x, *_: (x._shape, x.dtype),
+    prepare=_nll_backward_prepare,
+    saves_given=True,
+    call=_nll_backward_call,
+    derivative=_nll_backward_grads,
+    out=False,
+)
 _nll_backward = op(
-    "_C._nn.nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
+    "_C._nn.nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
     "NLLLossGrad",
     **_NLL_BACKWARD,
 )
+
+
+_rows = lambda x: x.movedim(1, -1).reshape((-1, x._shape[1]))
+
+
+def _nll2d_grad(g0, self, target, weight, reduction, ignore_index, out1):
+    n, c, *size = self._shape
+    gradient = _nll_backward.call(g0 if reduction else g0.reshape((-1,)), _rows(self), target.reshape((-1,)), weight, reduction, ignore_index, out1)
+    return gradient.reshape((n, *size, c)).movedim(-1, 1).contiguous()
+
+
+@composite(
+    "_C._nn.nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
+    derivative=_nll2d_grad,
+    node="NllLoss2DBackward0",
+    non_differentiable=(1,),
+    out=False,
+)
+def _nll2d(self, target, weight, reduction, ignore_index):
+    """Pixels as rows."""
+    loss, total = _nll.call(_rows(self), target.reshape((-1,)), weight, reduction, ignore_index)
+    return loss if reduction else loss.reshape(target._shape), total
 
 
 def _check_class_dtype(target):
@@ -365,8 +404,10 @@ def nll_loss_nd(x, target, weight, reduction, ignore_index):
         _check_class_dtype(target)
     if target._shape != want:
         raise RuntimeError(f"Expected target size {list(want)}, got {list(target._shape)}")
-    rows = x.movedim(1, -1).reshape(-1, x._shape[1])
-    return _nll.call(rows, target.reshape(-1), weight, reduction, ignore_index)[0].reshape(() if reduction else want)
+    if n != 4:
+        x, target = x.reshape((*x._shape[:2], 1, -1)), target.reshape((want[0], 1, -1))
+    loss = _nll2d.op.call(x, target, weight, reduction, ignore_index)[0]
+    return loss if n == 4 or reduction else loss.reshape(want)
 
 
 @_loss(

@@ -1,15 +1,19 @@
 """Matrix products: mm, bmm, matmul, linear, addmm and their kin, einsum, attention, distances."""
 
+import math
 import string
 
 from ..backend import backend
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, LOWER, LOWER_ON_ACCELERATORS, WIDEST_ON_ACCELERATORS
+from ..call.dispatch import intercepted
 from ..call.geometry import broadcast_shapes, check_spreads, preserved_strides
 from ..call.out import SAME_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.overrides import handle_torch_function, has_torch_function, overridable
-from ..call.state import LOCAL
-from ..declare import composite, op
-from ..registry import function, provide
+from ..call.state import LOCAL, STATE
+from ..declare import BY_PARTS, composite, op
+from ..device import HOST
+from ..registry import ATEN, function, provide
+from ..tensor import unviewed
 from ..warn import warn_once
 from .common import LINALG, T, Tensor, conj, dt, like_self, numel, wrap_dim
 from .memory import _to_copy
@@ -207,7 +211,7 @@ def matmul(self, other):
 @composite("outer(Tensor self, Tensor vec2) -> Tensor", alias=("ger",))
 def outer(self, vec2):
     _need(1, "outer: Expected 1-D argument {who}, but got {n}-D", (self, "self"), (vec2, "vec2"))
-    return self.unsqueeze(1) * vec2
+    return self.reshape((-1, 1)) * vec2
 
 
 @composite("inner(Tensor self, Tensor other) -> Tensor", out=SAME_SCALAR_TYPE)
@@ -297,6 +301,7 @@ _adding("addmv", "mat", "vec", "Addmv", _addmv_meta, _addmv_grads, autocast=LOWE
     out=SAME_SCALAR_TYPE,
     autocast=LOWER,
     numbers_between=True,
+    derivative=BY_PARTS,
 )
 def addbmm(self, batch1, batch2, beta, alpha):
     _expands(self, (batch1.size(1), batch2.size(2)))
@@ -309,7 +314,7 @@ def addbmm(self, batch1, batch2, beta, alpha):
     return T.addmm(self, batch1.transpose(0, 1).reshape((n, b * k)), batch2.reshape((b * k, p)), beta=beta, alpha=alpha)
 
 
-@composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, numbers_between=True)
+@composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, numbers_between=True, derivative=BY_PARTS)
 def addr(self, vec1, vec2, beta, alpha):
     _need(1, "addr: Expected 1-D argument {who}, but got {n}-D", (vec1, "vec1"), (vec2, "vec2"))
     _expands(self, (vec1._shape[0], vec2._shape[0]))
@@ -373,7 +378,7 @@ def linear(input, weight, bias):
     if len(weight._shape) == 1 and bias is None:
         return matmul(input, weight)
     if len(input._shape) == 1 and len(weight._shape) == 2:
-        return linear_op.call(input.unsqueeze(0), weight, bias).view(weight._shape[:1])
+        return linear_op.call(input.view((1, -1)), weight, bias).view(weight._shape[:1])
     return linear_op.call(input, weight, bias)
 
 
@@ -787,30 +792,127 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     fused = backend(q.device).fused("nn.functional.scaled_dot_product_attention")
     if fused is not None and (out := fused(q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa)) is not None:
         return out
+    if _has_flash_attention(q, k, v, attn_mask, dropout_p, enable_gqa):
+        if STATE.interceptors and intercepted((q, k, v)):
+            if attn_mask is not None and attn_mask.dtype is dt.bool_:
+                attn_mask = T.where(attn_mask, ATEN.scalar_tensor(0.0, dtype=q.dtype), ATEN.scalar_tensor(-math.inf, dtype=q.dtype))
+            return flash_attention_for_cpu.op.call(q, k, v, 0.0, is_causal, attn_mask, scale)[0]
+        return _flash_attention.op.call(q, k, v, attn_mask, is_causal, scale)[0]
     if enable_gqa:
         k, v = _repeat_heads(q, k, v)
     d = query.dtype
     work = dt.OPMATH.get(d)
     if work is not None:
         q, k, v = q.to(work), k.to(work), v.to(work)
-    weights = _attention_weights(q, k, attn_mask, is_causal, 1 / max(q._shape[-1], 1) ** 0.5 if scale is None else scale)
+    weights = _attention_weights(q, k, attn_mask, is_causal, _scale(q, scale))
     if dropout_p:
         if not 0 <= dropout_p <= 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
         weights = T.dropout(weights, dropout_p, True)
     out = T.matmul(weights, v)
-    st = None if dropout_p else _fused_strides(query, key, value, attn_mask, enable_gqa)
-    return _to_copy.call(out, d, None, st) if st is not None else out if work is None else out.to(d)
+    return out if work is None else out.to(d)
 
 
-def _fused_strides(q, k, v, mask, gqa):
-    """Where PyTorch takes one fused kernel, the result lies in memory as the query does; else it is contiguous."""
-    if q._stride is None or len(q._shape) != 4 or mask is not None and (mask._requires_grad or len(mask._shape) not in (2, 4)):
-        return None
+# which of PyTorch's kernels of attention may be used, and whether the plain way may reduce in half types
+SDP_ENABLED = {**dict.fromkeys(("flash", "mem_efficient", "math", "cudnn", "overrideable"), True), "reduction": False}
+_scale = lambda q, scale: 1 / max(q._shape[-1], 1) ** 0.5 if scale is None else scale
+
+
+def _has_flash_attention(q, k, v, mask, dropout_p, gqa):
+    """Whether PyTorch's CPU has one kernel for attention over these."""
+    if len(q._shape) != 4 or dropout_p or q.device is not HOST or not SDP_ENABLED["flash"]:
+        return False
+    if mask is not None and (mask.size(-2) < 0 or mask._requires_grad or len(mask._shape) not in (2, 4)):  # it has to have two dimensions
+        return False
     b, h, _, d = q._shape
-    if any(t._shape[0] != b or t._shape[1] != h and not gqa or t._shape[3] != d or 0 in t._shape or t.stride(3) != 1 for t in (q, k, v)):
-        return None
-    return preserved_strides(q)
+    for t in (q, k, v):
+        shape = t._shape
+        if len(shape) != 4 or shape[0] != b or shape[1] != h and not gqa or shape[3] != d or 0 in shape or t._stride is not None and t._stride[3] != 1:
+            return False
+    return True
+
+
+def _wide_heads(q, k, v):
+    """In the precision to compute in, with as many heads as the queries have."""
+    work = dt.OPMATH.get(q.dtype)
+    if work is not None:
+        q, k, v = q.to(work), k.to(work), v.to(work)
+    return q, *((k, v) if k._shape[1] == v._shape[1] == q._shape[1] else _repeat_heads(q, k, v))
+
+
+def _as_query(out, q):
+    """A result in the query's dtype, which lies in memory as the query does."""
+    if q._stride is not None:
+        return _to_copy.call(out, q.dtype, None, preserved_strides(q))
+    return out if out.dtype is q.dtype else out.to(q.dtype)
+
+
+def _flash_grads(g0, gs, query, key, value, scale, out1, needs):
+    """Gradients of queries, keys and values from the weights of the values."""
+    q, k, v = _wide_heads(query, key, value)
+    factor, g = _scale(q, scale), g0.to(q.dtype)
+    gq = gk = gv = None
+    if needs[0] or needs[1]:
+        by_weights = T.matmul(g, mT(v))
+        if len(gs) > 1 and gs[1] is not None:
+            by_weights = by_weights + gs[1]
+        by_scores = T._softmax_backward_data(by_weights, out1, -1, out1.dtype)
+        gq = attention_scores.call(by_scores, mT(k), None, factor, False).to(query.dtype) if needs[0] else None
+        gk = attention_scores.call(mT(by_scores), mT(q), None, factor, False) if needs[1] else None
+    if needs[2]:
+        gv = T.matmul(mT(out1), g)
+    return gq, *(None if t is None else _of_groups(t, like) for t, like in ((gk, key), (gv, value)))
+
+
+def _of_groups(t, like):
+    """The gradient of heads that each served a group of queries."""
+    n = t._shape[1] // like._shape[1]
+    return (t if n == 1 else t.unflatten(1, (-1, n)).sum(2)).to(like.dtype)
+
+
+def _flash_grads_again(g0, query, key, value, is_causal, attn_mask, scale, needs):
+    q, k, _ = _wide_heads(query, key, value)
+    weights = _attention_weights(q, k, attn_mask, is_causal, _scale(q, scale))
+    return _flash_grads(g0, (), query, key, value, scale, weights, needs)
+
+
+@composite(
+    "_flash_attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float? scale) -> (Tensor, Tensor)",
+    derivative={("query", "key", "value"): _flash_grads},
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+    method=False,
+    function=False,
+    out=False,
+)
+def _flash_attention(query, key, value, mask, causal, scale):
+    """(attention, the weights of the values): what flash_attention_for_cpu computes, which keeps the weights rather than the sums that they are made of."""
+    q, k, v = _wide_heads(query, key, value)
+    weights = _attention_weights(q, k, mask, causal, _scale(q, scale))
+    return _as_query(T.matmul(weights, v), query), weights
+
+
+@composite(
+    "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, "
+    "Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+    derivative={("query", "key", "value"): _flash_grads_again},
+    node="ScaledDotProductFlashAttentionForCpuBackward0",
+    non_differentiable=(1,),
+    method=False,
+    out=False,
+)
+def flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale):
+    """(attention, the logarithm of the sum of each query's exponentials)."""
+    if query.dtype.category != dt.FLOAT:
+        raise RuntimeError("scaled_dot_product_attention_flash_attention: Expected data type in FP32, FP64, BF16, FP16, but got " + query.dtype.name)
+    if any(len(t._shape) != 4 for t in (query, key, value)):
+        raise RuntimeError("scaled_dot_product_attention_flash_attention: Accept only 4 dims inputs shape of {B, H, T, K}")
+    if dropout_p:
+        raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
+    q, k, v = _wide_heads(query, key, value)
+    scores = attention_scores.call(q, k, attn_mask, _scale(q, scale), is_causal)
+    weights = (T.softmax if attn_mask is None else T._safe_softmax)(scores, -1)
+    sums = T.logsumexp(scores.detach(), -1)
+    return _as_query(T.matmul(weights, v), query), unviewed(sums.transpose(1, 2).contiguous().transpose(1, 2))
 
 
 def _repeat_heads(q, k, v):
@@ -956,7 +1058,7 @@ def _cross_prepare(self, other, dim):
 
 
 _cross_grads = {"self": lambda g, other, dim: LINALG.cross(conj(other), g, dim=dim), "other": lambda g, self, dim: LINALG.cross(g, conj(self), dim=dim)}
-_CROSS = dict(prepare=_cross_prepare, call=lambda prim, a, b, dim: prim.of(dim)(a, b), meta=like_self, derivative=_cross_grads)
+_CROSS = dict(saves_given=True, prepare=_cross_prepare, call=lambda prim, a, b, dim: prim.of(dim)(a, b), meta=like_self, derivative=_cross_grads)
 op("linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", "Cross", out=SAME_DTYPE, **_CROSS)
 
 

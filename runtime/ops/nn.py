@@ -5,11 +5,12 @@ import warnings
 
 from ..autograd import no_grad
 from ..backend import backend
+from ..call.out import SAME_DTYPE
 from ..call.state import STATE
 from ..declare import composite, op
 from ..device import META, contiguous_format
 from .common import LINALG, F, T, check_number, dt, has_values, only
-from .memory import format_strides, keep_format, suggested_format
+from .memory import format_strides, suggested_format
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -142,33 +143,67 @@ _CONSTANT_PAD_ND = dict(meta=_pad_meta, derivative=lambda g, pad: T.constant_pad
 op("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", "ConstantPadND", opmath=False, method=False, out=False, **_CONSTANT_PAD_ND)
 
 
-def _pad_edge(x, dim, a, b, mode):
-    """x with its own values before and after along dim; negative amounts cut off."""
+def _edge_meta(mode, dims):
+    name = f"{_EDGES[mode]}{dims}d"
+
+    def meta(self, padding):
+        n, shape = len(self._shape), list(self._shape)
+        if len(padding) != 2 * dims:
+            raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(padding)}")
+        if n not in (dims + 1, dims + 2) or 0 in shape[1 if n == dims + 2 else 0 :]:
+            raise RuntimeError(
+                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {shape}"
+            )
+        padded = shape[:]
+        for i in range(dims):
+            d, a, b = n - 1 - i, padding[2 * i], padding[2 * i + 1]
+            padded[d] += a + b
+            if mode == "reflect" and max(a, b) >= shape[d]:
+                raise RuntimeError(
+                    f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: padding ({a}, {b}) "
+                    f"at dimension {d} of input {shape}"
+                )
+        if all(s < 1 for s in padded[-dims:]):
+            old, new = (", ".join(f"{label}: {s}" for label, s in zip("DHW"[-dims:], sizes[-dims:])) for sizes in (shape, padded))
+            raise RuntimeError(f"input ({old}) is too small. Calculated output {new}")
+        if min(padded) < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(padded)}: {padded}")
+        only(name, self, dt.INT, dt.FLOAT, dt.COMPLEX)
+        return tuple(padded), self.dtype, self._stride and format_strides(padded, suggested_format(self))
+
+    return meta
+
+
+def _edge(mode, dims):
+    """reflection_pad1d and the like: the values at an edge go on as in a mirror, or as the last one."""
+    name, prim = f"_C._nn.{_EDGES[mode]}{dims}d", f"{_EDGES[mode].title().replace('_', '')}{dims}D"
+    copies = dict(meta=_edge_meta(mode, dims), derivative=lambda g, self, padding: gradient.call(g, self, padding), opmath=False, out=SAME_DTYPE)
+    forward = op(f"{name}(Tensor self, int[{2 * dims}] padding) -> Tensor", prim, **copies)
+    of_input = lambda g, self, padding: (self._shape, self.dtype, self._stride and format_strides(self._shape, suggested_format(self)))
+    sums = dict(meta=of_input, derivative={"grad_output": lambda g, padding: forward.call(g, padding)}, out=SAME_DTYPE)
+    gradient = op(f"{name}_backward(Tensor grad_output, Tensor self, int[{2 * dims}] padding) -> Tensor", prim + "Grad", **sums)
+    return forward
+
+
+_EDGES = {"reflect": "reflection_pad", "replicate": "replication_pad"}
+EDGES = {(mode, dims): _edge(mode, dims) for mode in _EDGES for dims in (1, 2, 3)}
+
+
+def edge_sources(mode, n, before, after):
+    """Where along a dimension of n elements each of the padded ones comes from."""
+    at = range(-before, n + after)
+    return [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in at] if mode == "reflect" else [min(max(i, 0), n - 1) for i in at]
+
+
+def _wrapped(x, dim, a, b):
+    """x with its last values before and its first after along dim; negative amounts cut off."""
     n = x._shape[dim]
     low, high = max(a, 0), max(b, 0)
-    if mode == "circular" and (a < 0 or b < 0):
-        x, n, a, b = x.narrow(dim, low - a, n + a + b - low - high), n + a + b - low - high, low, high
-    if mode == "reflect":
-        if low >= n or high >= n:
-            raise RuntimeError(
-                f"Padding size should be less than the corresponding input dimension, but got: padding ({a}, {b}) at dimension {dim} of input {list(x._shape)}"
-            )
-        first, last = x.narrow(dim, 1, low).flip(dim), x.narrow(dim, n - 1 - high, high).flip(dim)
-    elif mode == "circular":
-        if low > n or high > n:
-            raise RuntimeError("Padding value causes wrapping around more than once.")
-        first, last = x.narrow(dim, n - low, low), x.narrow(dim, 0, high)
-    else:
-        size = list(x._shape)
-        size[dim] = low
-        first = x.narrow(dim, 0, 1).expand(size)
-        size[dim] = high
-        last = x.narrow(dim, n - 1, 1).expand(size)
-    if n + a + b < 1:
-        raise RuntimeError(f"input (size: {n}) is too small for the padding ({a}, {b}) along dimension {dim}: the calculated output size is {n + a + b}")
-    parts = [p for p, k in ((first, low), (x, 1), (last, high)) if k]
-    y = T.cat(parts, dim) if len(parts) > 1 else x
-    return y.narrow(dim, max(-a, 0), n + a + b) if a < 0 or b < 0 else y
+    x, n = (x.narrow(dim, low - a, n + a + b - low - high), n + a + b - low - high) if a < 0 or b < 0 else (x, n)
+    if low > n or high > n:
+        raise RuntimeError("Padding value causes wrapping around more than once.")
+    parts = [p for p, k in ((x.narrow(dim, n - low, low), low), (x, 1), (x.narrow(dim, 0, high), high)) if k]
+    return T.cat(parts, dim) if len(parts) > 1 else x
 
 
 @composite("nn.functional.pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor", out=False)
@@ -194,17 +229,16 @@ def pad(input, pad, mode, value):
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
     if mode != "circular":
-        only(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{k}d", input, dt.INT, dt.FLOAT, dt.COMPLEX)
-    if 0 in input._shape[n - k - (n == k + 1 or mode != "circular") :]:
+        return EDGES[mode, k].call(input, pad)
+    if 0 in input._shape[n - k - (n == k + 1) :]:
         raise RuntimeError(
             f"Expected {k + 1}D or {k + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
             f"for input, but got: {list(input._shape)}"
         )
     out = input
     for i in range(k):
-        out = _pad_edge(out, n - 1 - i, pad[2 * i], pad[2 * i + 1], mode) if pad[2 * i] or pad[2 * i + 1] else out
-    out = out.clone(memory_format=contiguous_format) if out is input or min(pad) < 0 else out  # a cut is a view
-    return keep_format(out, input) if mode == "replicate" else out
+        out = _wrapped(out, n - 1 - i, pad[2 * i], pad[2 * i + 1]) if pad[2 * i] or pad[2 * i + 1] else out
+    return out.clone(memory_format=contiguous_format) if out is input or min(pad) < 0 else out  # a cut is a view
 
 
 # ------------------------------------------------------------------------------------------------ distances
@@ -215,7 +249,7 @@ def normalize(input, p, dim, eps):
 
 @composite("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", out=False)
 def pairwise_distance(x1, x2, p, eps, keepdim):
-    return LINALG.vector_norm(x1 - x2 + eps, p, -1, keepdim)
+    return T.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 # ------------------------------------------------------------------------------------------------ bags

@@ -8,7 +8,7 @@ from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS, WIDEST_ON_ACCELERA
 from ..call.geometry import preserved_strides
 from ..call.out import FOUND_DTYPE, SAME_SCALAR_TYPE, Out
 from ..call.promotion import ALWAYS_BOOL, BOOL_TO_LONG, COMPLEX_TO_FLOAT, DEFAULT, INT_TO_FLOAT, promoted, result_dtype
-from ..declare import composite, op
+from ..declare import BY_PARTS, composite, op
 from ..signatures import mismatch
 from ..warn import warn_once
 from .common import T, Tensor, check_filling_mask, check_number, conj, dt, numel, only
@@ -300,7 +300,7 @@ def float_power(self, exponent):
     return T.pow(*[x.to(d) if isinstance(x, Tensor) else complex(x) if d.is_complex else float(x) for x in (self, exponent)])
 
 
-@composite("ldexp(Tensor self, Tensor other) -> Tensor", inplace=True, inplace_function=True)
+@composite("ldexp(Tensor self, Tensor other) -> Tensor", inplace=True, inplace_function=True, derivative=BY_PARTS)
 def ldexp(self, other):
     if self.dtype.category == dt.FLOAT and other.dtype.category < dt.FLOAT:
         if other.dtype is dt.bool_:
@@ -436,7 +436,7 @@ def _sgn_backward(g, self, out):
 
 op("sgn(Tensor self) -> Tensor", "Sign", promote=DEFAULT, derivative=_sgn_backward, sparse="coalesced")
 _copysign_grads = {"self": lambda g, self, out: g * T.where(self == 0, 0, out / self), "other": zero}
-op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_copysign_grads)
+op("copysign(Tensor self, Tensor|Scalar other) -> Tensor", None, promote=INT_TO_FLOAT, derivative=_copysign_grads, node=_by_number("Copysign", "other", 1, 0))
 
 
 def _heaviside_promote(common, self, values):
@@ -495,37 +495,25 @@ def _clamp_promote(common, self, *limits):
 
 _clamp_min_grads = {"self": lambda g, self, min: T.where(self >= min, g, 0), "min": lambda g, self, min: T.where(self < min, g, 0)}
 _clamp_min = op(
-    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor",
-    "Maximum",
-    promote=_clamp_promote,
-    **HIDDEN,
-    derivative=_clamp_min_grads,
-    aten="clamp_min.Tensor",
-    node=_by_number("Clamp", "min", 1, 0),
+    "_clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", "Maximum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_min_grads, aten="clamp_min.Tensor"
 )
 _clamp_max_grads = {"self": lambda g, self, max: T.where(self <= max, g, 0), "max": lambda g, self, max: T.where(self > max, g, 0)}
 _clamp_max = op(
-    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor",
-    "Minimum",
-    promote=_clamp_promote,
-    **HIDDEN,
-    derivative=_clamp_max_grads,
-    aten="clamp_max.Tensor",
-    node=_by_number("Clamp", "max", 1, 0),
+    "_clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", "Minimum", promote=_clamp_promote, **HIDDEN, derivative=_clamp_max_grads, aten="clamp_max.Tensor"
 )
 _clamp_grads = {
-    "self": lambda g, self, min, max: T.where((self >= min) & (self <= max), g, 0),
-    "min": lambda g, self, min, max: T.where((self < min) & (min < max), g, 0),
-    "max": lambda g, self, min, max: T.where((self > max) | (max < min), g, 0),
+    "self": lambda g, self, min, max: T.where(self >= min if max is None else self <= max if min is None else (self >= min) & (self <= max), g, 0),
+    "min": lambda g, self, min, max: T.where(self < min if max is None else (self < min) & (min < max), g, 0),
+    "max": lambda g, self, min, max: T.where(self > max if min is None else (self > max) | (max < min), g, 0),
 }
 _clamp = op(
     "_clamp(Tensor self, Tensor min, Tensor max) -> Tensor", "ClampTensor", promote=_clamp_promote, **HIDDEN, derivative=_clamp_grads, aten="clamp.Tensor"
 )
+_clamp_name = lambda given, shapes: "ClampBackward1" if shapes["min"] is shapes["max"] is None else "ClampBackward0"
+_CLAMP = dict(alias=("clip",), inplace=True, pointwise=True, inplace_function=True, derivative=_clamp_grads, node=_clamp_name)
 
 
-@composite(
-    "clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", alias=("clip",), inplace=True, pointwise=True, inplace_function=True
-)
+@composite("clamp(Tensor self, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor", **_CLAMP)
 def clamp(self, min, max):
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -546,8 +534,11 @@ def clamp(self, min, max):
     return self if max is None else _clamp_max.call(self, max)
 
 
-composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", inplace=True, pointwise=True, inplace_function=True)(lambda self, min: clamp(self, min, None))
-composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", inplace=True, pointwise=True, inplace_function=True)(lambda self, max: clamp(self, None, max))
+_CLAMP_ONE = dict(inplace=True, pointwise=True, inplace_function=True)
+_CLAMP_MIN = dict(derivative=_clamp_min_grads, node=_by_number("ClampMin", "min", 0, 1), **_CLAMP_ONE)
+_CLAMP_MAX = dict(derivative=_clamp_max_grads, node=_by_number("ClampMax", "max", 0, 1), **_CLAMP_ONE)
+composite("clamp_min(Tensor self, Tensor|Scalar min) -> Tensor", **_CLAMP_MIN)(lambda self, min: clamp(self, min, None))
+composite("clamp_max(Tensor self, Tensor|Scalar max) -> Tensor", **_CLAMP_MAX)(lambda self, max: clamp(self, None, max))
 
 
 # ------------------------------------------------------------------------------------------------ selection
@@ -721,12 +712,12 @@ def _sinc_backward(g, self):
 _one("sinc", "Sinc", _sinc_backward, ("special.sinc",))
 
 
-@composite("deg2rad(Tensor self) -> Tensor", inplace=True, inplace_function=True, sparse="coalesced")
+@composite("deg2rad(Tensor self) -> Tensor", inplace=True, inplace_function=True, sparse="coalesced", derivative=lambda g: T.deg2rad(g))
 def deg2rad(self):
     return _scaled("deg2rad", self, math.pi / 180)
 
 
-@composite("rad2deg(Tensor self) -> Tensor", inplace=True, inplace_function=True, sparse="coalesced")
+@composite("rad2deg(Tensor self) -> Tensor", inplace=True, inplace_function=True, sparse="coalesced", derivative=lambda g: T.rad2deg(g))
 def rad2deg(self):
     return _scaled("rad2deg", self, 180 / math.pi)
 

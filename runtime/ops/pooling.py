@@ -7,7 +7,7 @@ from ..autograd import MODE
 from ..call.autocast import FLOAT32
 from ..call.bind import as_int
 from ..call.out import SAME_DTYPE
-from ..declare import composite, op
+from ..declare import BY_PARTS, composite, op
 from ..determinism import alert_not_deterministic
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
@@ -341,15 +341,20 @@ def _adaptive_avg(dims):
         size = _adaptive_size(input, output_size, dims)
         _check_output(name, size, dims)
         _check_adaptive(name, input, size, dims)
+        if dims == 1:
+            return F.adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
+        if input.dtype not in dt.OPMATH and all(o == 1 for o in size) and size != input._shape[-dims:]:
+            if dims == 2 and suggested_format(input) is channels_last:  # strides of one pixel as of many
+                return input.mean((-2, -1)).unsqueeze(1).unsqueeze(1).permute(0, 3, 1, 2)
+            return _keep(input.mean(tuple(range(-dims, 0)), keepdim=True), input, dims)
+        return getattr(T, "_" + name)(input, size)
+
+    def by_windows(input, size):
         spatial = input._shape[-dims:]
         if size == spatial:
             return _keep(input.clone(memory_format=contiguous_format), input, dims)
         if input.dtype in dt.OPMATH:  # one rounding, not one for each dimension
             return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
-        if all(o == 1 for o in size):
-            if dims == 2 and suggested_format(input) is channels_last:  # strides of one pixel as of many
-                return input.mean((-2, -1)).unsqueeze(1).unsqueeze(1).permute(0, 3, 1, 2)
-            return _keep(input.mean(tuple(range(-dims, 0)), keepdim=True), input, dims)
         if 0 not in size and 0 not in input._shape and all(n % o == 0 for n, o in zip(spatial, size)):
             return F.__getattr__(f"avg_pool{dims}d")(input, [n // o for n, o in zip(spatial, size)])
         out, n = input, len(input._shape)
@@ -362,6 +367,8 @@ def _adaptive_avg(dims):
     if dims == 1:
         composite(f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
     else:
+        _ONE = dict(method=False, out=False, derivative=BY_PARTS, node=f"AdaptiveAvgPool{dims}DBackward0")
+        composite(f"_{name}(Tensor self, int[{dims}] output_size) -> Tensor", **_ONE)(by_windows)
         composite(f"nn.functional.{name}(Tensor input, Any output_size) -> Tensor", out=False, autocast=FLOAT32 if dims == 3 else None)(pool)
 
 
@@ -483,6 +490,25 @@ def _unpool_size(input, kernel, stride, padding, output_size, dims):
     return size
 
 
+def _unpooled(dims):
+    more = "" if dims == 2 else ", int[3] stride, int[3] padding"
+    grad = lambda g, indices, self_shape: g.flatten(-dims).gather(-1, indices.flatten(-dims)).reshape(self_shape)
+    _ONE = dict(derivative={"self": grad}, node=f"MaxUnpool{dims}DBackward0", out=False)
+
+    @composite(f"_C._nn.max_unpool{dims}d(Tensor self, Tensor indices, int[{dims}] output_size{more}) -> Tensor", **_ONE)
+    def f(self, indices, output_size, *rest):
+        """Zeros but for the values at their flat indices."""
+        lead = self._shape[:-dims]
+        zeros = self.new_zeros((*lead, numel(output_size)))
+        out = zeros.scatter(-1, indices.flatten(-dims), self.flatten(-dims)).reshape((*lead, *output_size))
+        return keep_format(out, self) if dims == 2 else out
+
+    return f
+
+
+UNPOOL = {dims: _unpooled(dims) for dims in (2, 3)}
+
+
 def _max_unpool(dims):
     @composite(
         f"nn.functional.max_unpool{dims}d(Tensor input, Tensor indices, int[{dims}] kernel_size, int[{dims}]? stride=None, "
@@ -509,14 +535,13 @@ def _max_unpool(dims):
                 f"Expected shape of indices to be same as that of the input tensor ({list(input._shape)}) but got indices "
                 f"tensor with shape: {list(indices._shape)}"
             )
-        lead, plane = input._shape[:-dims], numel(size)
         if indices.numel() and has_values(indices):
-            bad = indices[(indices < 0) | (indices >= plane)]
+            bad = indices[(indices < 0) | (indices >= numel(size))]
             if bad.numel():
                 raise RuntimeError(f"Found an invalid max index: {bad[0].item()} (output volumes are of size {'x'.join(map(str, size))})")
-        zeros = input.new_zeros((*lead, plane))
-        out = zeros.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).reshape((*lead, *size))
-        return keep_format(out, input) if dims == 2 else out
+        if dims == 1:
+            return UNPOOL[2].op.call(input.unsqueeze(-1), indices.unsqueeze(-1), (*size, 1)).squeeze(-1)
+        return UNPOOL[dims].op.call(input, indices, size) if dims == 2 else UNPOOL[3].op.call(input, indices, size, stride, padding)
 
 
 for _dims in (1, 2, 3):

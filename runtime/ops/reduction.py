@@ -6,7 +6,8 @@ from functools import cache
 from ..autograd import MODE
 from ..call.autocast import FLOAT32, FLOAT32_ON_ACCELERATORS
 from ..call.out import INPUT_DTYPE, LEADING, SAME_DTYPE, SAME_SCALAR_TYPE, UNNAMED_SCALAR_TYPE, Out
-from ..declare import composite, op
+from ..declare import BY_PARTS, composite, op
+from ..registry import OPERATORS
 from ..signatures import mismatch
 from ..tensor import unviewed
 from ..warn import warn, warn_once
@@ -128,7 +129,7 @@ _MEAN = dict(prepare=_mean_prepare, meta=_reduced_meta, call=_without_dtype, der
 op("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", "MeanExt", node=_name_of("Mean"), **_MEAN)
 
 
-@composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+@composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", derivative=BY_PARTS)
 def nansum(self, dim, keepdim, dtype):
     wrap_dims(dim, len(self._shape))  # whose errors come first
     if self.dtype.is_complex:
@@ -224,6 +225,8 @@ for _name, _prim in {"any": "ReduceAny", "all": "ReduceAll"}.items():
     op(f"{_name}(Tensor self) -> Tensor", _prim, meta=lambda self: ((), _bool_like(self)), call=lambda p, self: p(self, ()), out=_TRUTH)
     _prepare = lambda self, dim, keepdim: (self, _dims(self, dim, dim is None), keepdim)
     _meta = lambda self, dim, keepdim: (reduced(self._shape, dim, keepdim), _bool_like(self))
+    _over = lambda self, dim, keepdim, _n=_name: OPERATORS["torch"][_n][2].call(self, (dim,), keepdim)
+    composite(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out=_TRUTH)(_over)
     op(f"{_name}.dims(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", _prim, prepare=_prepare, meta=_meta, call=_keepdims, out=_TRUTH)
 
 
@@ -334,7 +337,7 @@ _extremes("max")
 _extremes("min")
 
 
-@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=SAME_DTYPE)
+@composite("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=SAME_DTYPE, derivative=BY_PARTS)
 def aminmax(self, dim, keepdim):
     dims = () if dim is None else (wrap_dim(dim, len(self._shape)),)
     _not_implemented("aminmax_cpu", self)

@@ -72,12 +72,26 @@ def _upsample_call(mode, dims, back):
     return call
 
 
+def _scales_apart(mode, dims):
+    """PyTorch's arguments below autograd: a scale for each dimension, and no corners where nothing lies between pixels; the gradient is told both sizes."""
+    names = [f"scales_{d}" for d in "dhw"[3 - dims :]] if dims > 1 else ["scales"]
+
+    def values(given):
+        theirs = {n: v for n, v in given.items() if n != "scales" and (n != "align_corners" or mode[:7] != "nearest")}
+        if "grad_output" in theirs:
+            theirs["output_size"] = theirs["grad_output"]._shape[2:]
+        return theirs | dict(zip(names, given.get("scales") or ()))
+
+    return values
+
+
 def _declare(name, mode, dims, prim):
     grad = lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales)
-    options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=SAME_DTYPE)
+    apart = _scales_apart(mode, dims)
+    options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=SAME_DTYPE, aten_values=apart)
     o = op(f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor", prim, **options)
     again = lambda g, grad_output_shape, align_corners, scales: o.call(g, grad_output_shape[2:], align_corners, scales)
-    options = dict(meta=lambda g, size, *_: (size, g.dtype), call=_upsample_call(mode, dims, True), derivative=again, out=False)
+    options = dict(meta=lambda g, size, *_: (size, g.dtype), call=_upsample_call(mode, dims, True), derivative=again, out=False, aten_values=apart)
     args = "Tensor grad_output, int[] input_size, bool align_corners, Any scales"
     back = op(f"_C._nn.{name}_backward({args}) -> Tensor", prim and prim + "Grad", **options)
     return o
@@ -463,7 +477,12 @@ def _rearranged(x, self):
     return keep_format(x.clone(memory_format=contiguous_format) if x._storage is self._storage else x, self)
 
 
-@composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", method=False, out=False)
+@composite(
+    "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+    method=False,
+    out=False,
+    derivative=lambda g, upscale_factor: T.pixel_unshuffle(g, upscale_factor),
+)
 def pixel_shuffle(self, r):
     """(*, C r r, H, W) as (*, C, H r, W r)."""
     _check_pixels("pixel_shuffle", self, r, "upscale_factor")
@@ -478,7 +497,12 @@ def pixel_shuffle(self, r):
     return _rearranged(x.reshape(*lead, c // (r * r), h * r, w * r), self)
 
 
-@composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", method=False, out=False)
+@composite(
+    "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+    method=False,
+    out=False,
+    derivative=lambda g, downscale_factor: T.pixel_shuffle(g, downscale_factor),
+)
 def pixel_unshuffle(self, r):
     """(*, C, H r, W r) as (*, C r r, H, W)."""
     _check_pixels("pixel_unshuffle", self, r, "downscale_factor")
@@ -491,7 +515,10 @@ def pixel_unshuffle(self, r):
     return _rearranged(x.reshape(*lead, c * r * r, h // r, w // r), self)
 
 
-@composite("channel_shuffle(Tensor self, int groups) -> Tensor", method=False, out=False, alias=("native_channel_shuffle",))
+_unshuffled = lambda g, groups, self_shape: T.channel_shuffle(g, self_shape[1] // groups)
+
+
+@composite("channel_shuffle(Tensor self, int groups) -> Tensor", method=False, out=False, alias=("native_channel_shuffle",), derivative=_unshuffled)
 def channel_shuffle(self, groups):
     if len(self._shape) < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self._shape)}")

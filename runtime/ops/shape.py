@@ -11,7 +11,7 @@ from ..call.geometry import broadcast_shapes
 from ..call.out import CONTIGUOUS, JOINED, SAME_DTYPE, SAME_SCALAR_TYPE, SELF_AND_RESULT, Out
 from ..call.overrides import overridable
 from ..call.promotion import result_dtype
-from ..declare import composite, op
+from ..declare import BY_PARTS, composite, op
 from ..determinism import alert_not_deterministic
 from ..device import HOST, channels_last, channels_last_3d, contiguous_format
 from ..tensor import capacity, check_bytes, strided_view, unversioned, unviewed, versions
@@ -22,6 +22,7 @@ from .indexing import at_places, check_source, check_target
 from .memory import copy_, fill_, format_strides, kept_strides, storage_order, suggested_format
 from .reduction import no_meta
 from .views import _inverse as inverse
+from .views import _zeros_for as zeros_for
 
 
 def _same_dtype(tensors):
@@ -78,13 +79,20 @@ _CAT = dict(prepare=_cat_prepare, meta=_cat_meta, call=lambda p, tensors, dim: p
 cat_op = op("_cat(Tensor[] tensors, int dim=0) -> Tensor", "Concat", opmath=False, method=False, out=JOINED, apart=True, **_CAT, aten="cat.default")
 
 
+@composite("_cat_channels_last(Tensor[] tensors, int dim) -> Tensor", method=False, derivative={"tensors": _cat_grad}, node="CatBackward0", aten="cat.default")
+def _cat_channels_last(tensors, dim):
+    """cat of tensors whose channels lie last in memory, where those of the result do too."""
+    n = len(tensors[0]._shape)
+    order = (0, *range(2, n), 1)
+    return unviewed(cat_op.call([t.permute(order) for t in tensors], order.index(dim)).permute((0, n - 1, *range(1, n - 1))))
+
+
 @composite("cat(Tensor[] tensors, int dim=0) -> Tensor", alias=("concat", "concatenate"), method=False, out=JOINED, apart=True, autocast=WIDEST)
 def cat(tensors, dim):
     if isinstance(tensors, (tuple, list)) and all(isinstance(t, Tensor) and t._stride is not None for t in tensors) and tensors:
         n = len(tensors[0]._shape)
         if all(suggested_format(t) for t in tensors):
-            order = (0, *range(2, n), 1)
-            return cat_op.call([t.permute(order) for t in tensors], order.index(wrap_dim(dim, n))).permute((0, n - 1, *range(1, n - 1)))
+            return _cat_channels_last.op.call(tensors, wrap_dim(dim, n))
     return cat_op.call(tensors, dim)
 
 
@@ -126,7 +134,7 @@ def _at_least(n):
             return x
         if n == 3:
             return x.reshape((1, 1, 1)) if k == 0 else x.unsqueeze(0).unsqueeze(2) if k == 1 else x.unsqueeze(2)
-        return x.reshape((1,) * (n - k) + tuple(x._shape))
+        return x.unsqueeze(0) if (k, n) == (1, 2) else x.reshape((1,) * (n - k) + tuple(x._shape))
 
     return f
 
@@ -219,7 +227,7 @@ _ROLL = dict(prepare=_roll_prepare, meta=_roll_meta, call=_roll_call, derivative
 op("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "Roll", opmath=False, out=False, **_ROLL)
 
 
-@composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", out=False)
+@composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", out=False, derivative=lambda g, k, dims: g.rot90(-k, dims))
 def rot90(self, k, dims):
     n = len(self._shape)
     if len(dims) != 2:
@@ -252,19 +260,20 @@ def _repeat_grad(g, self_shape, repeats):
     if 0 in repeats:
         return g.new_zeros(self_shape)
     split, dims = [], []
-    for r, s in zip(repeats, self_shape):
+    for r, s in zip(repeats, (1,) * (len(repeats) - len(self_shape)) + tuple(self_shape)):
         if r > 1:
             dims.append(len(split))
             split.append(r)
         split.append(s)
-    return g.reshape(split).sum(dims) if dims else g
+    g = g.reshape(split).sum(dims) if dims else g
+    return g if len(g._shape) == len(self_shape) else g.reshape(self_shape)
 
 
 def _repeat_meta(self, repeats):
     return check_bytes(tuple(r * s for r, s in zip(repeats, self._shape)), self.dtype)
 
 
-_REPEAT = dict(prepare=_repeat_prepare, meta=_repeat_meta, derivative=_repeat_grad)
+_REPEAT = dict(saves_given=True, prepare=_repeat_prepare, meta=_repeat_meta, derivative=_repeat_grad)
 op("Tensor.repeat(Tensor self, int[] repeats) -> Tensor", "Tile", varargs="repeats", opmath=False, **_REPEAT)
 
 
@@ -351,7 +360,11 @@ _triangle("tril", "TrilExt")
 _triangle("triu", "Triu", lambda p, self, diagonal: p.of(diagonal)(self))
 
 
-@composite("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", out=False)
+@composite(
+    "diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+    out=False,
+    derivative=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
+)
 def diag_embed(self, offset, dim1, dim2):
     n = len(self._shape) + 1
     a, b = wrap_dim(dim1, n), wrap_dim(dim2, n)
@@ -392,10 +405,10 @@ def diag(self, diagonal):
     n = len(self._shape)
     if n not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
-    return self.diag_embed(diagonal) if n == 1 else self.diagonal(diagonal).clone(memory_format=contiguous_format)
+    return self.diag_embed(diagonal) if n == 1 else T.diagonal_copy(self, diagonal)
 
 
-@composite("trace(Tensor self) -> Tensor", out=False, autocast=FLOAT32)
+@composite("trace(Tensor self) -> Tensor", out=False, autocast=FLOAT32, derivative=BY_PARTS)
 def trace(self):
     if len(self._shape) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(self._shape)}")
@@ -512,15 +525,17 @@ def _copies():
             view = self.detach() if _n == "detach" else getattr(T if _n.startswith("view_as") else M, _n)(self, *rest)
             return tuple(v.clone(memory_format=contiguous_format) for v in view) if _many else view.clone(memory_format=contiguous_format)
 
-        composite(
-            f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}", method=False, out=SAME_DTYPE if name not in free else True
-        )(f)
+        differentiable = name != "detach" and overload != ".dtype"
+        node = f"{name.title().replace('_', '')}Backward{int(overload == '.dim')}_copy"  # PyTorch's is made of the view's
+        derived = dict(derivative=BY_PARTS, node=node) if differentiable else {}
+        signature = f"{name}_copy{overload}(Tensor self{', ' if args else ''}{args}) -> {returns[many]}"
+        composite(signature, method=False, out=SAME_DTYPE if name not in free else True, **derived)(f)
 
 
 _copies()
 
 
-@composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=SAME_SCALAR_TYPE)
+@composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=SAME_SCALAR_TYPE, derivative=BY_PARTS)
 def narrow_copy(self, dim, start, length):
     n = len(self._shape)
     if 0 < n <= dim:
@@ -539,7 +554,8 @@ def _unsafe(name, args):
             unviewed(unversioned(t))
         return out
 
-    composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False)(parts)
+    derivative = None if name == "chunk" else lambda gs, node, dim: T.cat(zeros_for(gs, node), dim)
+    composite(f"unsafe_{name}(Tensor self, {args}) -> Tensor[]", out=False, derivative=derivative)(parts)
 
 
 _unsafe("split", "int split_size, int dim=0")
@@ -602,7 +618,7 @@ def combinations(self, r, with_replacement):
     return self.take(index)
 
 
-@composite("block_diag(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False, python=True)
+@composite("block_diag(Tensor[] tensors) -> Tensor", varargs="tensors", method=False, out=False, python=True, derivative=BY_PARTS)
 def block_diag(tensors):
     if not tensors:
         return T.empty((1, 0))
@@ -664,8 +680,10 @@ def _masked_select_prepare(self, mask):
     return self.expand(shape), mask.expand(shape)
 
 
-_masked_select_grads = {"self": lambda g, self_shape, mask: g.new_zeros(self_shape).masked_scatter(mask, g)}
-_MASKED_SELECT = dict(prepare=_masked_select_prepare, meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype), derivative=_masked_select_grads)
+_masked_select_grads = {"self": lambda g, self_shape, mask: g.new_zeros(broadcast_shapes(self_shape, mask._shape)).masked_scatter(mask, g)}
+_MASKED_SELECT = dict(
+    saves_given=True, prepare=_masked_select_prepare, meta=lambda self, mask: (no_meta("masked_select")(self)[0], self.dtype), derivative=_masked_select_grads
+)
 op("masked_select(Tensor self, Tensor mask) -> Tensor", "MaskedSelect", opmath=False, out=Out(SELF_AND_RESULT), apart=True, **_MASKED_SELECT)
 
 
@@ -685,7 +703,7 @@ def _masked_scatter_prepare(self, mask, source):
 
 
 def _masked_source_grad(g, mask, source_shape):
-    picked = g.masked_select(mask)
+    picked = g.masked_select(mask)  # spread over all that it is broadcast with
     missing = numel(source_shape) - picked._shape[0]
     if missing:
         picked = T.cat([picked, g.new_zeros((missing,))])
@@ -693,11 +711,11 @@ def _masked_source_grad(g, mask, source_shape):
 
 
 _masked_scatter_grads = {"self": lambda g, mask: g.masked_fill(mask, 0), "source": _masked_source_grad}
-_MASKED_SCATTER = dict(prepare=_masked_scatter_prepare, meta=like_self, derivative=_masked_scatter_grads)
+_MASKED_SCATTER = dict(saves_given=True, prepare=_masked_scatter_prepare, meta=like_self, derivative=_masked_scatter_grads)
 op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", "MaskedScatter", inplace=True, opmath=False, out=False, **_MASKED_SCATTER)
 
 
-@composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, out=False, apart=True)
+@composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, out=False, apart=True, derivative=BY_PARTS)
 def put(self, index, source, accumulate):
     if index.dtype is not dt.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dt.scalar_name(index.dtype)}")

@@ -23,12 +23,13 @@ def _sort_meta(self, dim, descending, stable):
     return [(self._shape, self.dtype), (self._shape, dt.int64)]
 
 
-_SORT = dict(meta=_sort_meta, derivative=_picked, aten="sort.stable", non_differentiable=(1,))
-sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable) -> (Tensor values, Tensor indices)", "SortExt", method=False, out=SAME_DTYPE, **_SORT)
+_sort_name = lambda given, shapes: "SortBackward1" if given["stable"] else "SortBackward0"
+_SORT = dict(meta=_sort_meta, derivative=_picked, aten="sort.default", node=_sort_name, non_differentiable=(1,), method=False, out=SAME_DTYPE)
+sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable=False) -> (Tensor values, Tensor indices)", "SortExt", **_SORT)
 
 
-@composite("sort(Tensor self, int dim=-1, bool descending=False, *, bool? stable=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
-def sort(self, dim, descending, stable):
+@composite("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
+def stable_sort(self, stable, dim, descending):
     dim, order = wrap_dim(dim, len(self._shape)), storage_order(self)
     if order is None:
         return sort_op.call(self, dim, descending, bool(stable))
@@ -37,9 +38,19 @@ def sort(self, dim, descending, stable):
     return unviewed(values.permute(back)), unviewed(indices.permute(back))
 
 
-@composite("argsort(Tensor self, int dim=-1, bool descending=False, *, bool stable=False) -> Tensor", out=False)
-def argsort(self, dim, descending, stable):
-    return T.sort(self.detach(), dim, descending, stable=stable)[1]
+@composite("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
+def sort(self, dim, descending):
+    return stable_sort(self, False, dim, descending)
+
+
+@composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", out=False)
+def stable_argsort(self, stable, dim, descending):
+    return stable_sort(self.detach(), stable, dim, descending)[1]
+
+
+@composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", out=False)
+def argsort(self, dim, descending):
+    return stable_argsort(self, False, dim, descending)
 
 
 composite("msort(Tensor self) -> Tensor", out=SAME_DTYPE)(lambda self: T.sort(self, 0)[0])

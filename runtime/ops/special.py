@@ -5,7 +5,7 @@ import math
 from ..call.autocast import FLOAT32_ON_ACCELERATORS
 from ..call.out import CONTIGUOUS
 from ..call.promotion import INT_TO_FLOAT
-from ..declare import composite, op
+from ..declare import BY_PARTS, composite, op
 from .common import SPECIAL, T, dt
 from .pointwise import cpu, no_derivative
 
@@ -49,7 +49,7 @@ def polygamma(n, self):
 composite("Tensor.polygamma(Tensor self, int n) -> Tensor", inplace=True)(lambda self, n: polygamma(n, self))
 
 
-@composite("mvlgamma(Tensor self, int p) -> Tensor", alias=("special.multigammaln",), inplace=True)
+@composite("mvlgamma(Tensor self, int p) -> Tensor", alias=("special.multigammaln",), inplace=True, derivative=BY_PARTS)
 def mvlgamma(self, p):
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")

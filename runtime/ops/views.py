@@ -493,14 +493,16 @@ def _split_geometry(self, split_sizes, dim):
     return out
 
 
-def _split_name(given, shapes):
-    """Equal parts are most often of a call that said one size."""
-    sizes = given["split_sizes"]
-    return "SplitBackward0" if all(n == sizes[0] for n in sizes[:-1]) and sizes[-1] <= sizes[0] else "SplitWithSizesBackward0"
+def _equal_parts(self, split_size, dim):
+    n = self._shape[wrap_dim(dim, len(self._shape))]
+    count = max(-(-n // split_size), 1) if split_size else 1
+    return _split_geometry(self, [min(split_size, n - i * split_size) for i in range(count)] if split_size else [0], dim)
 
 
-_SPLIT_WITH_SIZES = dict(derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False, aten="split_with_sizes.default", node=_split_name)
+_PARTS = dict(derivative=lambda gs, node, dim: T.cat(_zeros_for(gs, node), dim), method=False)
+_SPLIT_WITH_SIZES = dict(aten="split_with_sizes.default", node="SplitWithSizesBackward0", **_PARTS)
 view("_split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", _split_geometry, **_SPLIT_WITH_SIZES)
+view("_split(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]", _equal_parts, aten="split.Tensor", node="SplitBackward0", **_PARTS)
 
 
 @composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
@@ -532,8 +534,7 @@ def split(self, split_size, dim):
     n = self._shape[wrap_dim(dim, len(self._shape))]
     if size == 0 and n != 0:
         raise RuntimeError("split_size can only be 0 if dimension size is 0, but got dimension size of " + str(n))
-    k = max((n + size - 1) // size, 1) if size else 1
-    return T._split_with_sizes(self, [min(size, n - i * size) for i in range(k)] if size else [0], dim)
+    return T._split(self, size, dim)
 
 
 @composite("chunk(Tensor self, int chunks, int dim=0) -> Tensor[]")
@@ -793,8 +794,16 @@ def _handed_over(name, args, kwargs):
     bound = schema.bound(args, kwargs)
     values = [bound[a.name] if a.name in bound else a.default_value for a in schema.positional]
     called = OPERATORS["torch"]["transpose" if name[:4] == "swap" else name]
-    called = called[0 if len(values) == 1 else -1]
-    return handle(called, tuple(values), lambda self, *given: inplace_view(self, called.call(self, *given)), "_")
+    called = next((o for o in called if o.schema.overload == schema.overload_name), called[0])
+    self, *rest = values
+    check_inplace(self)
+    before = _as_it_is(self) if MODE.grad and self._requires_grad else None
+    out = handle(called, tuple(values), lambda self, *given: inplace_view(self, called.call(self, *given)), "_")
+    if before is not None:
+        given = (before, *rest)
+        node = called.record(alias(self), given if called.prepare is None else called.prepare(*given))
+        set_history(self, _of_inplace_form(node), 0)
+    return out
 
 
 def _geometry_methods():

@@ -6,7 +6,6 @@ from enum import Enum
 
 import torch
 
-_sdp = dict.fromkeys(("flash", "mem_efficient", "math", "cudnn", "overrideable"), True) | {"reduction": False}
 _libraries = {"blas": "Cublas", "linalg": "Default", "rocm_fa": "Default"}
 
 
@@ -50,14 +49,12 @@ class cuFFTPlanCacheManager:
 cufft_plan_cache = cuFFTPlanCacheManager()
 
 
-def _switch(kind, setter, getter):
+def _switch(kind, setter, getter, change, current):
     def enable(enabled):
-        if not isinstance(enabled, bool):
-            raise RuntimeError(f"set_sdp_use_{kind} expects a bool, but got {type(enabled).__name__}")
-        _sdp[kind] = enabled
+        change(enabled)
 
     def is_enabled():
-        return _sdp[kind]
+        return current()
 
     for name, f, doc in ((setter, enable, "Allow or forbid"), (getter, is_enabled, "Whether scaled_dot_product_attention may use")):
         f.__name__ = f.__qualname__ = name
@@ -66,8 +63,10 @@ def _switch(kind, setter, getter):
 
 
 for _kind in ("flash", "mem_efficient", "math", "cudnn"):
-    _switch(_kind, f"enable_{_kind}_sdp", f"{_kind}_sdp_enabled")
-_switch("reduction", "allow_fp16_bf16_reduction_math_sdp", "fp16_bf16_reduction_math_sdp_allowed")
+    _set, _get = getattr(torch._C, f"_set_sdp_use_{_kind}"), getattr(torch._C, f"_get_{_kind}_sdp_enabled")
+    _switch(_kind, f"enable_{_kind}_sdp", f"{_kind}_sdp_enabled", _set, _get)
+_set, _get = torch._C._set_math_sdp_allow_fp16_bf16_reduction, torch._C._get_math_sdp_allow_fp16_bf16_reduction
+_switch("reduction", "allow_fp16_bf16_reduction_math_sdp", "fp16_bf16_reduction_math_sdp_allowed", _set, _get)
 
 
 def is_flash_attention_available():
@@ -113,12 +112,15 @@ can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
 @contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
     """Choose the kinds of attention within a block (deprecated: torch.nn.attention.sdpa_kernel)."""
-    old = dict(_sdp)
-    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    wanted = {"flash": enable_flash, "math": enable_math, "mem_efficient": enable_mem_efficient, "cudnn": enable_cudnn}
+    old = {kind: getattr(torch._C, f"_get_{kind}_sdp_enabled")() for kind in wanted}
     try:
+        for kind, enabled in wanted.items():
+            getattr(torch._C, f"_set_sdp_use_{kind}")(enabled)
         yield {}
     finally:
-        _sdp.update(old)
+        for kind, enabled in old.items():
+            getattr(torch._C, f"_set_sdp_use_{kind}")(enabled)
 
 
 def _preferred(kind):

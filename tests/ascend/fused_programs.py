@@ -73,6 +73,7 @@ CASES = {
     "rms norm": lambda: both(lambda x, w: F.rms_norm(x, (8,), w, 1e-6), x, w),
     "adam": adam,
     "swiglu": lambda: both(lambda x: torch_npu.npu_swiglu(x) if x.is_npu else F.silu(x[..., :4]) * x[..., 4:], x),
+    "padded volumes": lambda: both(lambda x: F.pad(x, (1, 2, 0, 1, 2, 0), mode="replicate"), torch.randn(1, 2, 3, 4, 5)),
     "rotary": lambda: both(turned, q.transpose(1, 2).contiguous(), torch.randn(1, 5, 1, 8), torch.randn(1, 5, 1, 8)),
     "npu_fusion_attention": lambda: both(fusion, q, k, v),
 }

@@ -23,6 +23,7 @@ RAN = {
     "rms norm": {"RmsNorm": 1, "RmsNormGrad": 1},
     "adam": {},  # writes in place: counted below
     "swiglu": {"Swiglu": 1, "SwigluGrad": 1},
+    "padded volumes": {"ReplicationPad3D": 1, "ReplicationPad3DGrad": 1},
     "rotary": {"RotaryPositionEmbedding": 1},
     "npu_fusion_attention": FLASH,
 }

@@ -55,3 +55,60 @@ def constant_pad_nd(x, pad, value):
     out = np.full(size, value, x.dtype)
     out[tuple(dst)] = x[tuple(src)]
     return out
+
+
+def _repeats(mode, out, d, a, b, m):
+    """(the padding, what it repeats), before and after m elements along a dimension."""
+    at = lambda start, stop, step=1: out[(slice(None),) * d + (slice(start, stop, step),)]
+    if mode == "replicate":
+        return (at(0, a), at(a, a + 1)), (at(a + m, a + m + b), at(a + m - 1, a + m))
+    last = a + m - 2
+    return (at(0, a), at(2 * a, a, -1)), (at(a + m, a + m + b), at(last, last - b if last >= b else None, -1))
+
+
+def _widened(shape, padding):
+    """(dimension, before, after, size) of each that is padded; the padded shape and the part of it that is the input, before anything is cut off."""
+    n, whole, inner = len(shape), list(shape), [slice(None)] * len(shape)
+    dims = [(n - 1 - i, max(padding[2 * i], 0), max(padding[2 * i + 1], 0), shape[n - 1 - i]) for i in range(len(padding) // 2)]
+    for d, a, b, m in dims:
+        whole[d], inner[d] = m + a + b, slice(a, a + m)
+    return dims, whole, tuple(inner)
+
+
+def _cut(out, padding):
+    """What remains where negative amounts cut off."""
+    if min(padding) >= 0:
+        return out
+    ends = [slice(max(-padding[2 * i], 0), out.shape[-1 - i] - max(-padding[2 * i + 1], 0)) for i in range(len(padding) // 2)]
+    return out[(..., *reversed(ends))]
+
+
+def _edges(mode):
+    """Padding by the values at the edges, and its gradient: each edge is copied from, or added to, what it repeats."""
+
+    def forward(x, padding):
+        dims, whole, inner = _widened(x.shape, padding)
+        out = np.empty(whole, x.dtype)
+        out[inner] = x
+        for d, a, b, m in dims:
+            for edge, source in _repeats(mode, out, d, a, b, m):
+                edge[...] = source
+        return _cut(out, padding)
+
+    def backward(g, x, padding):
+        dims, whole, inner = _widened(x.shape, padding)
+        total = np.zeros(whole, g.dtype)
+        _cut(total, padding)[...] = g
+        for d, a, b, m in reversed(dims):
+            for edge, source in _repeats(mode, total, d, a, b, m):
+                source += edge.sum(d, keepdims=True) if mode == "replicate" else edge
+        return total[inner]
+
+    for dims in (1, 2, 3):
+        name = f"_C._nn.{'reflection' if mode == 'reflect' else 'replication'}_pad{dims}d"
+        numpy(name, "no CPU kernel", forward)
+        numpy(name + "_backward", "no CPU kernel", backward)
+
+
+_edges("reflect")
+_edges("replicate")

@@ -182,7 +182,7 @@ def compress(row, column, values, shape, layout, dtype=dt.int64, block=(1, 1)):
     size = (shape[batch] // block[0], shape[batch + 1] // block[1])
     line, plain = (row, column) if layout in ROWS else (column, row)
     n, m = size if layout in ROWS else size[::-1]
-    order = (line * max(m, 1) + plain).argsort(-1, stable=True)
+    order = (line * max(m, 1) + plain).argsort(dim=-1, stable=True)
     line, plain = line.gather(-1, order), plain.gather(-1, order)
     if batch:
         flat = math.prod(row._shape[:-1])

@@ -241,6 +241,17 @@ INPLACE = dict(
     Sin=("sin_", 0),
 )  # fmt: skip
 
+
+def padded(fn):
+    return lambda self, pad, *, out: fn(self, pad)
+
+
+def padded_back(fn):
+    return lambda grad, self, pad, *, out: fn(grad, self, pad)
+
+
+EDGES = {f"{kind.title()}Pad{d}d": f"{kind}_pad{d}d" for kind in ("reflection", "replication") for d in (1, 2, 3)}
+
 RULES = {
     **{name: unary(getattr(torch, name.lower())) for name in UNARY.split()},
     **{name: unary(getattr(torch, fn)) for name, fn in OTHER_UNARY.items()},
@@ -405,6 +416,8 @@ RULES = {
     "Triu": lambda self, diagonal, *, out: torch.triu(self, diagonal),
     "Diag": lambda self, diagonal, *, out: torch.diag(self, diagonal),
     "ConstantPadNd": lambda self, pad, value, *, out: F.pad(self, pad, value=value),
+    **{name: padded(getattr(aten, fn)) for name, fn in EDGES.items()},
+    **{name + "Backward": padded_back(getattr(aten, fn + "_backward")) for name, fn in EDGES.items()},
     "Gather": lambda self, dim, index, *, out: torch.gather(self, dim, index.long()),
     "IndexSelect": lambda self, dim, index, *, out: torch.index_select(self, dim, index),
     "Index": lambda self, indices, *, out: aten.index(self, present(indices)),
