@@ -56,6 +56,8 @@ class Argument:
 
     def spelled(self, v):
         """A value as PyTorch's dispatcher hands it on: sequences are lists."""
+        if self.declared == "Device?" and v.__class__ in (str, int):
+            return Device(v)
         if self.declared.rstrip("?").endswith("]"):
             return list(v) if isinstance(v, (tuple, list)) else v if v is None else [v]
         return v

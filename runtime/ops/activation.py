@@ -97,7 +97,7 @@ _hardtanh_backward = _hidden(
 _hardtanh_grad = lambda g, self, min_val, max_val: _hardtanh_backward.call(g, self, min_val, max_val)
 _hardtanh = op("_C._nn.hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "Hardtanh", promote=_hardtanh_promote, derivative=_hardtanh_grad)
 _functional("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False) -> Tensor", _hardtanh, _ordered, inplace=True)
-composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)(lambda input, inplace: F.hardtanh(input, 0.0, 6.0, inplace))
+composite("nn.functional.relu6(Tensor input, bool inplace=False) -> Tensor", out=False)(lambda input, inplace: F.hardtanh(input, 0, 6, inplace))
 _leaky_relu_backward = _hidden(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope) -> Tensor",
     None,

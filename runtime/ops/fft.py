@@ -29,7 +29,7 @@ def _real_grad(g, self_shape, dim, normalization, onesided):
     d = dim[-1]
     if onesided:
         missing = self_shape[d] - g._shape[d]
-        g = T.constant_pad_nd(g, [0, 0] * (len(g._shape) - 1 - d % len(g._shape)) + [0, missing]) if missing else g
+        g = _filled(g, d, missing) if missing else g
     return T.real(T._fft_c2c(g, dim, normalization, False))
 
 
@@ -81,13 +81,20 @@ def _points(n):
     return n
 
 
+def _filled(x, d, missing):
+    """x with zeros behind it along one dimension."""
+    pad = [0, 0] * len(x._shape)
+    pad[2 * (len(x._shape) - 1 - d % len(x._shape)) + 1] = missing
+    return T.constant_pad_nd(x, pad)
+
+
 def _cropped(x, dims, sizes):
     """Cut or zero-padded to the sizes; -1 and None leave a dimension."""
     for d, n in zip(dims, sizes):
         have = x._shape[d]
         if n is None or n == -1 or n == have:
             continue
-        x = x.narrow(d, 0, n) if n < have else T.constant_pad_nd(x, [0, 0] * (len(x._shape) - 1 - d % len(x._shape)) + [0, n - have])
+        x = x.narrow(d, 0, n) if n < have else _filled(x, d, n - have)
     return x
 
 

@@ -378,7 +378,7 @@ def linear(input, weight, bias):
     if len(weight._shape) == 1 and bias is None:
         return matmul(input, weight)
     if len(input._shape) == 1 and len(weight._shape) == 2:
-        return linear_op.call(input.view((1, -1)), weight, bias).view(weight._shape[:1])
+        return linear_op.call(input.view((1, *input._shape)), weight, bias).view(weight._shape[:1])
     return linear_op.call(input, weight, bias)
 
 

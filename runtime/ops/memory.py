@@ -8,7 +8,8 @@ from ..backend import backend, of_type
 from ..call.dispatch import handle, intercepted
 from ..call.geometry import preserved_strides
 from ..call.out import refuse_partial_overlap, write
-from ..call.state import LAZY, STATE, dispatching, subclass_kept
+from ..call.state import LAZY, LOCAL, STATE, dispatching, subclass_kept
+from ..call.tracing import traced
 from ..declare import composite, op
 from ..determinism import DETERMINISM, unwritten
 from ..device import ACCELERATOR, HOST, META, channels_last, channels_last_3d, contiguous_format, preserve_format, strided, usable
@@ -202,7 +203,7 @@ _to.__name__, _to.__qualname__ = "to", "Tensor.to"
 def _overridable(f):
     """A hand-written method that subclasses and modes see as an operator."""
     from ..call.overrides import handle_torch_function, has_torch_function
-    from ..call.state import LOCAL, STATE, direct
+    from ..call.state import direct
 
     def method(self, *args, **kwargs):
         other = args[0] if args else None  # no more of them is a tensor, and what is given by name seldom
@@ -301,7 +302,9 @@ _copy = op(
 
 
 def _copied_specially(self, src):
-    """copy_ where tangents, lazy conjugates or other layouts are; None for all other tensors."""
+    """copy_ where tangents, lazy conjugates, other layouts or a tracer are; None for all other tensors."""
+    if STATE.interceptors and LOCAL.tracer is not None:
+        return traced(_copy, (self, src), copy_, "_")
     if STATE.duals and (level := innermost((self, src))) is not None:
         return forward.written(self, src, level, lambda: copy_(self, src))
     if LAZY and (self.__class__ in LAZY or src.__class__ in LAZY):
@@ -402,6 +405,8 @@ def fill_(self, value, op=_fill):
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions.")
     elif not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
         raise mismatch("fill_", True, (value,), {})
+    if STATE.interceptors and LOCAL.tracer is not None:
+        return traced(op, (self, value), lambda self, value: fill_(self, value, op), "_")
     if STATE.duals and (level := innermost((self, value))) is not None:
         return forward.written(self, value, level, lambda: fill_(self, value))
     if MODE.grad and (self._requires_grad or self._view is not None):

@@ -397,13 +397,13 @@ _std_mean_grad = lambda g0, g1, self, out0, dim, correction, keepdim: (
     _std_var_grad(g0, self, out0, dim, correction, keepdim) + _mean_grad(g1, self._shape, dim, keepdim)
 )
 _VAR = dict(prepare=_var_prepare, meta=_var_meta, derivative=_var_grad)
-_var = op("_var(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Var", method=False, aten="var.correction", **_VAR)
+_var = op("_var(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> Tensor", "Var", method=False, aten="var.correction", **_VAR)
 _STD = dict(prepare=_var_prepare, meta=_var_meta, derivative=_std_var_grad)
-_std = op("_std(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> Tensor", "Std", method=False, aten="std.correction", **_STD)
+_std = op("_std(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> Tensor", "Std", method=False, aten="std.correction", **_STD)
 _VAR_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_var_mean_grad, aten="var_mean.correction")
-_var_mean = op("_var_mean(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> (Tensor, Tensor)", method=False, **_VAR_MEAN)
+_var_mean = op("_var_mean(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", method=False, **_VAR_MEAN)
 _STD_MEAN = dict(prepare=_var_prepare, meta=_var_mean_meta, derivative=_std_mean_grad, aten="std_mean.correction")
-_std_mean = op("_std_mean(Tensor self, int[]? dim, Scalar? correction, bool keepdim) -> (Tensor, Tensor)", method=False, **_STD_MEAN)
+_std_mean = op("_std_mean(Tensor self, int[]? dim=None, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", method=False, **_STD_MEAN)
 
 
 def _variances():
@@ -411,8 +411,8 @@ def _variances():
         ret = "(Tensor, Tensor)" if both else "Tensor"
 
         def compute(self, dim, correction, keepdim, _p=prim):
-            self, dim, correction, keepdim = _var_prepare(self, dim, correction, keepdim)
-            if _count(self._shape, dim) <= correction and 0 not in reduced(self._shape, dim, False):
+            _, dims, freedom, _ = _var_prepare(self, dim, correction, keepdim)
+            if _count(self._shape, dims) <= freedom and 0 not in reduced(self._shape, dims, False):
                 warn(_NO_FREEDOM)
             return _p.call(self, dim, correction, keepdim)
 

@@ -7,7 +7,8 @@ from ..autograd.tangents import carry
 from ..call.autocast import FLOAT32
 from ..call.bind import as_int
 from ..call.dispatch import handle, intercepted
-from ..call.state import STATE
+from ..call.state import LOCAL, STATE
+from ..call.tracing import traced
 from ..declare import composite, op, view
 from ..registry import ATEN, OPERATORS
 from ..tensor import alias, check_numel, check_writable, extent, strided_view, versions
@@ -795,6 +796,8 @@ def _handed_over(name, args, kwargs):
     values = [bound[a.name] if a.name in bound else a.default_value for a in schema.positional]
     called = OPERATORS["torch"]["transpose" if name[:4] == "swap" else name]
     called = next((o for o in called if o.schema.overload == schema.overload_name), called[0])
+    if LOCAL.tracer is not None:
+        return traced(called, tuple(values), lambda self, *given: getattr(self, name + "_")(*given), "_")
     self, *rest = values
     check_inplace(self)
     before = _as_it_is(self) if MODE.grad and self._requires_grad else None
@@ -810,7 +813,7 @@ def _geometry_methods():
     for name in ("transpose", "squeeze", "unsqueeze", "t", "swapaxes", "swapdims", "as_strided"):
 
         def f(self, *args, _n=name, **kw):
-            if STATE.interceptors and intercepted((self,)):
+            if STATE.interceptors and (LOCAL.tracer is not None or intercepted((self,))):
                 return _handed_over(_n, (self, *args), kw)
             if versions.new is not None:
                 check_captured(self, lambda: f"aten::{_n}_{'.dim' if _n == 'squeeze' and (args or kw) else ''}")

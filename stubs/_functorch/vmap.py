@@ -272,7 +272,7 @@ _POINTWISE = frozenset(
     float_power floor floor_divide floordiv fmax fmin fmod frac full_like gcd ge gelu greater greater_equal gt hardshrink hardsigmoid
     hardswish hardtanh heaviside hypot i0 iadd igamma igammac imag invert isclose isfinite isinf isnan isneginf isposinf isreal lcm
     ldexp le leaky_relu lerp less less_equal lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
-    logical_xor logit logsigmoid lshift lt masked_fill maximum minimum mish mod mul multiply mvlgamma nan_to_num ne neg negative
+    logical_xor logit logsigmoid lshift lt maximum minimum mish mod mul multiply mvlgamma nan_to_num ne neg negative
     nextafter not_equal ones_like or polygamma pos positive pow rad2deg radd rdiv real reciprocal relu relu6 remainder rfloordiv rmod
     rmul ror round rpow rshift rsqrt rsub rtruediv rxor selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign
     sqrt square sub subtract tan tanh tanhshrink threshold true_divide truediv trunc type float double half bfloat16 int
@@ -348,6 +348,8 @@ def _reduction(func, args, kwargs, level):
     x, dim = args[0], argument(args, kwargs, 1, "dim", kwargs.get("axis"))
     if isinstance(dim, torch.Tensor):  # max and min of two
         return _POINTWISE_RULE(func, args, kwargs, level)
+    if isinstance(dim, bool):  # torch.var(x, unbiased)
+        args, kwargs, dim = args[:1], {"dim": tuple(range(args[0].dim())), "correction": int(dim)}, tuple(range(args[0].dim()))
     if not _is_batched(x, level):
         return NotImplemented
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
@@ -415,6 +417,16 @@ def _copied(func, args, kwargs, level):
     if name == "is_contiguous":
         return contiguous
     return x if contiguous and name == "contiguous" else _wrap(x._value.clone(memory_format=torch.contiguous_format), level)
+
+
+def _masked_fill(func, args, kwargs, level):
+    """One number for each sample is a value of each."""
+    x, mask, value = (argument(args, kwargs, i, name) for i, name in enumerate(("input", "mask", "value")))
+    if not _is_batched(value, level):
+        return _POINTWISE_RULE(func, args, kwargs, level)
+    n = max(x.dim(), mask.dim())
+    filled = torch.where(_align(mask, n, level), _align(value, n, level).to(x.dtype), _align(x, n, level))
+    return _wrap(x._value.copy_(filled) if _name(func)[1] else filled, level)
 
 
 def _fill(func, args, kwargs, level):
@@ -701,6 +713,7 @@ _RULES = {
         ("as_strided", _as_strided),
         ("clone contiguous is_contiguous", _copied),
         ("fill", _fill),
+        ("masked_fill", _masked_fill),
         ("new_zeros new_ones new_full new_empty new_empty_strided", _new),
         ("to type_as", _like_other),
         ("unsqueeze", _dims((1, *_D), extra=1)),

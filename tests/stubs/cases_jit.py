@@ -241,3 +241,35 @@ def case_operators_that_traces_replay_by_number(torch):
         lambda t: torch.tensordot(t, t, ([1], [1])),
     )
     return [torch.jit.trace(f, (x,), check_trace=False)(x * 0.5) for f in functions]
+
+
+def case_what_is_written_while_tracing(torch):
+    """Values and shapes that change in place are part of the graph, whoever wrote the method."""
+
+    def assigned(x, index, value):
+        x = x.clone()
+        x[index] = value
+        return x
+
+    fs = [lambda x: x.clone().zero_(), lambda x: x.clone().fill_(3), lambda x: x.clone().fill_(x.sum()), lambda x: x.clone().copy_(x * 2)]
+    fs += [lambda x: assigned(x, 0, 1.0), lambda x: assigned(x, (slice(None), 1), x.sum(1)), lambda x: assigned(x, x > 0.5, 0.0)]
+    fs += [lambda x: (x * 1).unsqueeze_(0), lambda x: (x * 1).t_(), lambda x: (x * 1).squeeze_(), lambda x: x.clone().add_(1), lambda x: x.clone().clamp_(0.2)]
+    fs += [lambda x: torch.scalar_tensor(3.0) + x, lambda x: torch.nn.functional.dropout2d(x[None, None], 0.5, True) * 0]
+    fs += [lambda x: torch.nn.functional.conv1d(x, torch.ones(1, 2, 2), padding="valid"), lambda x: torch.nn.functional.alpha_dropout(x, 0.5, True) * 0]
+    x = torch.arange(6.0).reshape(2, 3) / 6
+    traced = [torch.jit.trace(f, (x,), check_trace=False) for f in fs]
+    written = [[n.kind() for n in t.graph.nodes() if n.kind().endswith("_")] for t in traced]
+    return written, [t(x * 0.5 + 0.3) for t in traced]
+
+
+def case_samples_with_numbers_of_their_own(torch):
+    """torch.func.vmap: variances of all, one number for each sample's mask."""
+    x, v, m = torch.arange(24.0).reshape(2, 3, 4).sin(), torch.tensor([1.0, 2.0]), torch.arange(24).reshape(2, 3, 4) % 3 == 0
+    found = [torch.func.vmap(lambda x, f=f, u=u: f(x, u))(x) for f in (torch.var, torch.std, torch.var_mean, torch.std_mean) for u in (True, False)]
+    vmap = torch.func.vmap
+    found += [
+        vmap(lambda x, m, v: x.masked_fill(m, v))(x, m, v),
+        vmap(lambda x, v: x.masked_fill(m[0], v))(x, v),
+        vmap(lambda m, v: x[0].masked_fill(m, v))(m, v),
+    ]
+    return [*found, vmap(lambda x, m, v: x.clone().masked_fill_(m, v))(x, m, v)]

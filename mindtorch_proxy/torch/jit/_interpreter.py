@@ -9,7 +9,7 @@ import typing
 
 import torch
 from mindtorch_proxy.runtime import aten
-from mindtorch_proxy.runtime.call.tracing import run_own
+from mindtorch_proxy.runtime.call.tracing import own_operators, run_own
 
 from ._ir import enum_number, from_number
 
@@ -163,7 +163,8 @@ class _Own:
     """ops.mindtorch: operators that PyTorch has not, which a graph of ours may hold."""
 
     def __getattr__(self, name):
-        return lambda *values: run_own(name, values)
+        args = own_operators()[name.removesuffix("_")].schema.args
+        return lambda *values: run_own(name, [from_number(a.base, v) for a, v in zip(args, values)])
 
 
 class _Ops:

@@ -167,8 +167,8 @@ class Tracer:
         values = schema.bound(args, kwargs)
         given = [(a, values.get(a.name, _default(a))) for a in schema.arguments]
         transposed = _CONVOLUTIONS.get(schema.name)
-        if transposed is not None and not isinstance(values.get("padding"), str):
-            schema, given = _convolution(dict((a.name, v) for a, v in given), transposed)
+        if transposed is not None and not isinstance((named := {a.name: v for a, v in given})["padding"], str):
+            schema, given = _convolution(named, transposed)
         self.results(schema.name, [self.value(_as_declared(a, v)) for a, v in given], schema, result, tensors)
 
     def results(self, kind, inputs, schema, result, tensors):
