@@ -210,11 +210,14 @@ class Cpu:
         shape, dtype = result[0], result[1]
         if r.__class__ is np.ndarray and r.shape == shape and shape and r.dtype == dtype.np and len(result) == 2 and _in_one_piece(r):
             return fresh(r, dtype)
+        strides = result[2] if len(result) > 2 else None
         if isinstance(r, Tensor):
-            return r if r.dtype is dtype else self.cast(r, dtype)
+            r = r if r.dtype is dtype else self.cast(r, dtype)
+            if strides is None or r.stride() == strides:
+                return r
+            r = r._array()
         if shape is None:
             shape = tuple(r.shape)
-        strides = result[2] if len(result) > 2 else None
         own = r.__class__ is np.ndarray or isinstance(r, np.generic)
         if not own and strides is None and ms_dtype_of(r) is dtype and tuple(r.shape) == tuple(shape):
             return wrap(r, tuple(shape), dtype)

@@ -12,7 +12,7 @@ from ..declare import composite, op
 from ..device import HOST
 from ..registry import Namespace
 from .common import F, T, conj, dt, only
-from .memory import keep_format
+from .memory import in_format, keep_format
 
 ATEN = Namespace("aten")
 
@@ -112,8 +112,8 @@ def _conv_meta(input, weight, bias, stride, padding, dilation, transposed, outpu
     if input.dtype.category <= dt.INT and input.dtype is not dt.int64:
         _check_integers(input, k, dilation, transposed)
     if transposed:
-        return (x[0], out, *map(_transposed_size, x[2:], w[2:], stride, padding, dilation, output_padding)), input.dtype
-    return (x[0], out if x[1] else 0, *windows), input.dtype
+        windows = map(_transposed_size, x[2:], w[2:], stride, padding, dilation, output_padding)
+    return in_format((x[0], out if x[1] or transposed else 0, *windows), input.dtype, input, weight)
 
 
 # ------------------------------------------------------------------------------------------------ the operators
@@ -147,8 +147,8 @@ def _parts(g, input, weight, bias_sizes, stride, padding, dilation, transposed, 
         return tuple(weight.new_zeros(shape) if asked else None for shape, asked in zip(shapes, output_mask))
     rest = stride, padding, dilation, transposed, groups
     return (
-        _input_grad(g, input._shape, weight, *rest) if output_mask[0] else None,
-        _weight_grad(g, input, weight._shape, *rest) if output_mask[1] else None,
+        keep_format(_input_grad(g, input._shape, weight, *rest), input, weight) if output_mask[0] else None,
+        keep_format(_weight_grad(g, input, weight._shape, *rest), input, weight) if output_mask[1] else None,
         g.sum((0, *range(2, len(g._shape)))) if output_mask[2] else None,
     )
 
@@ -254,7 +254,7 @@ def _conv(name, dims, input, weight, bias, stride, padding, dilation, groups):
             raise RuntimeError(f"Invalid padding string: '{padding}'")
         x, padding = _same(x, weight, stride, dilation) if padding == "same" else (x, (0,) * dims)
     out = convolution.call(x, weight, bias, stride, _amounts(padding, dims), dilation, False, (0,) * dims, groups)
-    return keep_format(out, x, weight) if batch else out.squeeze(0)
+    return out if batch else out.squeeze(0)
 
 
 def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_padding, groups, dilation):
@@ -266,7 +266,7 @@ def _conv_transpose(name, dims, input, weight, bias, stride, padding, output_pad
             f"{list(stride)} dilation: {list(dilation)}"
         )
     out = convolution.call(x, weight, bias, stride, _amounts(padding, dims), dilation, True, extra, groups)
-    return keep_format(out, x, weight) if batch else out.squeeze(0)
+    return out if batch else out.squeeze(0)
 
 
 def _public(dims):

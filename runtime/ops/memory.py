@@ -58,6 +58,14 @@ def kept_strides(t):
     return None if t._stride is None else format_strides(t._shape, suggested_format(t))
 
 
+def in_format(shape, dtype, *inputs):
+    """What a meta function gives of a result that lies in channels_last where an input does, as PyTorch's kernels for images have it."""
+    for t in inputs:
+        if t._stride is not None and (fmt := suggested_format(t)) is not None and len(shape) == len(t._shape):
+            return shape, dtype, format_strides(shape, fmt)
+    return shape, dtype
+
+
 def keep_format(out, *inputs):
     """A fresh result, or a tuple of them, in channels_last where an input is: what PyTorch's kernels for images do."""
     fmt = next((f for t in inputs if t._stride is not None and (f := suggested_format(t))), None)

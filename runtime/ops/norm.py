@@ -9,7 +9,7 @@ from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
 from ..tensor import alias, unversioned
 from .common import F, T, dt, numel, only
-from .memory import keep_format
+from .memory import in_format, keep_format, suggested_format
 
 
 def _share_dtype(x, *params):
@@ -33,7 +33,7 @@ def _shaped(p, shape):
 _fused = op(
     "_C.norm_backward(Tensor g, Tensor x, Tensor? mean, Tensor rstd, Tensor? weight, int[] stats, int[] params, bool affine) -> Tensor[]",
     meta=lambda g, x, mean, rstd, weight, stats, params, affine: (
-        [(x._shape, x.dtype)] + [(tuple(1 if d in params else s for d, s in enumerate(x._shape)), x.dtype)] * 2 * affine
+        [in_format(x._shape, x.dtype, x)] + [(tuple(1 if d in params else s for d, s in enumerate(x._shape)), x.dtype)] * 2 * affine
     ),
 )
 
@@ -199,7 +199,7 @@ def _group_meta(x, weight, bias, N, C, HxW, group, eps):
             )
     _share_dtype(x, weight, bias)
     d = _half_of(x, weight)
-    return [(x._shape, x.dtype), ((N, group), d), ((N, group), d)]
+    return [in_format(x._shape, x.dtype, x), ((N, group), d), ((N, group), d)]
 
 
 _GROUP_BACKWARD = "Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, Any output_mask"
@@ -223,7 +223,7 @@ def _group_gradients(gs, input, out1, out2, weight, N, C, HxW, group, needs):
     gx, gw, gb = norm_backward(
         wide, input.reshape(shape), out1.reshape(N, group, 1, 1), out2.reshape(N, group, 1, 1), _shaped(weight, per), (2, 3), (0, 3), needs
     )
-    return gx.reshape(input._shape), _shaped(gw, (C,)), _shaped(gb, (C,))
+    return keep_format(gx.reshape(input._shape), input), _shaped(gw, (C,)), _shaped(gb, (C,))
 
 
 _native_group_norm_call = lambda p, x, weight, bias, N, C, HxW, group, eps: p(x, group, weight, bias, eps)
@@ -242,7 +242,8 @@ def _group_norm(input, num_groups, weight, bias, eps):
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     n, c = input._shape[:2]
-    return keep_format(native_group_norm.call(input.contiguous(), weight, bias, n, c, numel(input._shape[2:]), num_groups, eps)[0], input)
+    x = input.contiguous() if suggested_format(input) is None else input
+    return native_group_norm.call(x, weight, bias, n, c, numel(input._shape[2:]), num_groups, eps)[0]
 
 
 @composite(f"group_norm({_GROUP}, bool cudnn_enabled=True) -> Tensor", out=False, autocast=FLOAT32_ON_ACCELERATORS)
@@ -270,7 +271,7 @@ def _batch_meta(x, weight, bias, running_mean, running_var, training, momentum, 
     _share_dtype(x, weight, bias, running_mean, running_var)
     stat = (c,) if training else (0,)
     d = dt.OPMATH.get(x.dtype, x.dtype) if _half_of(x, weight) is not x.dtype else x.dtype
-    return [(x._shape, x.dtype), (stat, d), (stat, d)]
+    return [in_format(x._shape, x.dtype, x), (stat, d), (stat, d)]
 
 
 _BATCH_BACKWARD = (

@@ -3,16 +3,17 @@
 import math
 from itertools import product
 
-from ..autograd import MODE
+from ..autograd import MODE, by_parts
 from ..call.autocast import FLOAT32
 from ..call.bind import as_int
 from ..call.out import SAME_DTYPE
-from ..declare import BY_PARTS, composite, op
+from ..declare import composite, op
 from ..determinism import alert_not_deterministic
 from ..device import channels_last, channels_last_3d, contiguous_format
 from ..registry import ATEN
+from ..schema import Schema
 from .common import F, T, dt, has_values, numel, only
-from .memory import keep_format, suggested_format
+from .memory import in_format, keep_format, suggested_format
 
 LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -130,7 +131,7 @@ def _max_pool_backward(name, dims):
 
     @composite(f"aten.{name}_with_indices_backward(Tensor grad_output, Tensor self, {windows}, Tensor indices) -> Tensor")
     def backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
-        return put_back(grad_output, indices, self._shape, dims)
+        return _keep(put_back(grad_output, indices, self._shape, dims), self, dims)
 
     def formula(g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1):
         return getattr(ATEN, f"{name}_with_indices_backward")(g0, self, kernel_size, stride, padding, dilation, ceil_mode, out1)
@@ -143,7 +144,7 @@ def _max_pool(dims):
 
     def meta(self, kernel, stride, padding, dilation, ceil_mode):
         out = (*self._shape[:-dims], *_out_size(name, self, _check_input(name, self, dims), kernel, stride, padding, dilation, ceil_mode))
-        return [(out, self.dtype), (out, dt.int64)]
+        return [in_format(out, self.dtype, self), in_format(out, dt.int64, self)]
 
     grads = {"self": (lambda g0, self_shape, out1: put_back(g0, out1, self_shape, 1)) if dims == 1 else _max_pool_backward(name, dims)}
     call = lambda p, x, k, s, pad, d, ceil: p.of(tuple(k), tuple(s), tuple(pad), tuple(d), ceil)(x)
@@ -228,13 +229,13 @@ def _adaptive_max(dims):
         _check_output(name, output_size, dims, True)
         _check_adaptive(name, self, output_size, dims, ":")
         out = (*self._shape[:-dims], *output_size)
-        return [(out, self.dtype), (out, dt.int64)]
+        return [in_format(out, d, *[self] * (dims == 2)) for d in (self.dtype, dt.int64)]
 
     if dims == 1:
         grads = {"self": lambda g0, self_shape, out1: put_back(g0, out1, self_shape, 1)}
     else:
         composite(f"aten.{name}_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor")(
-            lambda grad_output, self, indices: put_back(grad_output, indices, self._shape, dims)
+            lambda grad_output, self, indices: keep_format(put_back(grad_output, indices, self._shape, dims), *[self] * (dims == 2))
         )
         grads = {"self": lambda g0, self, out1: getattr(ATEN, f"{name}_backward")(g0, self, out1)}
     call = (lambda p, x, size: p.of(tuple(size))(x)) if dims == 2 else None
@@ -267,7 +268,8 @@ def _avg_meta(name, dims):
                 f"Expected 2 to 3 dimensions, but got {len(self._shape)}-dimensional tensor for argument #1 'self' (while checking arguments for avg_pool1d)"
             )
         spatial = _check_input(name, self, dims)
-        return (*self._shape[:-dims], *_out_size(name, self, spatial, kernel, stride, padding, (1,) * dims, ceil_mode)), self.dtype
+        out = (*self._shape[:-dims], *_out_size(name, self, spatial, kernel, stride, padding, (1,) * dims, ceil_mode))
+        return in_format(out, self.dtype, *[self] * (dims == 2))
 
     return meta
 
@@ -280,7 +282,9 @@ def _avg_pool(dims):
             g, self_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
     else:
-        composite(f"aten.{name}_backward(Tensor grad_output, Tensor self, {rest}) -> Tensor")(lambda g, self, *windows: back.call(g, self._shape, *windows))
+        composite(f"aten.{name}_backward(Tensor grad_output, Tensor self, {rest}) -> Tensor")(
+            lambda g, self, *windows: keep_format(back.call(g, self._shape, *windows), *[self] * (dims == 2))
+        )
         grad = lambda g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: getattr(ATEN, f"{name}_backward")(
             g, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         )
@@ -345,14 +349,15 @@ def _adaptive_avg(dims):
             return F.adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
         if input.dtype not in dt.OPMATH and all(o == 1 for o in size) and size != input._shape[-dims:]:
             if dims == 2 and suggested_format(input) is channels_last:  # strides of one pixel as of many
-                return input.mean((-2, -1)).unsqueeze(1).unsqueeze(1).permute(0, 3, 1, 2)
+                out = input.mean((-1, -2), keepdim=True)
+                return out.as_strided_(out._shape, (out._shape[1], 1, out._shape[1], out._shape[1]))
             return _keep(input.mean(tuple(range(-dims, 0)), keepdim=True), input, dims)
         return getattr(T, "_" + name)(input, size)
 
     def by_windows(input, size):
         spatial = input._shape[-dims:]
         if size == spatial:
-            return _keep(input.clone(memory_format=contiguous_format), input, dims)
+            return input.clone(memory_format=contiguous_format) if dims == 3 else _keep(input.clone(memory_format=contiguous_format), input, dims)
         if input.dtype in dt.OPMATH:  # one rounding, not one for each dimension
             return pool(input.to(dt.OPMATH[input.dtype]), size).to(input.dtype)
         if 0 not in size and 0 not in input._shape and all(n % o == 0 for n, o in zip(spatial, size)):
@@ -362,13 +367,15 @@ def _adaptive_avg(dims):
             s = out._shape[d]
             parts = [out.narrow(d, i * s // o, -(-(i + 1) * s // o) - i * s // o).mean(d, keepdim=True) for i in range(o)]
             out = out.narrow(d, 0, 0) if not parts else parts[0] if o == 1 else T.cat(parts, d)
-        return _keep(out, input, dims)
+        return _keep(out, input, dims) if dims < 3 else out
 
     if dims == 1:
         composite(f"{name}(Tensor self, Any output_size) -> Tensor", method=False, out=False, alias=(f"nn.functional.{name}",))(pool)
     else:
-        _ONE = dict(method=False, out=False, derivative=BY_PARTS, node=f"AdaptiveAvgPool{dims}DBackward0")
-        composite(f"_{name}(Tensor self, int[{dims}] output_size) -> Tensor", **_ONE)(by_windows)
+        signature = f"_{name}(Tensor self, int[{dims}] output_size) -> Tensor"
+        ((_, by_their_gradients),) = by_parts(by_windows, Schema(signature)).items()
+        grad = lambda gs, needs, self, output_size: keep_format(by_their_gradients(needs, gs, self, output_size), *[self] * (dims == 2))
+        composite(signature, method=False, out=False, derivative=grad, node=f"AdaptiveAvgPool{dims}DBackward0")(by_windows)
         composite(f"nn.functional.{name}(Tensor input, Any output_size) -> Tensor", out=False, autocast=FLOAT32 if dims == 3 else None)(pool)
 
 

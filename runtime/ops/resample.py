@@ -11,7 +11,7 @@ from ..declare import composite, op
 from ..device import contiguous_format
 from ..tensor import check_bytes, unviewed
 from .common import F, T, Tensor, dt, numel
-from .memory import keep_format
+from .memory import in_format, keep_format
 
 NAMES = ("W", "HW", "DHW")
 
@@ -55,8 +55,7 @@ def _upsample_meta(mode, dims):
             raise RuntimeError(f"Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(self._shape)}")
         if self.dtype.category != dt.FLOAT and not (self.dtype is dt.uint8 and (mode[:7] == "nearest" or dims == 2)):
             raise NotImplementedError(f"\"upsample_{mode}{dims}d\" not implemented for '{dt.scalar_name(self.dtype)}'")
-        shape = (*self._shape[:2], *output_size)
-        return check_bytes(shape, self.dtype)
+        return in_format(*check_bytes((*self._shape[:2], *output_size), self.dtype), self)
 
     return meta
 
@@ -86,7 +85,9 @@ def _scales_apart(mode, dims):
 
 
 def _declare(name, mode, dims, prim):
-    grad = lambda g, self_shape, align_corners, scales: back.call(g, self_shape, align_corners, scales)
+    grad = lambda g, self_shape, align_corners, scales: keep_format(
+        back.call(g, self_shape, align_corners, scales), *[g] * (mode != "cubic" and (dims < 3 or mode == "linear"))
+    )
     apart = _scales_apart(mode, dims)
     options = dict(meta=_upsample_meta(mode, dims), call=_upsample_call(mode, dims, False), derivative=grad, out=SAME_DTYPE, aten_values=apart)
     o = op(f"_C._nn.{name}(Tensor self, int[] output_size, bool align_corners=False, Any scales=None) -> Tensor", prim, **options)

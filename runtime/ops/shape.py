@@ -187,9 +187,16 @@ flip_op = op("_flip(Tensor self, int[] dims) -> Tensor", "ReverseV2", opmath=Fal
 @composite("flip(Tensor self, int[] dims) -> Tensor", varargs="dims", out=False)
 def flip(self, dims):
     dims = wrap_dims(dims, len(self._shape), False)
+    return (flip_op.call if storage_order(self) is None else _flip_in_order.op.call)(self, dims)
+
+
+_FLIPPED = dict(method=False, function=False, out=False, derivative=_FLIP["derivative"], node="FlipBackward0", aten="flip.default")
+
+
+@composite("_flip_in_order(Tensor self, int[] dims) -> Tensor", **_FLIPPED)
+def _flip_in_order(self, dims):
+    """flip of a tensor whose dimensions lie in memory in another order, as those of the result do."""
     order = storage_order(self)
-    if order is None:
-        return flip_op.call(self, dims)
     return unviewed(flip_op.call(self.permute(order), tuple(sorted(order.index(d) for d in dims))).permute(inverse(order)))
 
 

@@ -24,15 +24,20 @@ def _sort_meta(self, dim, descending, stable):
 
 
 _sort_name = lambda given, shapes: "SortBackward1" if given["stable"] else "SortBackward0"
-_SORT = dict(meta=_sort_meta, derivative=_picked, aten="sort.default", node=_sort_name, non_differentiable=(1,), method=False, out=SAME_DTYPE)
-sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable=False) -> (Tensor values, Tensor indices)", "SortExt", **_SORT)
+_SORT = dict(derivative=_picked, aten="sort.default", node=_sort_name, non_differentiable=(1,), method=False, out=SAME_DTYPE)
+sort_op = op("_sort(Tensor self, int dim, bool descending, bool stable=False) -> (Tensor values, Tensor indices)", "SortExt", meta=_sort_meta, **_SORT)
 
 
 @composite("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=SAME_DTYPE)
 def stable_sort(self, stable, dim, descending):
-    dim, order = wrap_dim(dim, len(self._shape)), storage_order(self)
-    if order is None:
-        return sort_op.call(self, dim, descending, bool(stable))
+    ordered = storage_order(self) is None
+    return (sort_op if ordered else _sort_in_order.op).call(self, wrap_dim(dim, len(self._shape)), descending, bool(stable))
+
+
+@composite("_sort_in_order(Tensor self, int dim, bool descending, bool stable=False) -> (Tensor values, Tensor indices)", function=False, **_SORT)
+def _sort_in_order(self, dim, descending, stable):
+    """sort of a tensor whose dimensions lie in memory in another order, as those of the results do."""
+    order = storage_order(self)
     values, indices = sort_op.call(self.permute(order), order.index(dim), descending, bool(stable))
     back = inverse(order)
     return unviewed(values.permute(back)), unviewed(indices.permute(back))

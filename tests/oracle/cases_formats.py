@@ -116,3 +116,30 @@ def case_limits_in_half_precision_and_outputs_of_unary_operators(torch):
             lambda: torch.frexp(x, out=(torch.empty(5), torch.empty(5, dtype=torch.long))),
         ),
     )
+
+
+def case_images_whose_channels_lie_last(torch):
+    """Results and gradients lie as the image does, without a node of their own for that."""
+    F = torch.nn.functional
+    last, last3 = torch.channels_last, torch.channels_last_3d
+    x, w, v = torch.rand(2, 4, 6, 6), torch.rand(4, 4, 3, 3), torch.rand(2, 4, 5, 5, 5)
+
+    def told(f, *inputs):
+        inputs = [t.detach().requires_grad_() for t in inputs]
+        y = f(*inputs)
+        return [y.stride(), y.grad_fn.name(), [g.stride() for g in torch.autograd.grad(y, inputs, torch.ones_like(y))]]
+
+    images = [lambda x: F.max_pool2d(x, 2), lambda x: F.avg_pool2d(x, 2), lambda x: F.adaptive_avg_pool2d(x, 4), lambda x: F.adaptive_max_pool2d(x, 4)]
+    images += [lambda x, mode=mode: F.interpolate(x, scale_factor=2, mode=mode) for mode in ("nearest", "nearest-exact", "bilinear", "bicubic")]
+    images += [lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.batch_norm(x, torch.zeros(4), torch.ones(4)), lambda x: F.group_norm(x, 2)]
+    images += [lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"), lambda x: F.pixel_unshuffle(x, 2), lambda x: torch.cat([x, x], 1), lambda x: x.flip(1)]
+    images += [lambda x: x.sort(1)[0], lambda x: F.interpolate(x, 4, mode="area")]
+    found = [told(f, x.to(memory_format=last)) for f in images]
+    for a, b in ((last, last), (last, torch.contiguous_format), (torch.contiguous_format, last)):
+        pair = x.to(memory_format=a), w.to(memory_format=b)
+        found += [told(F.conv2d, *pair), told(lambda x, w: F.conv2d(x, w, torch.ones(4)), *pair), told(F.conv_transpose2d, *pair)]
+    volumes = [lambda v: F.max_pool3d(v, 2), lambda v: F.avg_pool3d(v, 2), lambda v: F.adaptive_avg_pool3d(v, 3), lambda v: F.adaptive_max_pool3d(v, 3)]
+    volumes += [lambda v: F.interpolate(v, scale_factor=2), lambda v: F.interpolate(v, scale_factor=2, mode="trilinear"), lambda v: F.group_norm(v, 2)]
+    volumes += [lambda v: F.batch_norm(v, None, None, training=True)]
+    found += [told(f, v.to(memory_format=last3)) for f in volumes]
+    return [*found, told(F.conv3d, v.to(memory_format=last3), torch.rand(3, 4, 2, 2, 2))]
