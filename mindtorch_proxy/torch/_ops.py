@@ -375,14 +375,6 @@ def _fractional_pool(n):
     return run
 
 
-def _unpool(n):
-    def run(self, indices, output_size, stride=None, padding=None):
-        out = self.new_zeros((*self.shape[:-n], math.prod(output_size)))
-        return out.scatter(-1, indices.flatten(-n), self.flatten(-n)).unflatten(-1, list(output_size))
-
-    return run
-
-
 def _of_geometry(name):
     """A method that gives a tuple where the dispatcher's operator gives a list, or one number of it."""
 
@@ -471,9 +463,6 @@ def _backward_of(name):
 
 _UNDER_OTHER_NAMES |= {
     **{f"fractional_max_pool{n}d": _fractional_pool(n) for n in (2, 3)},
-    **{f"max_unpool{n}d": _unpool(n) for n in (2, 3)},
-    "_adaptive_avg_pool2d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool2d")(self, output_size),
-    "_adaptive_avg_pool3d": lambda self, output_size: function("nn.functional", "adaptive_avg_pool3d")(self, output_size),
     "_embedding_bag": _embedding_bag,
     "_embedding_bag_forward_only": _embedding_bag,
     "_convolution": _convolution,
@@ -508,9 +497,10 @@ def _callable(name):
 
 @functools.cache
 def _declarations():
-    """{PyTorch's name: operator} of operators that are declared under another."""
-    found = (op for names in OPERATORS.values() for ops in names.values() for op in ops if op.options.aten)
-    return {op.options.aten.partition(".")[0]: op for op in found if op.fn is None}
+    """{PyTorch's name: operator} of operators that are declared under another, or that only formulas call."""
+    found = [op for names in OPERATORS.values() for ops in names.values() for op in ops if op.fn is None]
+    hidden = {op.name: op for op in found if op.namespace == "torch" and not op.is_function and not op.options.aten}
+    return hidden | {op.options.aten.partition(".")[0]: op for op in found if op.options.aten}
 
 
 def _declared_as(name):

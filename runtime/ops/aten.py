@@ -1,11 +1,17 @@
 """PyTorch's operators below autograd that have no public function, and that are another one's kernel here: torch.ops.aten.NAME alone reaches them."""
 
+import math
+
 from .. import dtypes as dt
+from ..autograd import MODE
+from ..autograd import grad as autograd_grad
 from ..declare import composite
-from ..device import usable
+from ..device import contiguous_format, usable
 from ..registry import F, Namespace
 from ..tensor import capacity
 from .common import T, numel
+from .loss import nll_loss2d_gradient
+from .matmul import attention_weights, has_flash_attention, repeat_heads
 
 NN = Namespace("_C._nn")
 
@@ -201,6 +207,237 @@ def sym_numel(self):
 def sym_storage_offset(self):
     """Where the first element lies in the storage."""
     return self.storage_offset()
+
+
+@composite("aten.log_sigmoid(Tensor self) -> Tensor")
+def log_sigmoid(self):
+    """logsigmoid."""
+    return F.logsigmoid(self)
+
+
+@composite("aten.log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor")
+def log_sigmoid_backward(grad_output, self, buffer):
+    """The gradient of logsigmoid's input."""
+    return grad_output * T.sigmoid(-self)
+
+
+@composite("aten.mish_backward(Tensor grad_output, Tensor self) -> Tensor", out=False)
+def mish_backward(grad_output, self):
+    """The gradient of mish's input."""
+    inner, gate = T.tanh(F.softplus(self)), T.sigmoid(self)
+    return grad_output * (inner + self * gate * (1 - inner * inner))
+
+
+@composite("aten._chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor")
+def _chunk_cat(tensors, dim, num_chunks):
+    """Each tensor in as many chunks along dim, filled up with zeros and flat, the k-th of all beside each other."""
+    lead, parts = tensors[0]._shape[:dim], []
+    for t in tensors:
+        size = -(-t._shape[dim] // num_chunks)
+        pad = [0, 0] * (len(t._shape) - 1 - dim) + [0, size * num_chunks - t._shape[dim]]
+        parts.append(T.constant_pad_nd(t, pad).reshape((*lead, num_chunks, -1)))
+    return T.cat(parts, dim + 1)
+
+
+@composite("aten._unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", out=False)
+def _unsafe_index_put(self, indices, values, accumulate):
+    """index_put."""
+    return T.index_put(self, indices, values, accumulate)
+
+
+def _inside(self, indices):
+    """Indices that are outside moved to the edge."""
+    return [None if i is None else i.clamp(-n, n - 1) for i, n in zip(indices, self._shape)]
+
+
+@composite("aten._unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", out=False)
+def _unsafe_masked_index(self, mask, indices, fill):
+    """self[indices] where the mask is, else `fill`; indices may be outside where it is not."""
+    return T.where(mask, T._index(self, _inside(self, indices)), fill)
+
+
+@composite("aten._unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", out=False)
+def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
+    """The values added at the indices where the mask is."""
+    return T.index_put(self, _inside(self, indices), T.where(mask, values, 0), True)
+
+
+@composite("aten._stack(Tensor[] tensors, int dim=0) -> Tensor")
+def _stack(tensors, dim):
+    """stack."""
+    return T.stack(tensors, dim)
+
+
+@composite("aten._reshape_copy(Tensor self, int[] size) -> Tensor", out=False)
+def _reshape_copy(self, size):
+    """reshape, always in memory of its own."""
+    return T.reshape(self, size).clone(memory_format=contiguous_format)
+
+
+@composite(
+    "aten.unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", out=False
+)
+def unique_dim(self, dim, sorted, return_inverse, return_counts):
+    """The distinct parts along dim, the place of each part among them, how often each occurs."""
+    return T.unique(self, sorted, True, True, dim)
+
+
+@composite("aten.normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", out=False)
+def normal_functional(self, mean, std, generator):
+    """Normal numbers in the place of self's."""
+    return T.empty_like(self).normal_(mean, std, generator=generator)
+
+
+@composite(
+    "aten.nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor"
+)
+def nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
+    """The gradient of nll_loss's input where each sample is an image."""
+    return nll_loss2d_gradient(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+@composite("aten.embedding_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor", out=False)
+def embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse):
+    """The gradient of embedding's table."""
+    table = T.zeros((num_weights, grad._shape[-1]), dtype=grad.dtype, device=grad.device)
+    return _pulled(lambda w: embedding(w, indices, padding_idx, scale_grad_by_freq, sparse), table, grad)
+
+
+@composite("aten.index_select_backward(Tensor grad, int[] self_sizes, int dim, Tensor index) -> Tensor", out=False)
+def index_select_backward(grad, self_sizes, dim, index):
+    """The gradient of index_select's input."""
+    return T.zeros(self_sizes, dtype=grad.dtype, device=grad.device).index_add(dim, index, grad)
+
+
+@composite("aten.trace_backward(Tensor grad, int[] sizes) -> Tensor", out=False)
+def trace_backward(grad, sizes):
+    """The gradient of trace's input."""
+    return T.eye(*sizes, dtype=grad.dtype, device=grad.device) * grad
+
+
+@composite("aten.masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes) -> Tensor", out=False)
+def masked_scatter_backward(grad_output, mask, sizes):
+    """The gradient of masked_scatter's source."""
+    picked = T.masked_select(grad_output, mask)
+    return T.cat([picked, picked.new_zeros((numel(sizes) - picked._shape[0],))]).reshape(sizes)
+
+
+@composite("aten.masked_select_backward(Tensor grad, Tensor input, Tensor mask) -> Tensor", out=False)
+def masked_select_backward(grad, input, mask):
+    """The gradient of masked_select's input."""
+    return _pulled(lambda x: T.masked_select(x, mask), input, grad)
+
+
+@composite("aten.value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor", out=False)
+def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
+    """The gradient of what picks an element along dim."""
+    if not keepdim and len(sizes):
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return T.zeros(sizes, dtype=grad.dtype, device=grad.device).scatter(dim, indices, grad)
+
+
+def _pulled(fn, x, grad):
+    """The gradient of a function's argument."""
+    before, MODE.grad = MODE.grad, True
+    try:
+        x = x.detach().requires_grad_()
+        return autograd_grad(fn(x), x, grad)[0]
+    finally:
+        MODE.grad = before
+
+
+@composite("aten.cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor", out=False)
+def cumprod_backward(grad, input, dim, output):
+    """The gradient of cumprod's input."""
+    return _pulled(lambda x: T.cumprod(x, dim), input, grad)
+
+
+@composite("aten.matrix_exp_backward(Tensor self, Tensor grad) -> Tensor", out=False)
+def matrix_exp_backward(self, grad):
+    """The gradient of matrix_exp's input."""
+    return _pulled(T.matrix_exp, self, grad)
+
+
+@composite("aten._cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor")
+def _cdist_backward(grad, x1, x2, p, cdist):
+    """The gradient of cdist's first argument."""
+    return _pulled(lambda x: T.cdist(x, x2, p), x1, grad)
+
+
+@composite("aten._pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor")
+def _pdist_backward(grad, self, p, pdist):
+    """The gradient of pdist's input."""
+    return _pulled(lambda x: F.pdist(x, p), self, grad)
+
+
+_SAMPLED = "Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask"
+
+
+def _sampled_back(dims):
+    @composite(f"aten.grid_sampler_{dims}d_backward({_SAMPLED}) -> (Tensor, Tensor)", out=False)
+    def backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask):
+        """The gradients of grid_sample's input and grid, None for what is not asked for."""
+        before, MODE.grad = MODE.grad, True
+        try:
+            leaves = [t.detach().requires_grad_(wanted) for t, wanted in zip((input, grid), output_mask)]
+            asked = [t for t in leaves if t._requires_grad]
+            found = iter(autograd_grad(T.grid_sampler(*leaves, interpolation_mode, padding_mode, align_corners), asked, grad_output))
+        finally:
+            MODE.grad = before
+        return tuple(next(found) if t._requires_grad else None for t in leaves)
+
+
+_sampled_back(2)
+_sampled_back(3)
+
+
+@composite("aten._masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor")
+def _masked_softmax(self, mask, dim, mask_type):
+    """softmax over what a mask leaves, which is True for what is left out. mask_type: 0 of scores (L, L), 1 of keys (B, L), 2 of the same shape."""
+    if mask_type is None:
+        raise RuntimeError("Mask Type should be defined")
+    if mask_type not in (0, 1, 2):
+        raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
+    if mask_type == 1:
+        mask = mask.reshape((mask._shape[0], 1, 1, mask._shape[1]))
+    return T.softmax(T.masked_fill(self, mask, -math.inf), -1 if dim is None else dim)  # NaN where nothing is left
+
+
+@composite(
+    "aten._scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, "
+    "Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
+    out=False,
+)
+def _scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa):
+    """(attention, the weights of the values); dropout_mask: what is kept of these, in place of drawn numbers."""
+    if enable_gqa:
+        key, value = repeat_heads(query, key, value)
+    if attn_mask is not None and attn_mask.dtype is dt.bool_:  # which scaled_dot_product_attention has made numbers of
+        attn_mask = attn_mask.to(query.dtype)
+    weights = attention_weights(query, key, attn_mask, is_causal, scale)
+    if dropout_p and dropout_mask is None:
+        weights = T.dropout(weights, dropout_p, True)
+    elif dropout_p:
+        weights, value = T.masked_fill(weights, dropout_mask.logical_not(), 0), value / (1 - dropout_p)
+    return T.matmul(weights, value), weights
+
+
+@composite(
+    "aten._fused_sdp_choice(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, "
+    "bool enable_gqa=False) -> int",
+    out=False,
+)
+def _fused_sdp_choice(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    """Which of torch.nn.attention.SDPBackend scaled_dot_product_attention takes: 1 flash attention, 0 the plain way."""
+    return int(has_flash_attention(query, key, value, attn_mask, dropout_p, enable_gqa))
+
+
+for _dtype in ("Byte", "Char", "Double", "Float", "Int", "Long", "Short", "Half"):
+
+    @composite(f"aten._cast_{_dtype}(Tensor self, bool non_blocking=False) -> Tensor", out=False)
+    def _cast(self, non_blocking, _name=_dtype.lower()):
+        """The tensor in another dtype."""
+        return getattr(self, _name)()
 
 
 def _pooled(name, dims):

@@ -355,7 +355,7 @@ _nll_backward = op(
 _rows = lambda x: x.movedim(1, -1).reshape((-1, x._shape[1]))
 
 
-def _nll2d_grad(g0, self, target, weight, reduction, ignore_index, out1):
+def nll_loss2d_gradient(g0, self, target, weight, reduction, ignore_index, out1):
     n, c, *size = self._shape
     gradient = _nll_backward.call(g0 if reduction else g0.reshape((-1,)), _rows(self), target.reshape((-1,)), weight, reduction, ignore_index, out1)
     return gradient.reshape((n, *size, c)).movedim(-1, 1).contiguous()
@@ -363,7 +363,7 @@ def _nll2d_grad(g0, self, target, weight, reduction, ignore_index, out1):
 
 @composite(
     "_C._nn.nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
-    derivative=_nll2d_grad,
+    derivative=nll_loss2d_gradient,
     node="NllLoss2DBackward0",
     non_differentiable=(1,),
     out=False,

@@ -773,9 +773,9 @@ def _check_attention(q, k, v, mask, is_causal):
         raise RuntimeError(f"expected scalar type Float but found {_name(q)}")
 
 
-def _attention_weights(q, k, mask, is_causal, scale):
+def attention_weights(q, k, mask, is_causal, scale):
     """The softmax of the scores; a causal mask leaves something in each row, another one perhaps not."""
-    return (T.softmax if mask is None else T._safe_softmax)(attention_scores.call(q, k, mask, scale, is_causal), -1)
+    return (T.softmax if mask is None else T._safe_softmax)(attention_scores.call(q, k, mask, _scale(q, scale), is_causal), -1)
 
 
 @composite(
@@ -792,19 +792,19 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     fused = backend(q.device).fused("nn.functional.scaled_dot_product_attention")
     if fused is not None and (out := fused(q, k, v, attn_mask, dropout_p, is_causal, scale, enable_gqa)) is not None:
         return out
-    if _has_flash_attention(q, k, v, attn_mask, dropout_p, enable_gqa):
+    if has_flash_attention(q, k, v, attn_mask, dropout_p, enable_gqa):
         if STATE.interceptors and intercepted((q, k, v)):
             if attn_mask is not None and attn_mask.dtype is dt.bool_:
                 attn_mask = T.where(attn_mask, ATEN.scalar_tensor(0.0, dtype=q.dtype), ATEN.scalar_tensor(-math.inf, dtype=q.dtype))
             return flash_attention_for_cpu.op.call(q, k, v, 0.0, is_causal, attn_mask, scale)[0]
         return _flash_attention.op.call(q, k, v, attn_mask, is_causal, scale)[0]
     if enable_gqa:
-        k, v = _repeat_heads(q, k, v)
+        k, v = repeat_heads(q, k, v)
     d = query.dtype
     work = dt.OPMATH.get(d)
     if work is not None:
         q, k, v = q.to(work), k.to(work), v.to(work)
-    weights = _attention_weights(q, k, attn_mask, is_causal, _scale(q, scale))
+    weights = attention_weights(q, k, attn_mask, is_causal, scale)
     if dropout_p:
         if not 0 <= dropout_p <= 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
@@ -818,7 +818,7 @@ SDP_ENABLED = {**dict.fromkeys(("flash", "mem_efficient", "math", "cudnn", "over
 _scale = lambda q, scale: 1 / max(q._shape[-1], 1) ** 0.5 if scale is None else scale
 
 
-def _has_flash_attention(q, k, v, mask, dropout_p, gqa):
+def has_flash_attention(q, k, v, mask, dropout_p, gqa):
     """Whether PyTorch's CPU has one kernel for attention over these."""
     if len(q._shape) != 4 or dropout_p or q.device is not HOST or not SDP_ENABLED["flash"]:
         return False
@@ -837,7 +837,7 @@ def _wide_heads(q, k, v):
     work = dt.OPMATH.get(q.dtype)
     if work is not None:
         q, k, v = q.to(work), k.to(work), v.to(work)
-    return q, *((k, v) if k._shape[1] == v._shape[1] == q._shape[1] else _repeat_heads(q, k, v))
+    return q, *((k, v) if k._shape[1] == v._shape[1] == q._shape[1] else repeat_heads(q, k, v))
 
 
 def _as_query(out, q):
@@ -872,7 +872,7 @@ def _of_groups(t, like):
 
 def _flash_grads_again(g0, query, key, value, is_causal, attn_mask, scale, needs):
     q, k, _ = _wide_heads(query, key, value)
-    weights = _attention_weights(q, k, attn_mask, is_causal, _scale(q, scale))
+    weights = attention_weights(q, k, attn_mask, is_causal, scale)
     return _flash_grads(g0, (), query, key, value, scale, weights, needs)
 
 
@@ -887,7 +887,7 @@ def _flash_grads_again(g0, query, key, value, is_causal, attn_mask, scale, needs
 def _flash_attention(query, key, value, mask, causal, scale):
     """(attention, the weights of the values): what flash_attention_for_cpu computes, which keeps the weights rather than the sums that they are made of."""
     q, k, v = _wide_heads(query, key, value)
-    weights = _attention_weights(q, k, mask, causal, _scale(q, scale))
+    weights = attention_weights(q, k, mask, causal, scale)
     return _as_query(T.matmul(weights, v), query), weights
 
 
@@ -915,7 +915,7 @@ def flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, 
     return _as_query(T.matmul(weights, v), query), unviewed(sums.transpose(1, 2).contiguous().transpose(1, 2))
 
 
-def _repeat_heads(q, k, v):
+def repeat_heads(q, k, v):
     """Keys and values with as many heads as the queries have: each serves a group of them."""
 
     def repeated(x, n):

@@ -1,0 +1,71 @@
+"""torch.ops.aten: operators that programs reach by this name alone, most of them gradients."""
+
+
+def _rand(torch, *shape):
+    torch.manual_seed(len(shape) + sum(shape))
+    return torch.rand(shape)
+
+
+def case_gradients_by_name(torch):
+    aten, x, g = torch.ops.aten, _rand(torch, 3, 4), _rand(torch, 3, 5).narrow(1, 1, 4)
+    index, mask = torch.tensor([2, 0, 2]), _rand(torch, 4, 3).t() > 0.5
+    found = [
+        aten.sigmoid_backward(g, x),
+        aten.tanh_backward(g, x),
+        aten.log_sigmoid_backward(g, x, aten.log_sigmoid_forward(x)[1]),
+        aten.mish_backward(g, x),
+        aten.log_sigmoid(x),
+    ]
+    found += [aten.embedding_backward(g, index, 5, -1, False, False), aten.embedding_backward(g, index, 5, 2, True, False)]
+    found += [aten.index_select_backward(g, [5, 4], 0, index), aten.trace_backward(torch.tensor(2.0), [3, 4])]
+    picked = x.masked_select(mask)
+    found += [aten.masked_scatter_backward(g, mask, [3, 4]), aten.masked_select_backward(picked, x, mask)]
+    found += [
+        aten.value_selecting_reduction_backward(g[:, 0], 1, index, [3, 4], False),
+        aten.value_selecting_reduction_backward(g[:, :1], 1, index[:, None], [3, 4], True),
+    ]
+    found += [aten.cumprod_backward(g, x, 1, x.cumprod(1)), aten.matrix_exp_backward(x[:, :3], g[:, :3])]
+    found += [
+        aten._cdist_backward(_rand(torch, 3, 2), x, x[:2] + 1, 2.0, torch.cdist(x, x[:2] + 1)),
+        aten._pdist_backward(g[0, :3].contiguous(), x, 2.0, torch.pdist(x)),
+    ]
+    logits, target = _rand(torch, 2, 3, 2, 2), torch.tensor([[[0, 1], [2, 1]], [[1, 1], [0, 2]]])
+    loss, total = aten.nll_loss2d_forward(logits, target, None, 1, -100)
+    found += [loss, total, aten.nll_loss2d_backward(torch.tensor(2.0), logits, target, None, 1, -100, total)]
+    image, grid = _rand(torch, 1, 2, 4, 4), _rand(torch, 1, 3, 3, 2) * 2 - 1
+    out = aten.grid_sampler_2d(image, grid, 0, 0, False)
+    return [
+        *found,
+        *aten.grid_sampler_2d_backward(out, image, grid, 0, 0, False, [True, True]),
+        aten.grid_sampler_2d_backward(out, image, grid, 0, 1, True, [True, False])[0],
+    ]
+
+
+def case_indices_by_name(torch):
+    aten, x = torch.ops.aten, _rand(torch, 3, 4)
+    index, mask = torch.tensor([2, 0, 9]), torch.tensor([True, True, False])
+    found = [aten._unsafe_masked_index(x[:, :3], mask, [index], 7.0), aten._unsafe_masked_index(x, mask, [index, index], -1.0)]
+    found += [aten._unsafe_masked_index_put_accumulate(x, mask, [index, index], _rand(torch, 3)), aten._unsafe_index_put(x, [index[:2]], x[1:], True)]
+    found += [aten._chunk_cat([x, _rand(torch, 5, 2)], 0, 2), aten._chunk_cat([x, x[:, :3]], 1, 3), aten._stack([x, x], 1), aten._reshape_copy(x, [4, 3])]
+    rows = torch.tensor([[1, 2], [0, 1], [1, 2]])
+    found += [*aten.unique_dim(rows, 0, True, True, True), *aten.unique_dim(rows, 0)]
+    return [*found, *(getattr(aten, "_cast_" + name)(x) for name in ("Double", "Long", "Half", "Byte"))]
+
+
+def case_attention_by_parts(torch):
+    aten, q, k = torch.ops.aten, _rand(torch, 1, 4, 3, 8), _rand(torch, 1, 2, 5, 8)
+    mask = _rand(torch, 3, 5) > 0.3
+    found = [*aten._scaled_dot_product_attention_math(q, k, k, enable_gqa=True), *aten._scaled_dot_product_attention_math(q[:, :2], k, k, mask)]
+    kept = _rand(torch, 1, 2, 3, 5) > 0.5
+    found += [
+        *aten._scaled_dot_product_attention_math(q[:, :2], k, k, None, 0.5, False, kept),
+        *aten._scaled_dot_product_attention_math(q, q, q, None, 0.0, True, scale=0.3),
+    ]
+    found += [aten._fused_sdp_choice(q, q, q), aten._fused_sdp_choice(q, k, k), aten._fused_sdp_choice(q, q, q, None, 0.5)]
+    scores, keys = _rand(torch, 2, 4, 3, 3), torch.tensor([[False, True, False], [True, True, True]])
+    return [
+        *found,
+        aten._masked_softmax(scores, keys, 3, 1),
+        aten._masked_softmax(scores, scores > 0.6, -1, 2),
+        aten._masked_softmax(scores, scores[0, 0] > 0.6, 3, 0),
+    ]
