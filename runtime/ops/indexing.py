@@ -16,7 +16,7 @@ from ..call.overrides import handle_torch_function, overloaded
 from ..call.state import LOCAL, STATE, direct
 from ..call.tracing import TracedInt
 from ..declare import BY_PARTS, composite, op, view
-from ..device import HOST
+from ..device import HOST, META
 from ..schema import type_name
 from ..tensor import from_array, meta_tensor
 from ..warn import warn_once
@@ -109,7 +109,20 @@ def _index_shape(self, indices):
     return (*rest[:first], *joint, *rest[first:])
 
 
-_INDEX = dict(meta=_index_meta, derivative=lambda g, self_shape, indices: g.new_zeros(self_shape).index_put(indices, g, True))
+def _index_prepare(self, indices):
+    """Masks as the indices that they stand for."""
+    if not any(i is not None and i.dtype in _MASKS for i in indices):
+        return self, indices
+    found = []
+    for i in indices:
+        found += [i] if i is None or i.dtype not in _MASKS else _mask_indices(self, i, len(found))
+    return self, found
+
+
+_MASKS = frozenset((dt.bool_, dt.uint8))
+_INDEX = dict(
+    prepare=_index_prepare, saves_given=True, meta=_index_meta, derivative=lambda g, self_shape, indices: g.new_zeros(self_shape).index_put(indices, g, True)
+)
 index_op = op(
     "_index(Tensor self, Tensor?[] indices) -> Tensor", "Index", function=True, method=False, opmath=False, empty_ok=False, aten="index.Tensor", **_INDEX
 )
@@ -201,7 +214,7 @@ def _is_sequence(x):
 
 
 def _is_mask(i):
-    return isinstance(i, Tensor) and i.dtype in (dt.bool_, dt.uint8)
+    return isinstance(i, Tensor) and i.dtype in _MASKS
 
 
 def _item(i, device):
@@ -257,8 +270,8 @@ def _asked(index):
             yield i
 
 
-def normalise(self, index):
-    """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view."""
+def normalise(self, index, masks=False):
+    """(basic index tuple, advanced indices or None): the view to take first, then the index tensors by dimension of that view; masks: or masks, as given."""
     if index.__class__ is not tuple:
         index = tuple(index) if index.__class__ not in _BASIC and _is_several(index) else (index,)
     if _is_basic(index):
@@ -270,10 +283,10 @@ def normalise(self, index):
         raise IndexError(f"too many indices for tensor of dimension {n}")
     if not any(i is Ellipsis for i in items):
         items.append(Ellipsis)
-    return _by_dimension(self, items, rest)
+    return _by_dimension(self, items, rest, masks)
 
 
-def _by_dimension(self, items, rest):
+def _by_dimension(self, items, rest, masks=False):
     """normalise's result; an ellipsis stands for `rest` dimensions, d is the next one of the tensor."""
     basic, advanced, d = [], [], 0
     for i in items:
@@ -283,7 +296,7 @@ def _by_dimension(self, items, rest):
             d += rest
         elif _is_mask(i):
             basic += (slice(None),) * len(i._shape) or (None,)
-            advanced += _mask_indices(self, i, d)
+            advanced += [i] if masks and i._shape else _mask_indices(self, i, d)
             d += len(i._shape)
         elif isinstance(i, Tensor):
             basic.append(slice(None))
@@ -326,7 +339,7 @@ def _step(i):
 def _below_advanced(self, basic):
     """The view that index tensors are applied to."""
     whole = all(b.__class__ is slice and b.start is None and b.stop is None and b.step is None for b in basic)
-    return self if whole else _basic_index.call(self, basic)
+    return self if whole else _named(_basic_index.call(self, basic), basic)
 
 
 def getitem(self, index):
@@ -340,7 +353,7 @@ def getitem(self, index):
         return _view_at(self, _basic_tuple(self, given))
     if overloaded(asked := [*_asked(given)]):
         return handle_torch_function(Tensor.__getitem__, asked, self, index)
-    basic, advanced = normalise(self, index)
+    basic, advanced = normalise(self, index, not has_values(self))
     return _view_at(self, basic) if advanced is None else index_op.call(_below_advanced(self, basic), advanced)
 
 
@@ -356,7 +369,8 @@ def setitem(self, index, value):
         value = python_number(value)
         if value.__class__ is complex or self.dtype.category >= dt.FLOAT and self.dtype.itemsize > 2:
             check_number(value, self.dtype)
-    basic, advanced = normalise(self, index)
+    fits = not isinstance(value, Tensor) or not value._shape or value._shape[0] != 1
+    basic, advanced = normalise(self, index, fits and not has_values(self))  # masks are looked at where who watches calls does not see it
     if advanced is None:
         _set_view(_view_at(self, basic), value)
     else:
@@ -376,7 +390,7 @@ def _set_view(dst, value):
 
 
 def _set_elements(x, advanced, index, value):
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and value._shape and value._shape[0] == 1:
         rank = len(_index_shape(x, advanced))
         while len(value._shape) > rank and value._shape[0] == 1:
             value = value[0]
@@ -412,6 +426,8 @@ def _put_prepare(self, indices, values, accumulate):
         if i is not None and i.dtype in (dt.bool_, dt.uint8):
             if i.dtype is dt.uint8:
                 warnings.warn(_BYTES, UserWarning, stacklevel=5)
+            if i.device is META:  # how many there are is not known
+                return self, None, values, accumulate
             items += list(T.nonzero(i).unbind(1))
         else:
             if i is not None and i.dtype.category != dt.INT:
@@ -432,7 +448,8 @@ def _put_prepare(self, indices, values, accumulate):
 
 
 def _put_meta(self, indices, values, accumulate):
-    _check_value(_index_shape(self, indices), values)
+    if indices is not None:
+        _check_value(_index_shape(self, indices), values)
     return self._shape, self.dtype, preserved_strides(self)
 
 

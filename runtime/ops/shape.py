@@ -13,7 +13,7 @@ from ..call.overrides import overridable
 from ..call.promotion import result_dtype
 from ..declare import BY_PARTS, composite, op
 from ..determinism import alert_not_deterministic
-from ..device import HOST, channels_last, channels_last_3d, contiguous_format
+from ..device import HOST, META, channels_last, channels_last_3d, contiguous_format
 from ..tensor import capacity, check_bytes, strided_view, unversioned, unviewed, versions
 from ..warn import warn_once
 from .common import M, T, Tensor, changed, dt, has_values, like_self, numel, only, wrap_dim, wrap_dims
@@ -750,6 +750,8 @@ def put(self, index, source, accumulate):
 def nonzero_static(self, size, fill_value):
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    if self.device is META:
+        return T.empty((size, len(self._shape)), dtype=dt.int64, device=META)
     found = self.nonzero()._slice(0, 0, size)
     out = T.full((size, len(self._shape)), fill_value, dtype=dt.int64, device=self.device)
     copy_(out._slice(0, 0, found._shape[0]), found)

@@ -148,3 +148,24 @@ def case_by_name(torch):
     found = [y, aten.reflection_pad2d_backward(y, x, [1, 1, 2, 0]), aten.replication_pad2d.default(x, [1, 0, 1, 0]), aten._adaptive_avg_pool2d(x, [2, 2])]
     found += [aten.upsample_nearest2d_backward(y.detach(), [6, 7], [1, 2, 4, 5]), aten.upsample_bilinear2d_backward(y.detach(), [6, 7], [1, 2, 4, 5], True)]
     return found + [aten.split.Tensor(x, 2, 3), aten.sort.stable(x, stable=True), aten.any.dim(x > 0.5, 1)]
+
+
+def case_masks(torch):
+    """A mask is an index like others to who looks below autograd, and to graphs."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    x, m, c = torch.arange(12.0).reshape(3, 4), torch.tensor([True, False, True]), torch.tensor([[True, False, True, False]] * 3)
+
+    def written(index, value):
+        def f(x, m, c):
+            x = x.clone()
+            x[index(m, c)] = value
+            return x
+
+        return f
+
+    fs = [lambda x, m, c: x[m], lambda x, m, c: x[c], lambda x, m, c: x[m, 1], lambda x, m, c: x[None, m], lambda x, m, c: torch.ops.aten.index(x, [m])]
+    fs += [written(lambda m, c: m, 0.0), written(lambda m, c: c, 1.0), written(lambda m, c: m, torch.ones(4)), written(lambda m, c: [0, 2], 4.0)]
+    graphs = [make_fx(f)(x, m, c) for f in fs]
+    found = [[[str(n.target) for n in g.graph.nodes if n.op == "call_function"], g(x, m.flip(0), c)] for g in graphs]
+    return [*found, *(_told(lambda x, f=f: f(x, m, c), x.detach().requires_grad_()) for f in fs)]

@@ -292,7 +292,8 @@ class FakeTensorMode(TorchDispatchMode):
         if "data_dependent_output" in schema.tags or func.name() in _VALUES:
             raise DataDependentOutputException(func)
         if "dynamic_output_shape" in schema.tags and not _has_known_shape(func, args):
-            raise DynamicOutputShapeException(func)
+            masks = func is torch.ops.aten.index.Tensor  # PyTorch makes indices of them
+            raise DynamicOutputShapeException(torch.ops.aten.nonzero.default if masks else func)
         operator = func._fn if hasattr(func._fn, "by_class") else None  # written in Python
         if operator is not None:
             return self._run_python(operator, func, args, kwargs)
