@@ -5,11 +5,11 @@ import math
 from .. import dtypes as dt
 from ..autograd import MODE
 from ..autograd import grad as autograd_grad
-from ..declare import composite
+from ..declare import BY_PARTS, composite
 from ..device import contiguous_format, usable
 from ..registry import F, Namespace
 from ..tensor import capacity
-from .common import T, numel
+from .common import T, numel, wrap_dim
 from .loss import nll_loss2d_gradient
 from .matmul import attention_weights, has_flash_attention, repeat_heads
 
@@ -228,9 +228,10 @@ def mish_backward(grad_output, self):
     return grad_output * (inner + self * gate * (1 - inner * inner))
 
 
-@composite("aten._chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor")
+@composite("_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", method=False, derivative=BY_PARTS)
 def _chunk_cat(tensors, dim, num_chunks):
     """Each tensor in as many chunks along dim, filled up with zeros and flat, the k-th of all beside each other."""
+    dim = wrap_dim(dim, len(tensors[0]._shape))
     lead, parts = tensors[0]._shape[:dim], []
     for t in tensors:
         size = -(-t._shape[dim] // num_chunks)
@@ -250,13 +251,13 @@ def _inside(self, indices):
     return [None if i is None else i.clamp(-n, n - 1) for i, n in zip(indices, self._shape)]
 
 
-@composite("aten._unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", out=False)
+@composite("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", method=False, out=False)
 def _unsafe_masked_index(self, mask, indices, fill):
     """self[indices] where the mask is, else `fill`; indices may be outside where it is not."""
     return T.where(mask, T._index(self, _inside(self, indices)), fill)
 
 
-@composite("aten._unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", out=False)
+@composite("_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", method=False, out=False)
 def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
     """The values added at the indices where the mask is."""
     return T.index_put(self, _inside(self, indices), T.where(mask, values, 0), True)
