@@ -47,10 +47,12 @@ def inplace(op, self, args):
 
 
 def _by_kernel(op, self, args, recording, kernel):
+    read = args
     if op.prepare is not None:
         args = op.prepare(*args)
+        read = read if op.options.saves_given else args
     op.meta(*args)
-    self = _in_kernel(op, self, args, recording, kernel)
+    self = _in_kernel(op, self, args, recording, kernel, read=read)
     self._bump()
     return self
 
@@ -78,10 +80,10 @@ def _taken_over(op, self, args, recording):
         return None
     if not recording and _named(op, args):
         return _in_kernel(op, self, args, False, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"))
-    if op.fn is not None:
+    if op.fn is not None and op.derivative is None:
         return None
     recording = recording and op.derivative is not None
-    return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _computed(op, args), "_"), keep=True)
+    return _in_kernel(op, self, args, recording, lambda *args: handle(op, args, lambda *args: _below(op, args), "_"), keep=True)
 
 
 def _named(op, args):
@@ -130,12 +132,12 @@ def _composite(op, self, args, recording):
     return self
 
 
-def _in_kernel(op, self, args, recording, kernel, keep=False):
-    """A kernel that writes by itself; keep: it may destroy what a formula reads."""
+def _in_kernel(op, self, args, recording, kernel, keep=False, read=None):
+    """A kernel that writes by itself; keep: it may destroy what a formula reads; read: the arguments that formulas read, where they are others."""
     node = None
     if recording:
         first = _before(op, args[0]) if keep else args[0]
-        node = op.record(alias(self), (first, *args[1:]))
+        node = op.record(alias(self), (first, *(read or args)[1:]))
     if self.__class__ in dispatching:
         version = self._version
         kernel(*args)
@@ -167,7 +169,7 @@ def _computed(op, args, recording=False):
         write(self, r)
         return self
     first = _before(op, self)
-    if op.prepare is not None:
+    if op.prepare is not None and not op.options.saves_given:
         args = op.prepare(*args)
     node = op.record(r, (first, *args[1:]))
     write(self, r)

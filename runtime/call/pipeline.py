@@ -16,7 +16,7 @@ from ..autograd.tangents import innermost
 from ..backend import backend
 from ..device import HOST
 from ..registry import IMPLICIT
-from ..tensor import INFERENCE, Tensor, numel, strided_view, versions
+from ..tensor import INFERENCE, Tensor, numel, strided_view, unviewed, versions
 from .bind import no_memory
 from .codegen import Source
 from .dispatch import elementwise, general, handle, intercepted, requires_grad
@@ -62,9 +62,23 @@ def make(op):
     source = Source("call", ", ".join(f"a{i}" + ("" if a.required else f"=defaults[{i}]") for i, a in enumerate(args)), **_names(op))
     if op.options.alpha:
         alpha, given = f"a{len(args) - 1}", ", ".join(f"a{i}" for i in range(len(args)))
-        source.add(f"if {alpha}.__class__ is not int or {alpha} != 1:", f"    {given} = prepare({given})")
+        source.add(f"if {alpha}.__class__ is not int or {alpha} != 1:", f"    return scaled(op, {given})")
+        source.names["scaled"] = _scaled
     _stages(op, source)
     return source.function(op.full)
+
+
+def _scaled(op, *args):
+    """A call whose last argument multiplies an operand: the kernel gets the product, what is recorded is the call as it was given."""
+    recording, before = MODE.grad and requires_grad(op, args), MODE.grad
+    MODE.grad = False
+    try:
+        out = op.make_call()(*op.prepare(*args))
+    finally:
+        MODE.grad = before
+    if recording:
+        op.record(out, args)
+    return out
 
 
 def make_operator(op, name, otherwise, takes):
@@ -97,7 +111,7 @@ def _stages(op, source, tensors=frozenset()):
     tensors = {i for i, a in enumerate(op.schema.args) if a.type == "Tensor"} | tensors
     args = [f"a{i}" for i in range(len(op.schema.args))]
     given = ", ".join(args)
-    kept = ", ".join(f"given{i}" for i in range(len(args))) if op.options.saves_given else None
+    kept = ", ".join(f"given{i}" for i in range(len(args))) if op.options.saves_given and not op.options.alpha else None
     if kept is not None:
         source.add(f"{kept}, = {given},")
     if op.prepare is not None and not op.options.alpha:
@@ -146,6 +160,8 @@ def _one_node(op, source, given, wants_gradient):
     """A function over other operators that is one operator to PyTorch: its parts record nothing where it is recorded itself."""
     source.add(f"if not ({wants_gradient}):", f"    return function({given})", "MODE.grad = False")
     source.add("try:", f"    out = function({given})", "finally:", "    MODE.grad = True")
+    source.names["unviewed"] = unviewed
+    source.add(*(("for t in out:", "    unviewed(t)") if op.schema.several else ("unviewed(out)",)))
 
 
 def _view(op, source, given):

@@ -110,13 +110,13 @@ def _index_shape(self, indices):
 
 
 def _index_prepare(self, indices):
-    """Masks as the indices that they stand for."""
-    if not any(i is not None and i.dtype in _MASKS for i in indices):
+    """Masks as the indices that they stand for, all on the device of what is indexed."""
+    if all(i is None or i.device is self.device and i.dtype not in _MASKS for i in indices):
         return self, indices
     found = []
     for i in indices:
         found += [i] if i is None or i.dtype not in _MASKS else _mask_indices(self, i, len(found))
-    return self, found
+    return self, [_beside(i, self.device) for i in found]
 
 
 _MASKS = frozenset((dt.bool_, dt.uint8))
@@ -138,7 +138,7 @@ def _to_index(x, device):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if x.dtype is dt.uint8:
             warnings.warn(_BYTES, UserWarning, stacklevel=5)
-        return _beside(x, device)
+        return x if device is META and x.dtype in _MASKS else _beside(x, device)  # how many elements it takes is lost on the meta device
     if isinstance(x, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
     if isinstance(x, np.ndarray):
@@ -468,7 +468,9 @@ def _put_grad_self(g, indices, accumulate):
 
 
 _index_put_grads = {"self": _put_grad_self, "values": lambda g, indices: index_op.call(g, indices)}
-_INDEX_PUT = dict(prepare=_put_prepare, meta=_put_meta, derivative=_index_put_grads, inplace=True, inplace_function=True, opmath=False, out=False)
+_INDEX_PUT = dict(
+    prepare=_put_prepare, saves_given=True, meta=_put_meta, derivative=_index_put_grads, inplace=True, inplace_function=True, opmath=False, out=False
+)
 _INDEX_PUT_ = dict(autocast=WIDEST_ON_ACCELERATORS, apart=True, expanded="tensor[indices] = tensor", **_INDEX_PUT)
 op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "InplaceIndexPut", **_INDEX_PUT_)
 

@@ -72,7 +72,7 @@ def _no_bool_sub(common, self, other, *rest):
 
 
 def _fold_alpha(self, other, alpha):
-    """other * alpha, so that the kernel and the formulas see alpha=1."""
+    """other * alpha, so that the kernel sees alpha=1."""
     if alpha == 1 and not isinstance(alpha, bool):
         return self, other, 1
     d = dt.promote_types(dtype_of(self), dtype_of(other)) if isinstance(other, Tensor) else dtype_of(self)
@@ -95,7 +95,8 @@ def _in_result(t, other):
     return T._to_copy(t, d) if t.dtype is not d and dt.promote_types(t.dtype, d) is d else t
 
 
-_ADD = dict(numbers_between=True, promote=DEFAULT, prepare=_fold_alpha, derivative={"self": lambda g: g, "other": lambda g: g})
+_add_grads = {"self": lambda g: g, "other": lambda g, alpha: g if alpha == 1 else g * alpha.conjugate()}
+_ADD = dict(numbers_between=True, promote=DEFAULT, prepare=_fold_alpha, derivative=_add_grads, saves_given=True)
 op("add(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Add", numbers=True, alpha=True, **_ADD)
 
 
@@ -105,7 +106,8 @@ def _fold_sub_alpha(self, other, alpha):
     return _fold_alpha(self, other, alpha)
 
 
-_SUB = dict(numbers_between=True, promote=_no_bool_sub, prepare=_fold_sub_alpha, derivative={"self": lambda g: g, "other": lambda g: -g})
+_sub_grads = {"self": lambda g: g, "other": lambda g, alpha: -g if alpha == 1 else g * -alpha.conjugate()}
+_SUB = dict(numbers_between=True, promote=_no_bool_sub, prepare=_fold_sub_alpha, derivative=_sub_grads, saves_given=True)
 op("sub(Tensor|Scalar self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor", "Sub", numbers=True, alpha=True, alias=("subtract",), **_SUB)
 _rsub_grads = {"self": lambda g: g, "other": lambda g: -g}
 _rsub = op(

@@ -127,7 +127,7 @@ MAX_POOL = {}
 
 def _max_pool_backward(name, dims):
     """The formula of maxima of windows, as PyTorch names it."""
-    windows = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
+    windows = ", ".join(f"int[{dims}] {each}" for each in ("kernel_size", "stride", "padding", "dilation")) + ", bool ceil_mode"
 
     @composite(f"aten.{name}_with_indices_backward(Tensor grad_output, Tensor self, {windows}, Tensor indices) -> Tensor")
     def backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):

@@ -25,6 +25,9 @@ def case_gradients_by_name(torch):
         aten.value_selecting_reduction_backward(g[:, :1], 1, index[:, None], [3, 4], True),
     ]
     found += [aten.cumprod_backward(g, x, 1, x.cumprod(1)), aten.matrix_exp_backward(x[:, :3], g[:, :3])]
+    image = _rand(torch, 1, 2, 6, 5)
+    y, at = aten.max_pool2d_with_indices(image, [3, 2], [2, 1])
+    found += [aten.max_pool2d_with_indices_backward(y, image, [3, 2], [2, 1], 0, 1, False, at)]
     found += [
         aten._cdist_backward(_rand(torch, 3, 2), x, x[:2] + 1, 2.0, torch.cdist(x, x[:2] + 1)),
         aten._pdist_backward(g[0, :3].contiguous(), x, 2.0, torch.pdist(x)),
@@ -69,3 +72,27 @@ def case_attention_by_parts(torch):
         aten._masked_softmax(scores, scores > 0.6, -1, 2),
         aten._masked_softmax(scores, scores[0, 0] > 0.6, 3, 0),
     ]
+
+
+def case_masks_without_values(torch):
+    """index_put by a mask on the meta device and by one of the host for a tensor there; what gives the gradient of values is refused where it needs them."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    mask, found = torch.tensor([True, True, False, True, False]), []
+    for where in ("meta", "cpu"):
+        for accumulate in (False, True):
+            x, v = torch.zeros(5, 5, device="meta").requires_grad_(), torch.ones(5, device="meta")
+            y = torch.index_put(x, (mask.to(where),), v, accumulate=accumulate)
+            y.sum().backward()
+            z = x * 1
+            z[mask.to(where)] = v
+            z.sum().backward()
+            found += [y.shape, type(y.grad_fn).__name__, x.grad.shape, type(z.grad_fn).__name__]
+    x, v = torch.zeros(5, 5, device="meta"), torch.ones(3, 5, device="meta").requires_grad_()
+    torch.index_put(x, (mask,), v).sum().backward()
+    found += [v.grad.shape, x[mask].shape, torch.ops.aten.index(x, [None, mask]).shape, torch.ops.aten.index(torch.eye(5), [mask, torch.tensor([0, 1, 4])])]
+    x, v = torch.zeros(5, 5).requires_grad_(), torch.ones(3, 5).requires_grad_()
+    torch.index_put(x, (mask,), v * 2).sum().backward()
+    with FakeTensorMode():
+        found += [torch.empty(5, 5).index_put((torch.empty(5, dtype=torch.bool),), torch.empty(5)).shape]
+    return [*found, x.grad, v.grad]
