@@ -13,8 +13,8 @@ from mindtorch_proxy.runtime import aten
 from mindtorch_proxy.runtime.call.dispatch import CLASSES, hand_over, intercepted, tensors_of
 from mindtorch_proxy.runtime.call.inplace import inplace
 from mindtorch_proxy.runtime.call.overload import values_of
-from mindtorch_proxy.runtime.call.overrides import handle_torch_function
-from mindtorch_proxy.runtime.call.state import dispatching
+from mindtorch_proxy.runtime.call.overrides import handle_torch_function, overloaded
+from mindtorch_proxy.runtime.call.state import LOCAL, STATE, dispatching
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
 from mindtorch_proxy.runtime.tensor import Tensor, is_dense
 
@@ -446,6 +446,7 @@ def _backward_of(name):
     if not {*(a.name for a in schema.arguments[1:]), "output_size"}.issuperset(a.name for a in forward.arguments):
         return None
 
+    @_asking(name)
     def run(*args, **kwargs):
         import torch
 
@@ -495,6 +496,21 @@ def _callable(name):
     return _backward_of(name) if fn is None and name.endswith("_backward") else fn
 
 
+def _asking(name):
+    """Decorates what runs an operator that torch has no function of: modes and classes with a __torch_function__ are asked first."""
+
+    def asking(run):
+        def public(*args, **kwargs):
+            tensors = tuple(tensors_of((*args, *kwargs.values())))
+            if STATE.active and LOCAL.modes or overloaded(tensors):
+                return handle_torch_function(getattr(ops.aten, name), tensors, *args, **kwargs)
+            return run(*args, **kwargs)
+
+        return public
+
+    return asking
+
+
 @functools.cache
 def _declarations():
     """{PyTorch's name: operator} of operators that are declared under another, or that only formulas call."""
@@ -511,6 +527,7 @@ def _declared_as(name):
     if op is None:
         return None
 
+    @_asking(name)
     def run(*args, **kwargs):
         for schema in aten.schemas(name):
             if not schema.outs and schema.accepts(args, kwargs):

@@ -96,3 +96,30 @@ def case_masks_without_values(torch):
     with FakeTensorMode():
         found += [torch.empty(5, 5).index_put((torch.empty(5, dtype=torch.bool),), torch.empty(5)).shape]
     return [*found, x.grad, v.grad]
+
+
+def case_samples_by_name(torch):
+    """vmap, modes and classes with a __torch_function__ hear of operators that torch has no function of."""
+    from torch.overrides import TorchFunctionMode
+
+    aten, g, x, heard = torch.ops.aten, _rand(torch, 3, 2), _rand(torch, 3, 2) - 0.5, []
+    more = {"threshold_backward": (0.2,), "softplus_backward": (1.0, 20.0), "leaky_relu_backward": (0.1, False), "hardtanh_backward": (-0.2, 0.3)}
+    names = "silu sigmoid tanh hardswish hardsigmoid softplus threshold leaky_relu hardtanh logit".split()
+    found = [torch.vmap(lambda g, x, f=getattr(aten, f"{n}_backward"), e=more.get(f"{n}_backward", ()): f(g, x, *e))(g, x) for n in names]
+    found += [torch.vmap(lambda g: aten.gelu_backward(g, x[0], approximate="tanh"))(g), torch.vmap(aten.silu_backward, (1, None))(g, x[:, 0]).contiguous()]
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            heard.append((str(func).split(".")[1], len(args)))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            heard.append(str(func).split(".")[1])
+            return func(*args, **(kwargs or {}))
+
+    kinds = [type(f(g.as_subclass(Told), x)).__name__ for f in (aten.silu_backward, aten.silu_backward.default)]
+    with Mode():
+        found += [aten.tanh_backward(g, x), aten.logit_backward.default(g, x)]
+    return found, kinds, heard
