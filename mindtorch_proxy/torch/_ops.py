@@ -13,7 +13,7 @@ from mindtorch_proxy.runtime import aten
 from mindtorch_proxy.runtime.call.dispatch import CLASSES, hand_over, intercepted, tensors_of
 from mindtorch_proxy.runtime.call.inplace import inplace
 from mindtorch_proxy.runtime.call.overload import values_of
-from mindtorch_proxy.runtime.call.overrides import handle_torch_function, overloaded
+from mindtorch_proxy.runtime.call.overrides import BY_HAND, handle_torch_function, overloaded
 from mindtorch_proxy.runtime.call.state import LOCAL, STATE, dispatching
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
 from mindtorch_proxy.runtime.tensor import Tensor, is_dense
@@ -490,6 +490,8 @@ def _callable(name):
     for ns in ("torch", "Tensor", "_C._nn", "_C", "nn.functional"):
         if name in OPERATORS.get(ns, {}) and _agrees(OPERATORS[ns][name][0], name) and (fn := function(ns, name) or method(name)) is not None:
             return _completed(name, fn) if ns[:2] == "_C" else fn
+    if name in BY_HAND and callable(torch.Tensor.__dict__.get(name)):  # the class of the argument may have its own
+        return lambda self, *args, **kwargs: getattr(self, name)(*args, **kwargs)
     fn = method(name) or torch.Tensor.__dict__.get(name) or getattr(torch, name, None)
     if not callable(fn) or isinstance(fn, type):
         fn = _declared_as(name)

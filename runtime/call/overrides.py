@@ -63,7 +63,7 @@ def _count_modes(n):
 
 def _asking_modes():
     """(name, attribute that asks first, attribute as written) of what is written by hand in Tensor; not of slots, which our own code reads everywhere."""
-    for name in (*_BY_HAND, *_FOR_MODES, *_PROPERTIES):
+    for name in (*BY_HAND, *_FOR_MODES, *_PROPERTIES):
         found = _asked(name)
         if found is not None and not isinstance(found[0], types.MemberDescriptorType):
             yield name, found[1], found[0]
@@ -235,7 +235,7 @@ _BEFORE_CALL = 2 + 4 * ("PRECALL" in dis.opmap)  # bytes between the two
 
 
 # methods written by hand: no wrapper of an operator asks for overrides before they run
-_BY_HAND = """detach detach_ item tolist numpy size dim ndimension numel nelement element_size is_contiguous stride storage_offset data_ptr
+BY_HAND = """detach detach_ item tolist numpy size dim ndimension numel nelement element_size is_contiguous stride storage_offset data_ptr
  untyped_storage requires_grad_ register_hook register_post_accumulate_grad_hook retain_grad backward is_floating_point is_complex is_signed get_device
  new_tensor is_inference is_set_to type squeeze_ unsqueeze_ transpose_ t_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ storage storage_type is_shared
  share_memory_ pin_memory __dlpack__ __reversed__ __bool__ __float__ __int__ __complex__ __index__ __len__ __contains__ __repr__ __array__""".split()
@@ -253,7 +253,7 @@ def override_methods(cls):
     f = inspect.getattr_static(cls, "__torch_function__")
     if getattr(f, "__func__", f) is _disabled_torch_function_impl:
         return
-    for name in (*_BY_HAND, *(() if cls._below_autograd else _PROPERTIES)):
+    for name in (*BY_HAND, *(() if cls._below_autograd else _PROPERTIES)):
         found = _asked(name)
         if found is not None and getattr(cls, name) in found:
             setattr(cls, name, found[1])
