@@ -63,7 +63,7 @@ def _afresh(t, again):
     """A tensor to differentiate by: one that leads back to it where the gradient is to be differentiated again."""
     if not t._requires_grad:
         return t
-    return T._alias(t) if again else t.detach().requires_grad_()
+    return T._alias(t) if again else t.detach()._requiring_grad()
 
 
 def _pack(node):

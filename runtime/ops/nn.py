@@ -180,7 +180,8 @@ def _edge(mode, dims):
     copies = dict(meta=_edge_meta(mode, dims), derivative=lambda g, self, padding: gradient.call(g, self, padding), opmath=False, out=SAME_DTYPE)
     forward = op(f"{name}(Tensor self, int[{2 * dims}] padding) -> Tensor", prim, **copies)
     of_input = lambda g, self, padding: (self._shape, self.dtype, self._stride and format_strides(self._shape, suggested_format(self)))
-    sums = dict(meta=of_input, derivative={"grad_output": lambda g, padding: forward.call(g, padding)}, out=SAME_DTYPE)
+    grads = {"grad_output": lambda g, padding: forward.call(g, padding), "self": lambda g, self_shape: g.new_zeros(self_shape)}
+    sums = dict(meta=of_input, derivative=grads, out=SAME_DTYPE)
     gradient = op(f"{name}_backward(Tensor grad_output, Tensor self, int[{2 * dims}] padding) -> Tensor", prim + "Grad", **sums)
     return forward
 

@@ -94,6 +94,28 @@ def case_images(torch):
     return found + [_told(f, line) for f in fs]
 
 
+def case_batches_of_gradients(torch):
+    """What is one node hands back a batch of gradients, and gradients of gradients, as its parts do; transforms go through it."""
+    (x,) = _inputs(torch, (3, 3))
+    F, at = torch.nn.functional, torch.tensor([0, 4, 4])
+    fs = [torch.trace, lambda x: x.narrow_copy(0, 1, 2), lambda x: torch.block_diag(x, x * 2), lambda x: x.take(at), lambda x: x.put(at[:2], x[0, :2])]
+    fs += [lambda x: torch.nansum(x, 1), lambda x: torch.aminmax(x, dim=1)[1], lambda x: torch.ldexp(x, x), lambda x: torch.mvlgamma(x + 2, 2)]
+    fs += [lambda x: torch.addr(x, x[0], x[1]), lambda x: torch.dist(x, x.flip(0) * 2), lambda x: torch.renorm(x, 2, 0, 0.7)]
+    fs += [lambda x: F.pad(x[None], (1, 1), mode="reflect"), lambda x: F.pad(x[None], (1, 2), mode="replicate"), lambda x: x.clamp(x * 0.5, x.flip(0))]
+    found = []
+    for f in fs:
+        y = f(x)
+        (g,) = torch.autograd.grad(y, x, y.detach(), create_graph=True)
+        twice = (
+            torch.autograd.grad(g, x, torch.stack([g.detach(), g.detach() * 2]), is_grads_batched=True, retain_graph=True)[0].contiguous()
+            if g.requires_grad
+            else None
+        )
+        found.append([torch.autograd.grad(y, x, torch.stack([y.detach()] * 2), is_grads_batched=True)[0], twice, torch.func.jacrev(f)(x.detach())])
+        found.append(torch.func.jacrev(torch.func.grad(lambda x, f=f: (f(x) ** 2).sum()))(x.detach()))
+    return found
+
+
 def case_pooled_back(torch):
     F = torch.nn.functional
     x, volume = _inputs(torch, (2, 3, 4, 4), (1, 2, 4, 4, 4))
@@ -131,8 +153,18 @@ def case_attention_by_name(torch):
 def case_scaled(torch):
     """What alpha multiplies is multiplied in the gradient too, within a mode and in place."""
     x, y = _inputs(torch, (3, 4), (4,))
-    fs = [lambda x, y: torch.add(x, y, alpha=3), lambda x, y: torch.sub(x, y, alpha=0.5), lambda x, y: torch.rsub(y, x, alpha=2), lambda x, y: x.add(2, alpha=3)]
-    fs += [lambda x, y: (x * 2).add_(y, alpha=3), lambda x, y: (x * 2).sub_(y, alpha=-2), lambda x, y: torch.add(x, y, alpha=True), lambda x, y: (x * 2).add_(x, alpha=2)]
+    fs = [
+        lambda x, y: torch.add(x, y, alpha=3),
+        lambda x, y: torch.sub(x, y, alpha=0.5),
+        lambda x, y: torch.rsub(y, x, alpha=2),
+        lambda x, y: x.add(2, alpha=3),
+    ]
+    fs += [
+        lambda x, y: (x * 2).add_(y, alpha=3),
+        lambda x, y: (x * 2).sub_(y, alpha=-2),
+        lambda x, y: torch.add(x, y, alpha=True),
+        lambda x, y: (x * 2).add_(x, alpha=2),
+    ]
     fs += [lambda x, y: (x * 2).lerp_(x * 3, 0.3), lambda x, y: (x * 2).addcmul_(x, y, value=2), lambda x, y: (x * 2).addcdiv_(x, y + 1, value=-2)]
     z, w = (torch.rand(3, dtype=torch.complex64).requires_grad_() for _ in range(2))
     return [_told(f, x, y) for f in fs] + [_told(lambda z, w: torch.add(z, w, alpha=1 + 2j), z, w), _told(lambda z, w: (z * 2).sub_(w, alpha=2j), z, w)]
