@@ -21,12 +21,17 @@ def _attention(func, query, key, value, attn_mask=None, *args, **kwargs):
     """Batches and heads that all three have in pieces alike are attended to on their ranks."""
     from ._api import DTensor
 
-    three = (query, key, value)
+    three = query, key, value = [_added_up(t) if isinstance(t, DTensor) else t for t in (query, key, value)]
     if attn_mask is None and all(isinstance(t, DTensor) for t in three) and _alike(three):
         local = func(*(t.to_local() for t in three), None, *args, **kwargs)
         shape = torch.Size((*query.shape[:-1], value.shape[-1]))
         return DTensor.from_local(local, query.device_mesh, query.placements, shape=shape, stride=contiguous_strides(shape))
     return _with_whole_masks(func, query, key, value, attn_mask, *args, **kwargs)
+
+
+def _added_up(t):
+    """The tensor, whole where ranks hold what is still to be added up."""
+    return t.redistribute(placements=[Replicate() if p.is_partial() else p for p in t.placements]) if any(p.is_partial() for p in t.placements) else t
 
 
 def _alike(tensors):
@@ -42,8 +47,7 @@ def _dropout(func, input, p=0.5, training=True, inplace=False):
         return input
     from ._api import DTensor
 
-    if any(q.is_partial() for q in input.placements):
-        input = input.redistribute(placements=[Replicate() if q.is_partial() else q for q in input.placements])
+    input = _added_up(input)
     with torch.no_grad():
         noise = F.dropout(torch.ones_like(input._local_tensor), p, True)
     out = input * DTensor(noise, input._spec)
