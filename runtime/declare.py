@@ -173,6 +173,10 @@ class Op:
             self._derivative = Derivative(self)
         return self._derivative
 
+    def saving(self, args):
+        """The arguments that formulas read, of those that a call was given."""
+        return args if self.prepare is None or self.options.saves_given else self.prepare(*args)
+
     def record(self, out, args):
         """Make the node of this call and hang it on its outputs."""
         return self.compiled_derivative.record(out, args)

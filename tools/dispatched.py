@@ -43,22 +43,8 @@ def draw(file):
 def look(samples, file):
     """In either torch: write, for each sample, its three parts, or the error's type."""
     import torch
+    from cases_dispatched import Seen, graph
     from samples import decode, resolve, tensors
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Seen(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            if func is not torch.ops.aten.detach.default:
-                names.append(str(func))
-            return func(*args, **(kwargs or {}))
-
-    def graph(results):
-        found, nodes = [], [t.grad_fn for t in results if t.grad_fn is not None]
-        for node in nodes:
-            if node is not None and node not in found:
-                found.append(node)
-                nodes += [n for n, _ in node.next_functions]
-        return [n.name().rpartition("::")[2] for n in found]
 
     def stop(*_):
         raise TimeoutError
@@ -69,16 +55,17 @@ def look(samples, file):
         signal.alarm(SECONDS)
         try:
             torch.manual_seed(0)
-            args, kwargs, names = decode(torch, args), decode(torch, kwargs), []
-            with Seen():
+            args, kwargs = decode(torch, args), decode(torch, kwargs)
+            with Seen() as forward:
                 results = [*tensors(torch, resolve(torch, name)(*args, **kwargs))]
-            parts = [names, graph(results), []]
-            results, inputs, names = [t for t in results if t.requires_grad], [t for t in tensors(torch, [args, kwargs]) if t.requires_grad], []
+            parts = [forward.names, graph(results), []]
+            results, inputs = [t for t in results if t.requires_grad], [t for t in tensors(torch, [args, kwargs]) if t.requires_grad]
             if results:
                 gradients = [torch.ones_like(t) for t in results]
-                with Seen():
+                with Seen() as backward:
                     torch.autograd.grad(results, inputs, gradients, allow_unused=True)
-            found.append((name, [*parts[:2], names]))
+                parts[2] = backward.names
+            found.append((name, parts))
         except Exception as e:  # an error is a result
             found.append((name, type(e).__name__))
         finally:

@@ -13,8 +13,9 @@ from mindtorch_proxy.runtime import aten
 from mindtorch_proxy.runtime.call.dispatch import CLASSES, hand_over, intercepted, tensors_of
 from mindtorch_proxy.runtime.call.inplace import inplace
 from mindtorch_proxy.runtime.call.overload import values_of
-from mindtorch_proxy.runtime.call.overrides import BY_HAND, handle_torch_function, overloaded
-from mindtorch_proxy.runtime.call.state import LOCAL, STATE, dispatching
+from mindtorch_proxy.runtime.call.overrides import BY_HAND, handle_torch_function, has_torch_function
+from mindtorch_proxy.runtime.call.state import dispatching
+from mindtorch_proxy.runtime.ops.aten import pulled_back
 from mindtorch_proxy.runtime.registry import OPERATORS, function, method
 from mindtorch_proxy.runtime.tensor import Tensor, is_dense
 
@@ -448,16 +449,12 @@ def _backward_of(name):
 
     @_asking(name)
     def run(*args, **kwargs):
-        import torch
-
         given = schema.bound(args, kwargs)
         gradient = given[schema.arguments[0].name]
         given.setdefault("output_size", list(gradient.shape[2:]))
         x, *others = (a for a in forward.arguments if a.name in given)
-        leaf = given[x.name].detach()._requiring_grad()
-        with torch.enable_grad():
-            out = fn(leaf, *(given[a.name] for a in others if not a.kwarg_only), **{a.name: given[a.name] for a in others if a.kwarg_only})
-        return torch.autograd.grad(out[0] if isinstance(out, tuple) else out, leaf, gradient)[0]
+        rest, named = [given[a.name] for a in others if not a.kwarg_only], {a.name: given[a.name] for a in others if a.kwarg_only}
+        return pulled_back(lambda x: fn(x, *rest, **named), (given[x.name],), gradient)[0]
 
     return run
 
@@ -504,7 +501,7 @@ def _asking(name):
     def asking(run):
         def public(*args, **kwargs):
             tensors = tuple(tensors_of((*args, *kwargs.values())))
-            if STATE.active and LOCAL.modes or overloaded(tensors):
+            if has_torch_function(tensors):
                 return handle_torch_function(getattr(ops.aten, name), tensors, *args, **kwargs)
             return run(*args, **kwargs)
 

@@ -169,9 +169,7 @@ def _computed(op, args, recording=False):
         write(self, r)
         return self
     first = _before(op, self)
-    if op.prepare is not None and not op.options.saves_given:
-        args = op.prepare(*args)
-    node = op.record(r, (first, *args[1:]))
+    node = op.record(r, (first, *op.saving(args)[1:]))
     write(self, r)
     if node.outs:
         node.outs = [Saved(self, node, 0)]

@@ -266,12 +266,7 @@ def _saved(op, args):
     """The node of a call that is still to run, its arguments saved: a hook that raises then keeps the kernel from running. None where results are saved too."""
     if op.compiled_derivative.saves_output:
         return None
-    return op.compiled_derivative.save(_saving(op, args))
-
-
-def _saving(op, args):
-    """The arguments that formulas read."""
-    return args if op.prepare is None or op.options.saves_given else op.prepare(*args)
+    return op.compiled_derivative.save(op.saving(args))
 
 
 def _note_answer(t, src, creation):
@@ -286,7 +281,7 @@ def _note_answer(t, src, creation):
 
 def _record(op, node, out, args):
     if node is None:
-        op.record(out, _saving(op, args))
+        op.record(out, op.saving(args))
     else:
         op.compiled_derivative.hang(node, out)
 

@@ -3,7 +3,7 @@
 import math
 
 from .. import dtypes as dt
-from ..autograd import MODE
+from ..autograd import enable_grad
 from ..autograd import grad as autograd_grad
 from ..declare import BY_PARTS, composite
 from ..device import contiguous_format, usable
@@ -337,14 +337,17 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
     return T.zeros(sizes, dtype=grad.dtype, device=grad.device).scatter(dim, indices, grad)
 
 
+def pulled_back(fn, inputs, gradient, wanted=None):
+    """The gradients of a function's arguments, None for those that are not wanted; of its first result where it has several."""
+    leaves = [t.detach()._requiring_grad(bool(each)) for t, each in zip(inputs, wanted or [True] * len(inputs))]
+    with enable_grad():
+        out = fn(*leaves)
+    found = iter(autograd_grad(out[0] if isinstance(out, tuple) else out, [t for t in leaves if t._requires_grad], gradient))
+    return tuple(next(found) if t._requires_grad else None for t in leaves)
+
+
 def _pulled(fn, x, grad):
-    """The gradient of a function's argument."""
-    before, MODE.grad = MODE.grad, True
-    try:
-        x = x.detach().requires_grad_()
-        return autograd_grad(fn(x), x, grad)[0]
-    finally:
-        MODE.grad = before
+    return pulled_back(fn, (x,), grad)[0]
 
 
 @composite("aten.cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor", out=False)
@@ -378,14 +381,8 @@ def _sampled_back(dims):
     @composite(f"aten.grid_sampler_{dims}d_backward({_SAMPLED}) -> (Tensor, Tensor)", out=False)
     def backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask):
         """The gradients of grid_sample's input and grid, None for what is not asked for."""
-        before, MODE.grad = MODE.grad, True
-        try:
-            leaves = [t.detach().requires_grad_(wanted) for t, wanted in zip((input, grid), output_mask)]
-            asked = [t for t in leaves if t._requires_grad]
-            found = iter(autograd_grad(T.grid_sampler(*leaves, interpolation_mode, padding_mode, align_corners), asked, grad_output))
-        finally:
-            MODE.grad = before
-        return tuple(next(found) if t._requires_grad else None for t in leaves)
+        sampled = lambda *both: T.grid_sampler(*both, interpolation_mode, padding_mode, align_corners)
+        return pulled_back(sampled, (input, grid), grad_output, output_mask)
 
 
 _sampled_back(2)

@@ -423,7 +423,7 @@ def _put_prepare(self, indices, values, accumulate):
     if len(given) == 1 and given[0].dtype is dt.uint8 and not accumulate and numel(values._shape) == 1:  # which PyTorch fills by the mask
         check_filling_mask(dt.uint8)
     for i in indices:
-        if i is not None and i.dtype in (dt.bool_, dt.uint8):
+        if i is not None and i.dtype in _MASKS:
             if i.dtype is dt.uint8:
                 warnings.warn(_BYTES, UserWarning, stacklevel=5)
             if i.device is META:  # how many there are is not known
@@ -437,7 +437,7 @@ def _put_prepare(self, indices, values, accumulate):
         raise IndexError(f"too many indices for tensor of dimension {len(self._shape)} (got {len(items)})")
     if values.dtype is not self.dtype:
         # one value through one mask is masked_fill, which converts
-        if accumulate or numel(values._shape) != 1 or len(given) != 1 or given[0].dtype not in (dt.bool_, dt.uint8):
+        if accumulate or numel(values._shape) != 1 or len(given) != 1 or given[0].dtype not in _MASKS:
             _put_meta(self, items, values, accumulate)
             raise RuntimeError(
                 f"Index put requires the source and destination dtypes match, got {dt.scalar_name(self.dtype)} for the destination and "

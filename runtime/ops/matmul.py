@@ -775,7 +775,11 @@ def _check_attention(q, k, v, mask, is_causal):
 
 def attention_weights(q, k, mask, is_causal, scale):
     """The softmax of the scores; a causal mask leaves something in each row, another one perhaps not."""
-    return (T.softmax if mask is None else T._safe_softmax)(attention_scores.call(q, k, mask, _scale(q, scale), is_causal), -1)
+    return _softmaxed(attention_scores.call(q, k, mask, _scale(q, scale), is_causal), mask)
+
+
+def _softmaxed(scores, mask):
+    return (T.softmax if mask is None else T._safe_softmax)(scores, -1)
 
 
 @composite(
@@ -910,7 +914,7 @@ def flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, 
         raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
     q, k, v = _wide_heads(query, key, value)
     scores = attention_scores.call(q, k, attn_mask, _scale(q, scale), is_causal)
-    weights = (T.softmax if attn_mask is None else T._safe_softmax)(scores, -1)
+    weights = _softmaxed(scores, attn_mask)
     sums = T.logsumexp(scores.detach(), -1)
     return _as_query(T.matmul(weights, v), query), unviewed(sums.transpose(1, 2).contiguous().transpose(1, 2))
 

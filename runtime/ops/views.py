@@ -803,8 +803,7 @@ def _handed_over(name, args, kwargs):
     before = _as_it_is(self) if MODE.grad and self._requires_grad else None
     out = handle(called, tuple(values), lambda self, *given: inplace_view(self, called.call(self, *given)), "_")
     if before is not None:
-        given = (before, *rest)
-        node = called.record(alias(self), given if called.prepare is None else called.prepare(*given))
+        node = called.record(alias(self), called.saving((before, *rest)))
         set_history(self, _of_inplace_form(node), 0)
     return out
 

@@ -3,7 +3,20 @@
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
-def _graph(result):
+class Seen(TorchDispatchMode):
+    """Collects in `names` what reaches a dispatch mode."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if str(func) != "aten.detach.default":  # PyTorch detaches results that it saves, where a formula here may read an argument
+            self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def graph(result):
     """The names of the nodes behind results, breadth first."""
     tensors = [result] if not isinstance(result, (tuple, list)) else result
     found, nodes = [], [t.grad_fn for t in tensors if t.grad_fn is not None]
@@ -16,26 +29,18 @@ def _graph(result):
 
 def _told(f, *inputs):
     """What is seen, the nodes with a mode and without one, the gradients of both ways."""
-    import torch
 
-    class Seen(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            if func is not torch.ops.aten.detach.default:  # PyTorch detaches results that it saves, where a formula here may read an argument
-                names.append(str(func))
-            return func(*args, **(kwargs or {}))
-
-    names = []
-    with Seen():
+    with Seen() as seen:
         watched = f(*inputs)
     plain = f(*inputs)
-    graphs, gradients = [_graph(watched), _graph(plain)], []
+    graphs, gradients = [graph(watched), graph(plain)], []
     for result in (watched, plain):
         tensors = [t for t in (result if isinstance(result, (tuple, list)) else [result]) if t.requires_grad]
         sum((t.abs() ** 2).sum() for t in tensors).backward()
         gradients += [None if x.grad is None else x.grad.clone() for x in inputs]
         for x in inputs:
             x.grad = None
-    return names, graphs, gradients
+    return seen.names, graphs, gradients
 
 
 def _inputs(torch, *shapes):

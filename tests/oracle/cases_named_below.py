@@ -107,6 +107,7 @@ def case_samples_by_name(torch):
     names = "silu sigmoid tanh hardswish hardsigmoid softplus threshold leaky_relu hardtanh logit".split()
     found = [torch.vmap(lambda g, x, f=getattr(aten, f"{n}_backward"), e=more.get(f"{n}_backward", ()): f(g, x, *e))(g, x) for n in names]
     square = _rand(torch, 2, 3, 3)
+    found += [torch.vmap(lambda g, x: aten.cumprod_backward(g, x, 0, x.cumprod(0)))(g, x)]
     found += [torch.vmap(f)(square.clone()) for f in (aten.t_, lambda x: aten.unsqueeze_(x, 0), lambda x: aten.transpose_.default(x, 0, 1))]
     found += [torch.vmap(lambda g: aten.gelu_backward(g, x[0], approximate="tanh"))(g), torch.vmap(aten.silu_backward, (1, None))(g, x[:, 0]).contiguous()]
 
