@@ -1,5 +1,6 @@
 """Futures: results that arrive later."""
 
+import sys
 import threading
 import time
 from typing import Generic, TypeVar
@@ -23,6 +24,15 @@ def _wait(event, timeout=None):
 def _check_callable(method, callback):
     if not callable(callback):
         raise TypeError(f"{method}(): incompatible function arguments. The following argument types are supported: 1. (self: Future, arg0: Callable)")
+
+
+def _callback_failed(error):
+    return f"Got the following error when running the callback: {type(error).__name__}: {error}"
+
+
+def _check_not_none(*futures):
+    if None in futures:
+        raise RuntimeError("Future can't be None")
 
 
 class _BareFuture:
@@ -58,20 +68,30 @@ class _BareFuture:
 
     def _call_back(self):
         for callback in self._callbacks:
+            self._run(callback)
+
+    def _run(self, callback):
+        """Run a callback of somebody who asked for no result: its error is printed, and neither the setter nor the other callbacks see it."""
+        try:
             callback(self)
+        except Exception as e:
+            print(_callback_failed(e), file=sys.stderr)
+
+    def __reduce_ex__(self, protocol):
+        raise RuntimeError("Can not pickle torch.futures.Future")
 
     def set_result(self, result):
         """Set the result and run the callbacks."""
         self._finish(result, None)
 
     def add_done_callback(self, callback):
-        """Call ``callback(self)`` when done; at once if it is."""
+        """Call ``callback(self)`` when done; at once if it is. An error of the callback is printed and otherwise ignored; ``then`` keeps it."""
         _check_callable("add_done_callback", callback)
         with self._lock:
             if not self.done():
                 self._callbacks.append(callback)
                 return
-        callback(self)
+        self._run(callback)
 
     def then(self, callback):
         """A Future of what ``callback(self)`` returns when this one is done."""
@@ -82,7 +102,7 @@ class _BareFuture:
             try:
                 after.set_result(callback(self))
             except Exception as e:
-                error = RuntimeError(f"Got the following error when running the callback: {type(e).__name__}: {e}")
+                error = RuntimeError(_callback_failed(e))
                 error.__cause__ = e
                 after._finish(None, error)
 
@@ -108,8 +128,9 @@ class Future(_BareFuture, Generic[T]):
 
 
 def collect_all(futures):
-    """A Future that is done, with the list of them, when all are."""
+    """A Future that is done, with the list of them or the first one's error, when all are."""
     futures, after = list(futures), Future()
+    _check_not_none(*futures)
     left, lock = len(futures), threading.Lock()
 
     def one(_):
@@ -118,7 +139,8 @@ def collect_all(futures):
             left -= 1
             last = left == 0
         if last:
-            after.set_result(futures)
+            error = next((f._error for f in futures if f._error is not None), None)
+            after._finish(futures, error)
 
     if not futures:
         after.set_result(futures)

@@ -461,17 +461,12 @@ def _input_edges(t):
 
 
 def grad(
-    outputs,
-    inputs,
-    grad_outputs=None,
-    retain_graph=None,
-    create_graph=False,
-    only_inputs=True,
-    allow_unused=None,
-    is_grads_batched=False,
-    materialize_grads=False,
+    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None, run_batches=None, materialize_grads=False
 ):
-    """Gradients of outputs with respect to inputs, returned instead of accumulated."""
+    """Gradients of outputs with respect to inputs, returned instead of accumulated.
+
+    run_batches(fn, batches, size): what fn(grad_outputs) gives for each of a batch of them, in one call; given where grad_outputs are batches.
+    """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
@@ -480,10 +475,9 @@ def grad(
         warnings.warn(_IGNORED, FutureWarning, stacklevel=2)
     gos = None if grad_outputs is None else _tensors(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
+    if run_batches is not None:
         size = _check_batches(outs, (None,) * len(outs) if gos is None else gos)
-        rows = [grad(outs, ins, [None if g is None else g[i] for g in gos], True, create_graph, True, allow_unused) for i in range(size)]
-        found = [None if rows[0][k] is None else T.stack([r[k] for r in rows]) for k in range(len(ins))]
+        found = run_batches(lambda each: _found(outs, ins, each, True, create_graph, allow_unused), gos, size)
     else:
         found = _found(outs, ins, gos, keep, create_graph, allow_unused)
     if materialize_grads:

@@ -130,6 +130,22 @@ def intercept(handler):
         LOCAL.interceptors = previous
 
 
+@contextmanager
+def batching(handler):
+    """Inside, in this thread, handler(op, args) is asked first wherever an operator is called, and gives NotImplemented where it is none of its own.
+
+    Unlike what intercept() hands over, the call is still above autograd. Classes with a __torch_function__ are asked, whatever holds outside.
+    """
+    previous = LOCAL.batches, LOCAL.subclass_off
+    LOCAL.batches, LOCAL.subclass_off = handler, 0
+    activate(1, 1)
+    try:
+        yield
+    finally:
+        activate(-1, -1)
+        LOCAL.batches, LOCAL.subclass_off = previous
+
+
 class Call:
     """A call below autograd, on its way from the innermost handler outwards and then to the classes of its arguments and the kernel."""
 

@@ -313,6 +313,8 @@ def make_intercepted(op):
     def call(*args):
         if LOCAL.tracer is not None:
             return traced(op, args + defaults[len(args) :], call)
+        if LOCAL.batches is not None and (out := LOCAL.batches(op, args)) is not NotImplemented:
+            return out
         if implicit is not None and intercepted(args) and (out := _watched(op, args + defaults[len(args) :], implicit, as_native)) is not NotImplemented:
             return out  # before forward mode, too: what it calls has nodes and tangents of its own
         if STATE.duals and (level := innermost(args)) is not None:

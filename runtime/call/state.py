@@ -85,6 +85,7 @@ class _Local(threading.local):
     autocast = None
     interceptors = ()
     composites = None  # composites(name, args): a context around what a composite operator calls, for profiles
+    batches = None  # batches(op, args): what calls operators on batches of samples, where a graph is walked for several gradients at once (torch.func)
     tracer = None  # what notes every operator for a graph (tracing.py)
     levels = None  # of forward-mode differentiation, those that calls look at; None: STATE.levels
     differentiated = None  # stands for the innermost transform of torch.func that differentiates

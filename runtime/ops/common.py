@@ -37,8 +37,8 @@ def wrap_dims(dims, n, empty_is_all=True):
 
 
 def has_values(t):
-    """Whether a function may look at a tensor's values to check them: not where there are none, or others see what it does."""
-    return t.device is not META and t.__class__ not in dispatching and not LOCAL.interceptors
+    """Whether a function may look at a tensor's values to check them: not where there are none, or many at once, or others see what it does."""
+    return t.device is not META and t.__class__ not in dispatching and not LOCAL.interceptors and not (LOCAL.batches and t._below_autograd)
 
 
 def check_float(name, t):

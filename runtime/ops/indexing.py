@@ -72,8 +72,8 @@ def _basic(self, index):
 
 
 def _basic_backward(g, self_shape, index):
-    z = T.zeros(self_shape, dtype=g.dtype, device=g.device)
-    copy_(_basic_index.call(z, index), g)
+    z = g.new_zeros(self_shape)
+    _basic_index.call(z, index).copy_(g)
     return z
 
 

@@ -14,7 +14,7 @@ from torch.autograd.graph import disable_saved_tensors_hooks
 
 from ..utils._pytree import tree_flatten, tree_iter, tree_map, tree_unflatten
 from . import _functionalization
-from .vmap import _LEVELS, BatchedTensor, _is_batched, _wrap, vmap
+from .vmap import _LEVELS, BatchedTensor, _is_batched, _value, _wrap, vmap
 
 
 def _batched(x, levels):
@@ -122,15 +122,18 @@ class _Inputs:
 
         return tree_map(one, tree)
 
-    def gradients(self, outputs, cotangents):
-        """The products of cotangents with the derivatives; zeros where an output does not depend on an input."""
+    def gradients(self, outputs, cotangents, size=None):
+        """The products of cotangents with the derivatives; zeros where an output does not depend on an input. size: of a batch, first in each cotangent."""
+        batch, several = len(self.levels), size is not None
         pairs = [(_base(_batched(o, self.levels)), _base(_batched(c, self.levels))) for o, c in zip(outputs, cotangents)]
         with torch._C.DisableTorchFunction(), torch.enable_grad():
-            pairs = [(o, c) for o, c in pairs if o.requires_grad]
-            if not pairs:
-                return [torch.zeros_like(b) for b in self.bases]
-            grads = torch.autograd.grad([o for o, _ in pairs], self.bases, [c for _, c in pairs], create_graph=True, allow_unused=True)
-            return [torch.zeros_like(b) if g is None else g for g, b in zip(grads, self.bases)]
+            pairs = [(o, c.movedim(batch, 0) if several else c) for o, c in pairs if o.requires_grad]
+            grads = (None,) * len(self.bases)
+            if pairs:
+                settings = {"create_graph": True, "allow_unused": True, "is_grads_batched": several}
+                grads = torch.autograd.grad([o for o, _ in pairs], self.bases, [c for _, c in pairs], **settings)
+            found = [b.new_zeros(((size,) if several else ()) + tuple(b.shape)) if g is None else g for g, b in zip(grads, self.bases)]
+            return [g.movedim(0, batch).contiguous() for g in found] if several and batch else found
 
 
 def _given(tree):
@@ -176,11 +179,15 @@ def _pull_back(func, primals, has_aux, others=()):
             )
         known = {level for level, _ in inputs.levels}
         extra = max((c._level for c in cts if isinstance(c, BatchedTensor) and c._level not in known), default=None)
-        if extra is not None:  # vmap over this function: one sample after the other
+        if extra is None:
+            grads = [_rewrap(g, inputs.levels) for g in inputs.gradients(outputs, cts)]
+        else:  # vmap over this function
             size = next(c._value.shape[0] for c in cts if _is_batched(c, extra))
-            columns = [pull(tree_unflatten([c._value[i] if _is_batched(c, extra) else c for c in cts], ct_spec)) for i in range(size)]
-            return tree_map(lambda *g: _wrap(torch.stack(g), extra), *columns)
-        grads = [_rewrap(g, inputs.levels) for g in inputs.gradients(outputs, cts)]
+            values = [_value(c, extra, size) for c in cts]
+            if any(isinstance(v, BatchedTensor) and v._level not in known for v in values):  # more than one: one sample after the other
+                columns = [pull(tree_unflatten([v[i] for v in values], ct_spec)) for i in range(size)]
+                return tree_map(lambda *g: _wrap(torch.stack(g), extra), *columns)
+            grads = [_wrap(_rewrap(g, inputs.levels), extra) for g in inputs.gradients(outputs, values, size)]
         return inputs.settle(tree_unflatten(grads, inputs.spec))
 
     result = inputs.settle(out), pull
@@ -357,10 +364,10 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         for k, o in enumerate(outputs):
             zeros = [torch.zeros_like(p) for p in outputs]
             basis = torch.eye(o.numel(), dtype=o.dtype, device=o.device).reshape(o.numel(), *o.shape)
-            products = [pull(tree_unflatten([*zeros[:k], row, *zeros[k + 1 :]], spec)) for row in basis]
             shape = tuple(o.shape)
-            if products:
-                row = tree_map(lambda *g: torch.stack(g).reshape(shape + tuple(g[0].shape)), *products)
+            if 0 not in shape:
+                pull_row = lambda row: pull(tree_unflatten([*zeros[:k], row, *zeros[k + 1 :]], spec))  # noqa: B023
+                row = tree_map(lambda g: g.reshape(shape + tuple(g.shape[1:])), vmap(pull_row, chunk_size=chunk_size)(basis))
             else:
                 row = tree_map(lambda x: x.new_zeros(shape + tuple(x.shape)), picked)
             rows.append(row if many else row[0])

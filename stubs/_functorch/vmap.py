@@ -6,6 +6,7 @@ which makes one call on the values; a function without a rule runs once for each
 
 import contextlib
 import functools
+import inspect
 import math
 import textwrap
 import types
@@ -13,7 +14,7 @@ import warnings
 
 import torch
 from torch import Tensor  # noqa: F401
-from torch.autograd.function import _transforming
+from torch.autograd.function import _batching, _tensors_of, _transforming
 from torch.overrides import TorchFunctionMode
 
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
@@ -131,7 +132,7 @@ def _dispatch(func, args, kwargs):
     if name in REFUSED:
         refuse(name, args, kwargs, lambda x: _is_batched(x, level))
     if name in _DYNAMIC:
-        _refuse_dynamic(name, args, kwargs)
+        _refuse_dynamic(name, args, kwargs, level)
     if kwargs.get("out") is not None:
         raise RuntimeError(f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops.")
     try:
@@ -175,9 +176,11 @@ def _resized_in_place(args, kwargs):
 _DYNAMIC = {"nonzero": "nonzero", "unique": "_unique2", "unique_consecutive": "unique_consecutive", "where": "where", "masked_select": "masked_select"}
 
 
-def _refuse_dynamic(name, args, kwargs):
+def _refuse_dynamic(name, args, kwargs, level):
     """The error for operators whose results have other shapes for other values."""
     if name == "masked_select":
+        if not _is_batched(argument(args, kwargs, 1, "mask"), level):
+            return
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this would return a "
             f"differently shaped Tensor. {ISSUE}"
@@ -240,9 +243,14 @@ def _each(func, args, kwargs, level, size=None):
         )
     leaves, spec = tree_flatten((args, kwargs))
     size = next(x._value.shape[0] for x in leaves if _is_batched(x, level)) if size is None else size
+    apart = "as_strided" in _name(func)[0]  # what asks where a tensor lies in its memory
+
+    def sample(x, i):
+        return x._value[i].clone() if apart else x._value[i]
+
     results = []
     for i in range(size):
-        a, k = tree_unflatten([x._value[i] if _is_batched(x, level) else x for x in leaves], spec)
+        a, k = tree_unflatten([sample(x, i) if _is_batched(x, level) else x for x in leaves], spec)
         results.append(tree_flatten(func(*a, **k)))
     if not results:
         raise RuntimeError(f"vmap: {getattr(func, '__name__', func)} has no batching rule, and a batch of size 0 shows no shape")
@@ -365,7 +373,8 @@ def _reduction(func, args, kwargs, level):
         return NotImplemented
     if "axis" in kwargs:
         kwargs = {("dim" if k == "axis" else k): v for k, v in kwargs.items()}
-    args, kwargs = _move((x._value, *args[1:]), kwargs, 1, "dim", tree_map(lambda d: _shift(d, x.dim()), dim))
+    dim = tree_map(lambda d: _shift(d, x.dim()), tuple(dim) if isinstance(dim, range) else dim)
+    args, kwargs = _move((x._value, *args[1:]), kwargs, 1, "dim", dim)
     return _wrap_tree(func(*args, **kwargs), level)
 
 
@@ -670,6 +679,17 @@ def _getitem(func, args, kwargs, level):
     return _wrap(v, level)
 
 
+def _trace(func, args, kwargs, level):
+    with torch._C.DisableTorchFunction():
+        if args[0].dim() != 2:
+            raise RuntimeError("trace: expected a matrix")
+    return _wrap(args[0]._value.diagonal(0, -2, -1).sum(-1), level)
+
+
+def _basic_index(func, args, kwargs, level):
+    return _wrap(func(args[0]._value, (slice(None), *args[1])), level)
+
+
 def _setitem(func, args, kwargs, level):
     x, index, value = args
     _refuse_mask(index)
@@ -687,10 +707,63 @@ def _of_all(func, args, kwargs, level):
 
 
 def _autograd_grad(func, args, kwargs, level):
-    """The graph serves every sample's cotangent: no call frees it."""
-    if func is torch.autograd.grad:
-        kwargs = kwargs | {"retain_graph": True}
-    return _each(func, args, kwargs, level)
+    """One pass for all the cotangents of a graph of no batch; else the graph serves every sample's: no call frees it."""
+    if func is not torch.autograd.grad:
+        return _each(func, args, kwargs, level)
+    given = _GRAD.bind(*args, **kwargs).arguments
+    roots, cotangents = tree_flatten((given["outputs"], given["inputs"]))[0], given.get("grad_outputs")
+    if given.get("is_grads_batched") or cotangents is None or any(isinstance(x, BatchedTensor) for x in roots):
+        return _each(func, args, kwargs | {"retain_graph": True}, level)
+    size = next(x._value.shape[0] for x in tree_iter(cotangents) if _is_batched(x, level))
+    values = tree_map(lambda x: _value(x, level, size), cotangents)
+    return _wrap_tree(func(**given | {"grad_outputs": values, "retain_graph": True, "is_grads_batched": True}), level)
+
+
+_GRAD = inspect.signature(torch.autograd.grad)
+
+
+def _value(x, level, size):
+    """The values of all samples, those of a tensor that is the same for all too."""
+    return x._value if _is_batched(x, level) else x.expand(size, *x.shape)
+
+
+def _sum_to_size(func, args, kwargs, level):
+    x, size = args[0], _sizes(args[1:])
+    v = x._value
+    return _wrap((v.sum(tuple(range(1, 1 + x.dim() - len(size)))) if x.dim() > len(size) else v).sum_to_size(v.shape[0], *size), level)
+
+
+def _call_operator(op, args):
+    """An operator that formulas call by itself, on samples: what BatchedTensor's __torch_function__ is for functions."""
+    level = max((t._level for t in _tensors_of(args) if isinstance(t, BatchedTensor)), default=None)
+    if level is None:
+        return NotImplemented
+    func = _function_of(op)
+    if op.promote is not None:  # kernels of formulas want tensors of one shape
+        size = next(t._value.shape[0] for t in _tensors_of(args) if _is_batched(t, level))
+        args = [_wrap(_value(x, level, size), level) if isinstance(x, Tensor) else x for x in args]
+    if len(args) > len(op.schema.args) or op.promote is None and op.name not in _RULES:
+        return _each(func, args, {}, level)
+    result = (_POINTWISE_RULE if op.promote is not None else _RULES[op.name])(func, args, {}, level)
+    return _each(func, args, {}, level) if result is NotImplemented else result
+
+
+@functools.cache
+def _function_of(op):
+    """An operator as a function, whose arguments may be given by name."""
+
+    def function(*args, **kwargs):
+        return op.call(*args, *(kwargs.get(a.name, a.default) for a in op.schema.args[len(args) :])) if kwargs else op.call(*args)
+
+    function.__name__ = op.name
+    return function
+
+
+def run_batches(fn, gradients, size):
+    """What fn(gradients) gives for each gradient of a batch, from one call."""
+    with vmap_increment_nesting(size, "error", transforms=False) as level, _batching(_call_operator):
+        found = fn([None if g is None else _wrap(g, level) for g in gradients])
+        return [None if g is None else _maybe_remove_batch_dim("grad", g, level, size, 0) for g in found]
 
 
 _D = ("dim", None)
@@ -704,6 +777,7 @@ _RULES = {
         ),
         ("_is_all_true _is_any_true", _of_all),
         ("grad", _autograd_grad),
+        ("sum_to_size", _sum_to_size),
         ("norm", _dims((2, "dim", None))),
         ("sort argsort", _dims((1, "dim", -1))),
         ("topk kthvalue", _dims((2, "dim", -1))),
@@ -738,7 +812,9 @@ _RULES = {
         ("linear", _linear),
         ("layer_norm rms_norm", _norm_over_last),
         ("gather", _gather),
+        ("trace", _trace),
         ("getitem", _getitem),
+        ("_basic_index", _basic_index),
         ("setitem", _setitem),
         (" ".join(_PASS), _pass),
     )

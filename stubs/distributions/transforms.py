@@ -121,39 +121,39 @@ class Transform:
 class _InverseTransform(Transform):
     def __init__(self, transform):
         super().__init__(cache_size=transform._cache_size)
-        self._forward = transform
+        self._inv = transform
 
     def __getstate__(self):
         return self.__dict__.copy()
 
-    domain = constraints.dependent_property(lambda self: self._forward.codomain, is_discrete=False)
-    codomain = constraints.dependent_property(lambda self: self._forward.domain, is_discrete=False)
-    bijective = property(lambda self: self._forward.bijective)
-    sign = property(lambda self: self._forward.sign)
-    inv = property(lambda self: self._forward)
+    domain = constraints.dependent_property(lambda self: self._inv.codomain, is_discrete=False)
+    codomain = constraints.dependent_property(lambda self: self._inv.domain, is_discrete=False)
+    bijective = property(lambda self: self._inv.bijective)
+    sign = property(lambda self: self._inv.sign)
+    inv = property(lambda self: self._inv)
 
     def with_cache(self, cache_size=1):
-        return self._forward.with_cache(cache_size).inv
+        return self._inv.with_cache(cache_size).inv
 
     def __eq__(self, other):
-        return isinstance(other, _InverseTransform) and self._forward == other._forward
+        return isinstance(other, _InverseTransform) and self._inv == other._inv
 
     __hash__ = object.__hash__
 
     def __repr__(self):
-        return f"{type(self).__name__}({self._forward!r})"
+        return f"{type(self).__name__}({self._inv!r})"
 
     def __call__(self, x):
-        return self._forward._inv_call(x)
+        return self._inv._inv_call(x)
 
     def log_abs_det_jacobian(self, x, y):
-        return -self._forward.log_abs_det_jacobian(y, x)
+        return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape):
-        return self._forward.inverse_shape(shape)
+        return self._inv.inverse_shape(shape)
 
     def inverse_shape(self, shape):
-        return self._forward.forward_shape(shape)
+        return self._inv.forward_shape(shape)
 
 
 class ComposeTransform(Transform):

@@ -1,11 +1,13 @@
 """Weak references by identity: tensors compare elementwise, so equality is of no use."""
 
 import collections.abc
+import copy
 import weakref
 
 import torch
 
 __all__ = ["TensorWeakRef", "WeakIdRef", "WeakIdKeyDictionary", "WeakTensorKeyDictionary"]
+WeakRef = weakref.ref
 
 
 class WeakIdRef(weakref.ref):
@@ -33,8 +35,7 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping):
 
     def __init__(self, dict=None, ref_type=WeakIdRef):
         self.data, self.ref_type = {}, ref_type
-        if dict is not None:
-            self.update(dict)
+        self.update(dict)
 
     def _ref(self, key):
         data = weakref.ref(self)
@@ -55,7 +56,10 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping):
         del self.data[self.ref_type(key)]
 
     def __contains__(self, key):
-        return self.ref_type(key) in self.data
+        try:
+            return self.ref_type(key) in self.data
+        except TypeError:  # what nothing can refer to weakly is no key
+            return False
 
     def __iter__(self):
         for ref in list(self.data):
@@ -65,17 +69,65 @@ class WeakIdKeyDictionary(collections.abc.MutableMapping):
     def __len__(self):
         return len(self.data)
 
+    def keyrefs(self):
+        """The references to the keys, of which some may be dead by the time they are asked."""
+        return list(self.data)
+
+    def get(self, key, default=None):
+        """The value of a key, or ``default``; TypeError for a key that nothing can refer to weakly."""
+        return self.data.get(self.ref_type(key), default)
+
+    def popitem(self):
+        """Take the newest pair out; KeyError if there is none."""
+        while True:
+            ref, value = self.data.popitem()
+            if (key := ref()) is not None:
+                return key, value
+
+    def update(self, dict=None, **kwargs):
+        """Enter the pairs of a mapping or a sequence of pairs; None has none."""
+        super().update(() if dict is None else dict, **kwargs)
+
     def copy(self):
         """A new dictionary with the same keys, still weak."""
         return type(self)(self, ref_type=self.ref_type)
 
     __copy__ = copy
 
+    def __deepcopy__(self, memo):
+        """The same keys, copied values."""
+        new = type(self)(ref_type=self.ref_type)
+        for key, value in self.items():
+            new[key] = copy.deepcopy(value, memo)
+        return new
+
+    def __or__(self, other):
+        return self._merged(self, other, other)
+
+    def __ror__(self, other):
+        return self._merged(other, self, other)
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+    def _merged(self, first, second, other):
+        if not isinstance(other, collections.abc.Mapping):
+            return NotImplemented
+        new = type(self)(first, ref_type=self.ref_type)
+        new.update(second)
+        return new
+
+    def __eq__(self, other):
+        """Whether the keys are the same objects, with equal values."""
+        if not isinstance(other, collections.abc.Mapping):
+            return NotImplemented
+        return {id(k): v for k, v in self.items()} == {id(k): v for k, v in other.items()}
+
+    __hash__ = None
+
     def __repr__(self):
         return f"<{type(self).__name__} at {id(self):#x}>"
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary

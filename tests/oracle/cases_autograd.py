@@ -924,3 +924,60 @@ def case_gradcheck_of_what_cannot_be_batched(torch):
             found.append([type(e).__name__, str(e)[:33], "gradcheck or gradgradcheck failed while testing batched gradient" in str(e)])
     dense = torch.rand(4, dtype=torch.float64, requires_grad=True)
     return [*found, torch.autograd.gradcheck(lambda x: x.sin(), (dense,), check_batched_grad=True)]
+
+
+def _seen_by_a_hook(run):
+    """How often a hook in the middle of a graph is called while run(output, input) walks it, and what that gives."""
+
+    def count(torch):
+        calls, x = [], torch.linspace(0.1, 1.2, 12).reshape(3, 4).requires_grad_()
+        middle = x.sin()
+        middle.register_hook(lambda g: calls.append(tuple(g.shape)))
+        y = (middle[1:] @ torch.ones(4, 2)).tanh()
+        return [run(torch, y, x), len(calls), calls[0]]
+
+    return count
+
+
+def case_a_batch_of_gradients_is_one_pass(torch):
+    def asked(torch, y, x, **settings):
+        return torch.autograd.grad(y, x, torch.arange(12.0).reshape(3, 2, 2), is_grads_batched=True, **settings)[0]
+
+    def twice(torch, y, x):
+        g = asked(torch, y, x, create_graph=True)
+        return [g, *torch.autograd.grad(g.square().sum(), x)]
+
+    def mapped(torch, y, x):
+        return torch.vmap(lambda v: torch.autograd.grad(y, x, v)[0])(torch.arange(12.0).reshape(3, 2, 2))
+
+    return [_seen_by_a_hook(f)(torch) for f in (asked, twice, mapped)]
+
+
+def case_vjp_of_a_batch_is_one_pass(torch):
+    calls = []
+
+    class Counting(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            calls.append(tuple(g.shape))
+            return g * 2 * ctx.saved_tensors[0]
+
+    def f(x):
+        return torch.stack([Counting.apply(x).cumsum(0), x.softmax(0)])
+
+    x, w = torch.linspace(0.5, 1.5, 4), torch.linspace(-1, 1, 12).reshape(3, 4)
+    out, pull = torch.func.vjp(f, x)
+    cotangents = torch.arange(24.0).reshape(3, *out.shape)
+    found = [torch.func.jacrev(f)(x), torch.func.jacrev(f, chunk_size=3)(x), torch.vmap(pull)(cotangents), torch.vmap(torch.func.jacrev(f))(w)]
+    found.append(torch.vmap(torch.vmap(pull))(cotangents.expand(2, *cotangents.shape)))
+    return [found, calls[0], torch.autograd.functional.jacobian(f, x, vectorize=True)]

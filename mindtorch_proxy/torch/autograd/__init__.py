@@ -30,11 +30,14 @@ def grad(
     """Gradients of outputs with respect to inputs, returned instead of accumulated."""
     asked = tuple(inputs.values()) if isinstance(inputs, dict) else inputs
     tensors = [t for given in (outputs, asked) for t in (given if isinstance(given, (tuple, list)) else (given,))]
-    settings = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
     if _overridden_by_programs(tensors):
         names = ("grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused", "is_grads_batched", "materialize_grads")
+        settings = (grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
         return _handle_torch_function(grad, tensors, outputs, inputs, **dict(zip(names, settings)))
-    return _grad(outputs, inputs, *settings)
+    run_batches = None
+    if is_grads_batched:
+        from torch._functorch.vmap import run_batches
+    return _grad(outputs, inputs, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, run_batches, materialize_grads)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):

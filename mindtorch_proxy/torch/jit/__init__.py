@@ -17,7 +17,7 @@ from torch._jit_internal import (
     is_scripting,  # noqa: F401
     unused,
 )
-from torch.futures import Future
+from torch.futures import Future, _check_not_none
 from . import _recursive, _state, annotations  # noqa: F401
 from ._freeze import freeze, optimize_for_inference, run_frozen_optimizations  # noqa: F401
 from ._script import RecursiveScriptModule, ScriptFunction, ScriptModule, script, script_method  # noqa: F401
@@ -120,13 +120,14 @@ isinstance = _isinstance
 
 def fork(func, *args, **kwargs):
     """Run ``func`` now; a Future that holds its result."""
-    future = Future()
+    future = torch.Future()
     future.set_result(func(*args, **kwargs))
     return future
 
 
 def wait(future):
     """The result of a Future."""
+    _check_not_none(future)
     return future.wait()
 
 

@@ -164,21 +164,46 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
+def _validate_pruning_amount_init(amount):
+    """Raise TypeError or ValueError unless ``amount`` is a share (float in [0, 1]) or a number of units (int, not negative)."""
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if isinstance(amount, numbers.Integral) and amount < 0 or not isinstance(amount, numbers.Integral) and not 0.0 <= float(amount) <= 1.0:
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+
+
+def _validate_pruning_amount(amount, tensor_size):
+    """Raise ValueError where a number of units is larger than there are."""
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount, tensor_size):
+    """How many of ``tensor_size`` units a valid ``amount`` means."""
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
+def _validate_structured_pruning(t):
+    """Raise ValueError unless ``t`` has channels: two dimensions at least."""
+    if t.dim() < 2:
+        raise ValueError(f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims")
+
+
+def _validate_pruning_dim(t, dim):
+    """Raise IndexError unless ``t`` has the dimension ``dim``."""
+    if dim >= t.dim():
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
 class _Amount(BasePruningMethod):
     def __init__(self, amount):
-        if not isinstance(amount, numbers.Real):
-            raise TypeError(f"Invalid type of amount: {amount}. Must be int or float.")
-        if isinstance(amount, numbers.Integral) and amount < 0 or not isinstance(amount, numbers.Integral) and not 0.0 <= float(amount) <= 1.0:
-            raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def _count(self, size):
         """How many of `size` units are pruned."""
-        if isinstance(self.amount, numbers.Integral):
-            if self.amount > size:
-                raise ValueError(f"amount={self.amount} should be smaller than the number of parameters to prune={size}")
-            return int(self.amount)
-        return round(self.amount * size)
+        _validate_pruning_amount(self.amount, size)
+        return int(_compute_nparams_toprune(self.amount, size))
 
 
 class RandomUnstructured(_Amount):
@@ -220,10 +245,8 @@ class _Structured(_Amount):
         raise NotImplementedError
 
     def compute_mask(self, t, default_mask):
-        if t.dim() < 2:
-            raise ValueError(f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims")
-        if self.dim >= t.dim():
-            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
         n = self._count(size)
         if not n:
