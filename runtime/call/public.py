@@ -278,6 +278,7 @@ def _write(op, name, kind):
     if not is_inplace:
         source.names["call"] = op.make_call()
     f = source.function(f"torch.{name}")
+    f.ops = (op,)
     source.names["public"] = f
     f.__signature__ = signature.inspected()
     return f
@@ -313,6 +314,7 @@ def _overloaded(ops, parts, name, kind):
 
     for p in parts:
         p.__globals__["public"] = dispatch
+    dispatch.ops = ops
     dispatch.overloads = dict(zip((o.schema.overload or "default" for o in ops), parts))
     return dispatch
 

@@ -9,7 +9,7 @@ from ..declare import BY_PARTS, composite
 from ..device import contiguous_format, usable
 from ..registry import F, Namespace
 from ..tensor import capacity
-from .common import T, numel, wrap_dim
+from .common import T, numel, refuse_batches, wrap_dim
 from .loss import nll_loss2d_gradient
 from .matmul import attention_weights, has_flash_attention, repeat_heads
 
@@ -339,6 +339,7 @@ def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
 
 def pulled_back(fn, inputs, gradient, wanted=None):
     """The gradients of a function's arguments, None for those that are not wanted; of its first result where it has several."""
+    refuse_batches(inputs)
     leaves = [t.detach()._requiring_grad(bool(each)) for t, each in zip(inputs, wanted or [True] * len(inputs))]
     with enable_grad():
         out = fn(*leaves)

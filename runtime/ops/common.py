@@ -41,6 +41,14 @@ def has_values(t):
     return t.device is not META and t.__class__ not in dispatching and not LOCAL.interceptors and not (LOCAL.batches and t._below_autograd)
 
 
+def refuse_batches(tensors):
+    """The error, where a tensor is many samples at once, of a function that must be called for each: vmap then does that."""
+    if LOCAL.batches and any(t._below_autograd for t in tensors):
+        error = NotImplementedError("vmap: this has no rule for a batch of samples")
+        error.for_each = True
+        raise error
+
+
 def check_float(name, t):
     if t.dtype.category < dt.FLOAT:
         raise RuntimeError(f"{name}: expected a floating point or complex tensor, but got {t.dtype}")

@@ -382,7 +382,7 @@ def diag_embed(self, offset, dim1, dim2):
     for d in sorted((a, b)):
         shape.insert(d, side)
     out = self.new_zeros(shape)
-    copy_(out.diagonal(offset, a, b), self)
+    out.diagonal(offset, a, b).copy_(self)
     return out
 
 

@@ -43,6 +43,11 @@ class BatchedTensor(Refusing, torch.Tensor):
         """The samples together, and the level of vmap that they are of."""
         return f"BatchedTensor(lvl={self._level}, bdim=0, value=\n{textwrap.indent(repr(self._value), '    ')}\n)"
 
+    def _of_one_sample(self):
+        raise _for_each(NotImplementedError("vmap: this reads a sample's memory, and there is no rule for a batch of them"))
+
+    _array = _mstensor = _get_storage = _of_one_sample
+
     def is_conj(self):
         return self._value.is_conj()
 
@@ -58,6 +63,12 @@ class BatchedTensor(Refusing, torch.Tensor):
         raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
 
 
+def _for_each(error):
+    """An error of what does not run on a whole batch: it may run for each sample."""
+    error.for_each = True
+    return error
+
+
 def _wrap(value, level):
     base, depth = value, 1
     with torch._C.DisableTorchFunction():
@@ -68,6 +79,7 @@ def _wrap(value, level):
         if type(sample).__torch_dispatch__ is not Tensor.__torch_dispatch__:  # whose samples are no memory
             sample = torch.empty_strided(sample.shape, sample.stride(), dtype=sample.dtype, device=sample.device, requires_grad=sample.requires_grad)
         t = sample.as_subclass(BatchedTensor)
+    t._ms = t._np = t._storage = None  # what reads the memory of one sample, and so misses the others, fails
     t._value, t._level = value, level
     return t
 
@@ -122,13 +134,13 @@ def _dispatch(func, args, kwargs):
     if name in _META:
         with torch._C.DisableTorchFunction():
             return func(*args, **kwargs)
-    rule = _POINTWISE_RULE if name in _POINTWISE else _RULES.get(name)
+    rule = _POINTWISE_RULE if name in _POINTWISE else _RULES.get(name) or (_POINTWISE_RULE if _is_elementwise(func) else None)
     if name == "resize" and in_place and _is_batched(args[0], level):
         return _resized_in_place(args, kwargs)
     if in_place and name in _REARRANGING and _is_batched(args[0], level):
         return _rearranged_in_place(rule, name, args, kwargs, level)
     if (in_place or name == "setitem") and not _is_batched(args[0], level):
-        raise _too_small(name, args, level)
+        raise _for_each(_too_small(name, args, level))
     if name in REFUSED:
         refuse(name, args, kwargs, lambda x: _is_batched(x, level))
     if name in _DYNAMIC:
@@ -140,8 +152,14 @@ def _dispatch(func, args, kwargs):
     except IndexError:
         result = NotImplemented  # a sample says it of its own dimensions
     if result is NotImplemented:
-        result = _each(func, args, kwargs, level)
+        run = _by_parts if hasattr(func, "ops") and not in_place and func not in _RUNNING else _each
+        result = run(func, args, kwargs, level)
     return args[0] if in_place or name == "setitem" else result
+
+
+def _is_elementwise(func):
+    ops = getattr(func, "ops", ())
+    return bool(ops) and all(op.promote is not None for op in ops)
 
 
 _REARRANGING = frozenset("squeeze unsqueeze transpose swapaxes swapdims t as_strided".split())
@@ -230,6 +248,23 @@ def _leaves(tree):
             yield x
 
 
+_RUNNING: list = []  # functions that are taken apart
+
+
+def _by_parts(func, args, kwargs, level):
+    """A function on the whole batch, by the rules of the operators that it calls."""
+    _RUNNING.append(func)
+    try:
+        with _batching(_call_operator), torch._C.DisableTorchFunction():
+            return func(*args, **kwargs)
+    except RuntimeError as e:
+        if not getattr(e, "for_each", False):
+            raise
+    finally:
+        _RUNNING.pop()
+    return _each(func, args, kwargs, level)
+
+
 def _each(func, args, kwargs, level, size=None):
     """Call for each sample and stack what comes: what is done where there is no rule."""
     if not FALLBACK.enabled:
@@ -287,7 +322,7 @@ _POINTWISE = frozenset(
     long short bool char byte where xlogy xor zero zeros_like empty_like copy cfloat cdouble cpu""".split()
 )
 _PASS = frozenset(
-    "resolve_conj resolve_neg view_as_real view_as_complex tril triu inverse det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot embedding".split()
+    "resolve_conj resolve_neg view_as_real view_as_complex tril triu inverse _mt det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot".split()
 )
 
 
@@ -344,9 +379,9 @@ def _dims(*specs, extra=0, batched=1):
         n, args = x.dim() + extra, (x._value, *args[1:])
         for position, name, default in specs:
             d = argument(args, kwargs, position, name, default)
-            if d is None:
+            if d is None or d == ():
                 return NotImplemented
-            args, kwargs = _move(args, kwargs, position, name, tree_map(lambda k: _shift(k, n), d))
+            args, kwargs = _move(args, kwargs, position, name, tree_map(lambda k: _shift(k, n), tuple(d) if isinstance(d, range) else d))
         return _wrap_tree(func(*args, **kwargs), level)
 
     return rule
@@ -371,22 +406,25 @@ def _reduction(func, args, kwargs, level):
         return _wrap_tree(result, level)
     if x.dim() == 0:
         return NotImplemented
+    if isinstance(dim, range):
+        dim = tuple(dim)
     if "axis" in kwargs:
         kwargs = {("dim" if k == "axis" else k): v for k, v in kwargs.items()}
-    dim = tree_map(lambda d: _shift(d, x.dim()), tuple(dim) if isinstance(dim, range) else dim)
+    dim = tree_map(lambda d: _shift(d, x.dim()), dim)
     args, kwargs = _move((x._value, *args[1:]), kwargs, 1, "dim", dim)
     return _wrap_tree(func(*args, **kwargs), level)
 
 
 def _sizes(args):
-    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list, range)) else args
 
 
 def _reshape(func, args, kwargs, level):
-    x, sizes = args[0], _sizes(args[1:] or tuple(kwargs.values()))
+    x, given = args[0], args[1:] or tuple(kwargs.values())
+    sizes = _sizes(given)
     if sizes and isinstance(sizes[0], torch.dtype):
         return _wrap(x._value.view(*sizes), level) if x.dim() else NotImplemented
-    sizes = tuple(x.shape) if not sizes else tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
+    sizes = tuple(x.shape) if not given else () if not sizes else tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
     if not _is_batched(x, level):  # like another that is: only its shape is asked for
         return torch.Tensor.view(x, sizes) if _name(func)[0] == "view_as" else x.reshape(sizes)
     if -1 in sizes:  # which -1 is, the values of a whole batch could not tell if it is empty
@@ -397,8 +435,9 @@ def _reshape(func, args, kwargs, level):
 
 
 def _expand(func, args, kwargs, level):
-    x, sizes = args[0], _sizes(args[1:] or tuple(kwargs.values()))
-    sizes = tuple(sizes[0].shape) if isinstance(sizes[0], torch.Tensor) else sizes
+    x, sizes = args[0], args[1:] or tuple(kwargs.values())
+    sizes = _sizes(sizes[:1] if isinstance(sizes[0], (tuple, list)) else sizes)
+    sizes = tuple(sizes[0].shape) if sizes and isinstance(sizes[0], torch.Tensor) else sizes
     if not _is_batched(x, level):
         return x.expand(sizes)
     return _wrap(_align(x, len(sizes), level).expand(x._value.shape[0], *sizes), level)
@@ -416,11 +455,12 @@ def _copied(func, args, kwargs, level):
     if name == "clone" and format is torch.preserve_format:
         return _wrap(x._value.clone(), level)
     if format is not torch.contiguous_format:
-        raise RuntimeError(
+        error = RuntimeError(
             f"NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or torch.contiguous_format (got {format})"
             if name == "clone"
             else "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format"
         )
+        raise _for_each(error)
     with torch._C.DisableTorchFunction():
         contiguous = torch.Tensor.is_contiguous(x)
     if name == "is_contiguous":
@@ -601,9 +641,12 @@ def _linear(func, args, kwargs, level):
     return y if bias is None else y + bias
 
 
+_LEAST_DIMS = {"view_as_complex": 1, **dict.fromkeys("tril triu inverse _mt mT mH adjoint det logdet slogdet cholesky matrix_exp".split(), 2)}
+
+
 def _pass(func, args, kwargs, level):
     """Only the first argument is batched, and the function takes leading dimensions as they come."""
-    if not args[0].dim() and _name(func)[0] == "view_as_complex" or any(_is_batched(t, level) for t in tree_iter((args[1:], kwargs))):
+    if args[0].dim() < _LEAST_DIMS.get(_name(func)[0], 0) or any(_is_batched(t, level) for t in tree_iter((args[1:], kwargs))):
         return NotImplemented
     return _wrap_tree(func(args[0]._value, *args[1:], **kwargs), level)
 
@@ -679,6 +722,15 @@ def _getitem(func, args, kwargs, level):
     return _wrap(v, level)
 
 
+def _embedding(func, args, kwargs, level):
+    """Batches of indices into one table, which the function takes second and the operator first."""
+    tensors = [x for x in tree_iter((args, kwargs)) if isinstance(x, torch.Tensor)]
+    if any(_is_batched(x, level) and x.is_floating_point() for x in tensors):
+        return NotImplemented
+    args, kwargs = tree_map(lambda x: x._value if _is_batched(x, level) else x, (args, kwargs))
+    return _wrap(func(*args, **kwargs), level)
+
+
 def _trace(func, args, kwargs, level):
     with torch._C.DisableTorchFunction():
         if args[0].dim() != 2:
@@ -727,6 +779,14 @@ def _value(x, level, size):
     return x._value if _is_batched(x, level) else x.expand(size, *x.shape)
 
 
+_diff_alone = _dims((2, "dim", -1))
+
+
+def _diff(func, args, kwargs, level):
+    several = any(argument(args, kwargs, position, name) is not None for position, name in ((3, "prepend"), (4, "append")))
+    return NotImplemented if several else _diff_alone(func, args, kwargs, level)
+
+
 def _sum_to_size(func, args, kwargs, level):
     x, size = args[0], _sizes(args[1:])
     v = x._value
@@ -739,12 +799,23 @@ def _call_operator(op, args):
     if level is None:
         return NotImplemented
     func = _function_of(op)
+    if op.fn is not None:
+        with _batching(_call_operator):
+            return op.fn(*args, *(a.default for a in op.schema.args[len(args) :]))
     if op.promote is not None:  # kernels of formulas want tensors of one shape
         size = next(t._value.shape[0] for t in _tensors_of(args) if _is_batched(t, level))
         args = [_wrap(_value(x, level, size), level) if isinstance(x, Tensor) else x for x in args]
-    if len(args) > len(op.schema.args) or op.promote is None and op.name not in _RULES:
-        return _each(func, args, {}, level)
-    result = (_POINTWISE_RULE if op.promote is not None else _RULES[op.name])(func, args, {}, level)
+    from ._kernel_rules import RULES
+
+    try:
+        if op.promote is not None:
+            result = _POINTWISE_RULE(func, args, {}, level)
+        elif op.name in RULES:
+            result = RULES[op.name](func, args, level)
+        else:
+            result = _RULES[op.name](func, args, {}, level)
+    except LookupError:  # no rule, a dimension that a sample has not, an argument that the operator has not
+        result = NotImplemented
     return _each(func, args, {}, level) if result is NotImplemented else result
 
 
@@ -753,7 +824,10 @@ def _function_of(op):
     """An operator as a function, whose arguments may be given by name."""
 
     def function(*args, **kwargs):
-        return op.call(*args, *(kwargs.get(a.name, a.default) for a in op.schema.args[len(args) :])) if kwargs else op.call(*args)
+        rest = [kwargs.pop(a.name, a.default) for a in op.schema.args[len(args) :]] if kwargs else ()
+        if kwargs:
+            raise KeyError(f"{op.full} has no argument {', '.join(kwargs)}")
+        return op.call(*args, *rest)
 
     function.__name__ = op.name
     return function
@@ -792,7 +866,7 @@ _RULES = {
         ("to type_as", _like_other),
         ("unsqueeze", _dims((1, *_D), extra=1)),
         ("select narrow unflatten unbind index_select", _dims((1, "dim", 0))),
-        ("diff", _dims((2, "dim", -1))),
+        ("diff", _diff),
         ("mode", _dims((1, "dim", -1))),
         ("flip", _flip),
         ("chunk split tensor_split", _dims((2, "dim", 0))),
@@ -813,6 +887,7 @@ _RULES = {
         ("layer_norm rms_norm", _norm_over_last),
         ("gather", _gather),
         ("trace", _trace),
+        ("embedding", _embedding),
         ("getitem", _getitem),
         ("_basic_index", _basic_index),
         ("setitem", _setitem),

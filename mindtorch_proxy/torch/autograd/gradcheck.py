@@ -288,7 +288,7 @@ def _check_batched_backward(outputs, inputs):
             return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(found, wrt))
 
         def pull_all(v, o=o):
-            return grad(o, wrt, v, retain_graph=True, allow_unused=True, is_grads_batched=True)
+            return torch.autograd.grad(o, wrt, v, retain_graph=True, allow_unused=True, is_grads_batched=True)
 
         _check_batched(pull, pull_all, [torch.randn_like(o) for _ in range(2)], "input")
 

@@ -1,0 +1,233 @@
+"""Batching rules of operators below functions: what convolves, pools, resizes, normalises, transforms and solves.
+
+Functions over several operators are taken apart inside vmap; these are the rules of their parts, with arguments by place. A rule gives
+NotImplemented where it does not hold, and the operator runs for each sample.
+"""
+
+import torch
+
+from . import vmap
+
+
+def _size(args, level):
+    return next(x._value.shape[0] for x in args if vmap._is_batched(x, level))
+
+
+def _wrap_all(out, level):
+    return vmap._wrap_tree(out, level)
+
+
+def _mapped(out, f):
+    return tuple(map(f, out)) if isinstance(out, tuple) else f(out)
+
+
+def _batched_at(args, places, level):
+    return any(k < len(args) and vmap._is_batched(args[k], level) for k in places)
+
+
+def _passed(only=1):
+    """The values as they are, which may have more dimensions in front; of the first arguments alone."""
+
+    def rule(func, args, level):
+        if not vmap._is_batched(args[0], level) or _batched_at(args, range(only, len(args)), level):
+            return NotImplemented
+        return _wrap_all(func(args[0]._value, *args[1:]), level)
+
+    return rule
+
+
+def _matrices(func, args, level):
+    """Of stacks of matrices that broadcast."""
+    tensors = [x for x in args if isinstance(x, torch.Tensor)]
+    n = max(x.dim() for x in tensors)
+    if min(x.dim() for x in tensors) < 2:
+        return NotImplemented
+    return _wrap_all(func(*(vmap._align(x, n, level) if isinstance(x, torch.Tensor) else x for x in args)), level)
+
+
+def _product(func, args, level):
+    """Of rows or stacks of matrices, which broadcast."""
+    n = max(x.dim() for x in args)
+    return vmap._wrap(torch.matmul(*(vmap._align(x, n, level) for x in args)), level)
+
+
+def _converted(func, args, level):
+    """(self, dtype, device, memory_format), where it lies in memory as it did."""
+    if len(args) > 3 and args[3] not in (None, torch.preserve_format):
+        return NotImplemented
+    return vmap._wrap(func(args[0]._value, *args[1:]), level)
+
+
+def _along(place, extra=0):
+    """Tensors of one rank, and dimensions at a place."""
+
+    def rule(func, args, level):
+        tensors = [x for x in args if isinstance(x, torch.Tensor)]
+        n = tensors[0].dim()
+        if not n or any(x.dim() != n for x in tensors):
+            return NotImplemented
+        size = _size(tensors, level)
+        args = [vmap._value(x, level, size) if isinstance(x, torch.Tensor) else x for x in args]
+        dims = args[place]
+        args[place] = vmap._shift(dims, n + extra) if isinstance(dims, int) else [vmap._shift(d, n + extra) for d in dims]
+        return _wrap_all(func(*args), level)
+
+    return rule
+
+
+def _index_write(func, args, level):
+    """index_add and its like at the same places in every sample: (self, dim, index, source, ...)."""
+    x, dim, index, source, *rest = args
+    if not x.dim() or not isinstance(source, torch.Tensor) or source.dim() != x.dim() or vmap._is_batched(index, level):
+        return NotImplemented
+    size = _size((x, source), level)
+    return _wrap_all(func(vmap._value(x, level, size), vmap._shift(dim, x.dim()), index, vmap._value(source, level, size), *rest), level)
+
+
+def _folded(rank, sizes=None):
+    """Samples that are themselves batches of `rank` dimensions, one batch after the other. sizes: the place of the sizes of what comes out."""
+
+    def rule(func, args, level):
+        tensors = [x for x in args if isinstance(x, torch.Tensor)]
+        if any(x.dim() != rank for x in tensors):
+            return NotImplemented
+        size = _size(tensors, level)
+        args = [vmap._value(x, level, size).flatten(0, 1) if isinstance(x, torch.Tensor) else x for x in args]
+        if sizes is not None and len(args[sizes]) == rank:
+            args[sizes] = (size * args[sizes][0], *args[sizes][1:])
+        inner = tensors[0].shape[0]
+        return _wrap_all(_mapped(func(*args), lambda o: o.unflatten(0, (size, inner))), level)
+
+    return rule
+
+
+def _convolution(func, args, level):
+    """One kernel for all samples: one batch after the other. Else the samples' channels are groups."""
+    x, weight, bias, stride, padding, dilation, transposed, output_padding, groups = args
+    size, batch = _size(args[:3], level), x.shape[0]
+    rest = (stride, padding, dilation, transposed, output_padding)
+    if not _batched_at(args, (1, 2), level):
+        return vmap._wrap(func(x._value.flatten(0, 1), weight, bias, *rest, groups).unflatten(0, (size, batch)), level)
+    x, weight = vmap._value(x, level, size).movedim(0, 1).flatten(1, 2), vmap._value(weight, level, size).flatten(0, 1)
+    bias = None if bias is None else vmap._value(bias, level, size).flatten()
+    out = func(x, weight, bias, *rest, groups * size)
+    return vmap._wrap(out.unflatten(1, (size, out.shape[1] // size)).movedim(1, 0), level)
+
+
+def _convolution_weight(func, args, level):
+    """The gradients of the samples' kernels: their channels are groups."""
+    x, g, *rest, groups = args
+    size = _size((x, g), level)
+    x, g = (vmap._value(t, level, size).movedim(0, 1).flatten(1, 2) for t in (x, g))
+    out = func(x, g, *rest, groups * size)
+    return vmap._wrap(out.unflatten(0, (size, out.shape[0] // size)), level)
+
+
+def _batch_norm(func, args, level):
+    """(input, weight, bias, running_mean, running_var, training, ...): the samples' channels beside each other."""
+    x, *vectors, training = args[:6]
+    if not vmap._is_batched(x, level) or training and any(v is not None for v in vectors[2:]):
+        return NotImplemented
+    size, channels = x._value.shape[0], x.shape[1]
+    vectors = [None if v is None else vmap._value(v, level, size).flatten() for v in vectors]
+    out, *statistics = func(x._value.movedim(0, 1).flatten(1, 2), *vectors, *args[5:])
+    statistics = [s.unflatten(0, (size, channels)) if s.numel() else s.expand(size, 0) for s in statistics]
+    return _wrap_all((out.unflatten(1, (size, channels)).movedim(1, 0), *statistics), level)
+
+
+def _group_norm(func, args, level):
+    """(input, weight, bias, N, ...), the weights the same for all."""
+    x, weight, bias, n, *rest = args
+    if _batched_at(args, (1, 2), level):
+        return NotImplemented
+    size = x._value.shape[0]
+    out = func(x._value.flatten(0, 1), weight, bias, n * size, *rest)
+    return _wrap_all(_mapped(out, lambda o: o.unflatten(0, (size, n))), level)
+
+
+def _scores(func, args, level):
+    """(query, key, mask, ...) of attention."""
+    q, k, mask, *rest = args
+    if q.dim() != k.dim():
+        return NotImplemented
+    size = _size((q, k, mask), level)
+    mask = mask if mask is None else vmap._align(mask, q.dim(), level)
+    return vmap._wrap(func(vmap._value(q, level, size), vmap._value(k, level, size), mask, *rest), level)
+
+
+def _over_rows(func, args, level):
+    """The sums of products of two rows: (..., n), (..., m) -> (n, m)."""
+    a, b = (x._value if vmap._is_batched(x, level) else x.unsqueeze(0) for x in args)
+    a, b = a.flatten(1, -2), b.flatten(1, -2)
+    return vmap._wrap(torch.matmul(a.transpose(1, 2), b), level)
+
+
+def _reduced(place):
+    """A loss of each element; place: that of what becomes of them (0 nothing, 1 the mean, 2 the sum)."""
+
+    def rule(func, args, level):
+        tensors = [x for x in args[:place] if isinstance(x, torch.Tensor)]
+        n, size = max(x.dim() for x in tensors), _size(tensors, level)
+        values = [vmap._value(vmap._wrap(vmap._align(x, n, level), level) if vmap._is_batched(x, level) else x, level, size) for x in tensors]
+        given = iter(values)
+        args, reduction = [next(given) if isinstance(x, torch.Tensor) else x for x in args], args[place]
+        args[place] = 0
+        out = func(*args).reshape((size, -1)) if reduction else func(*args)
+        return vmap._wrap(out.mean(1) if reduction == 1 else out.sum(1) if reduction else out, level)
+
+    return rule
+
+
+def _nll_loss(func, args, level):
+    """(self, target, weight, reduction, ignore_index) -> (loss, the sum of the weights)."""
+    x, target, weight, reduction, ignored = args
+    if vmap._is_batched(weight, level) or x.dim() != 2:
+        return NotImplemented
+    size = _size((x, target), level)
+    x, target = (vmap._value(t, level, size) for t in (x, target))
+    losses = func(x.flatten(0, 1), target.flatten(), weight, 0, ignored)[0].reshape(target.shape)
+    counts = (target != ignored).to(x.dtype)
+    if weight is not None:
+        counts = counts * weight[target.masked_fill(target == ignored, 0)]
+    total = counts.sum(1)
+    if reduction:
+        losses = losses.sum(1)
+    return _wrap_all((losses / total if reduction == 1 else losses, total if reduction else total * 0), level)
+
+
+RULES = {
+    name: rule
+    for names, rule in (
+        ("constant_pad_nd _linalg_inv_ex _linalg_svd _linalg_eigh _linalg_lu_factor_ex _linalg_cholesky_ex _linalg_det _linalg_slogdet", _passed()),
+        ("linalg_qr geqrf native_layer_norm _fused_rms_norm", _passed()),
+        ("_to_copy", _converted),
+        ("_mm _bmm", _product),
+        ("solve_triangular cholesky_solve", _matrices),
+        ("_softmax _log_softmax _safe_softmax _fft_c2c _fft_r2c _fft_c2r scatter scatter_add gather scatter_reduce", _along(1)),
+        ("_softmax_backward_data _log_softmax_backward_data", _along(2)),
+        ("index_add index_copy", _index_write),
+        ("convolution", _convolution),
+        ("convolution_weight", _convolution_weight),
+        ("native_batch_norm", _batch_norm),
+        ("native_group_norm", _group_norm),
+        ("_attention_scores", _scores),
+        ("_over_rows", _over_rows),
+        ("mse_loss huber_loss smooth_l1_loss soft_margin_loss", _reduced(2)),
+        ("binary_cross_entropy", _reduced(3)),
+        ("binary_cross_entropy_with_logits", _reduced(4)),
+        ("nll_loss", _nll_loss),
+        ("im2col", _folded(4)),
+        ("col2im", _folded(3)),
+    )
+    for name in names.split()
+}
+for _n, _d in ((1, "1d"), (2, "2d"), (3, "3d")):
+    _rule = _folded(_n + 2)
+    for _kind in ("max_pool{}_with_indices", "adaptive_max_pool{}", "avg_pool{}", "reflection_pad{}", "replication_pad{}", "reflection_pad{}_backward"):
+        RULES[_kind.format(_d)] = _rule
+    RULES[f"replication_pad{_d}_backward"] = RULES[f"max_pool{_d}_with_indices_backward"] = _rule
+    RULES[f"avg_pool{_d}_backward"] = _folded(_n + 2, sizes=1)
+    for _kind in ("nearest", "linear", "bilinear", "bicubic", "trilinear"):
+        RULES[f"upsample_{_kind}{_d}"] = _rule
+        RULES[f"upsample_{_kind}{_d}_backward"] = _folded(_n + 2, sizes=1)
+    RULES[f"_upsample_nearest_exact{_d}"], RULES[f"_upsample_nearest_exact{_d}_backward"] = _rule, _folded(_n + 2, sizes=1)
