@@ -367,7 +367,11 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
             shape = tuple(o.shape)
             if 0 not in shape:
                 pull_row = lambda row: pull(tree_unflatten([*zeros[:k], row, *zeros[k + 1 :]], spec))  # noqa: B023
-                row = tree_map(lambda g: g.reshape(shape + tuple(g.shape[1:])), vmap(pull_row, chunk_size=chunk_size)(basis))
+                if chunk_size == 1:  # without vmap, which not everything works in
+                    products = tree_map(lambda *g: torch.stack(g), *map(pull_row, basis))
+                else:
+                    products = vmap(pull_row, chunk_size=chunk_size)(basis)
+                row = tree_map(lambda g: g.reshape(shape + tuple(g.shape[1:])), products)
             else:
                 row = tree_map(lambda x: x.new_zeros(shape + tuple(x.shape)), picked)
             rows.append(row if many else row[0])

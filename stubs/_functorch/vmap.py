@@ -574,8 +574,7 @@ def _flatten(func, args, kwargs, level):
 def _transpose_last(func, args, kwargs, level):
     x = args[0]
     if _name(func)[0] != "t" and x.dim() > 2:
-        with torch._C.DisableTorchFunction():
-            func(x)  # warns
+        func(torch.empty(x.shape, device="meta"))  # warns
         return _wrap(x._value.permute(0, *range(x.dim(), 0, -1)), level)
     return _wrap(x._value.transpose(1, 2) if x.dim() == 2 else x._value, level) if x.dim() <= 2 else NotImplemented
 
