@@ -2,7 +2,7 @@
 
 A line an overload: flags, a tab, its schema. Flags: I where it is a function over other operators (CompositeImplicitAutograd),
 N where numbers stand for tensors, then its tags by their first
-letters as in _TAGS. Operators of other vendors' libraries are left out.
+letters as in _TAGS. Those of other vendors' libraries are known names too, and unsupported operators.
 """
 
 import re
@@ -12,9 +12,6 @@ import torch
 
 _TAGS = {"core": "c", "pointwise": "p", "reduction": "r", "view_copy": "v", "inplace_view": "i", "nondeterministic_seeded": "n"}
 _TAGS |= {"dynamic_output_shape": "d", "data_dependent_output": "D", "pt2_compliant_tag": "", "generated": "", "out": "", "inplace": ""}
-_OTHERS = re.compile(
-    r"^_?(cudnn|miopen|mkldnn|mps|xnnpack|fbgemm|thnn|cslt|nnpack|vulkan|cuda|cutlass|masked_softmax|test)_|mkldnn|cudnn|miopen|_slow_conv|^quantized_"
-)
 
 
 # functions of Python that take a number for the second tensor, so that the overload for numbers is called by its own name alone
@@ -27,7 +24,7 @@ def main(path):
     schemas = {}
     for schema in torch._C._jit_get_all_schemas():
         name = schema.name.removeprefix("aten::")
-        if name != schema.name and not _OTHERS.search(name):
+        if name != schema.name:
             schemas.setdefault(name, {})[schema.overload_name] = schema
     lines = []
     for name in sorted(schemas):

@@ -86,7 +86,7 @@ _OF_TORCH = frozenset(
 )
 _OF_GRAPHS = frozenset(
     """Graph Node Value Block Use JitType TensorType ListType OptionalType TupleType DictType ClassType IntType FloatType BoolType StringType NoneType
-    ComplexType NumberType AnyType DeviceObjType""".split()
+    ComplexType NumberType AnyType DeviceObjType InferredType _jit_try_infer_type""".split()
 )
 
 

@@ -34,6 +34,7 @@ FAMILIES = (
     "sparse",
     "quantized",
     "nested",
+    "native",
     "aten",
 )
 

@@ -1,7 +1,5 @@
 """PyTorch's operators below autograd that have no public function, and that are another one's kernel here: torch.ops.aten.NAME alone reaches them."""
 
-import math
-
 from .. import dtypes as dt
 from ..autograd import enable_grad
 from ..autograd import grad as autograd_grad
@@ -240,7 +238,7 @@ def _chunk_cat(tensors, dim, num_chunks):
     return T.cat(parts, dim + 1)
 
 
-@composite("aten._unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", out=False)
+@composite("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", method=False, out=False)
 def _unsafe_index_put(self, indices, values, accumulate):
     """index_put."""
     return T.index_put(self, indices, values, accumulate)
@@ -263,7 +261,7 @@ def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
     return T.index_put(self, _inside(self, indices), T.where(mask, values, 0), True)
 
 
-@composite("aten._stack(Tensor[] tensors, int dim=0) -> Tensor")
+@composite("_stack(Tensor[] tensors, int dim=0) -> Tensor", method=False)
 def _stack(tensors, dim):
     """stack."""
     return T.stack(tensors, dim)
@@ -390,21 +388,10 @@ _sampled_back(2)
 _sampled_back(3)
 
 
-@composite("aten._masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor")
-def _masked_softmax(self, mask, dim, mask_type):
-    """softmax over what a mask leaves, which is True for what is left out. mask_type: 0 of scores (L, L), 1 of keys (B, L), 2 of the same shape."""
-    if mask_type is None:
-        raise RuntimeError("Mask Type should be defined")
-    if mask_type not in (0, 1, 2):
-        raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
-    if mask_type == 1:
-        mask = mask.reshape((mask._shape[0], 1, 1, mask._shape[1]))
-    return T.softmax(T.masked_fill(self, mask, -math.inf), -1 if dim is None else dim)  # NaN where nothing is left
-
-
 @composite(
-    "aten._scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, "
+    "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, "
     "Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
+    method=False,
     out=False,
 )
 def _scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa):

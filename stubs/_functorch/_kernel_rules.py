@@ -53,9 +53,12 @@ def _product(func, args, level):
 
 def _converted(func, args, level):
     """(self, dtype, device, memory_format), where it lies in memory as it did."""
-    if len(args) > 3 and args[3] not in (None, torch.preserve_format):
+    x, *rest = args
+    if len(rest) > 2 and isinstance(rest[2], tuple):  # the strides of a sample without gaps
+        rest[2] = (x.numel(), *rest[2])
+    elif len(rest) > 2 and rest[2] not in (None, torch.preserve_format):
         return NotImplemented
-    return vmap._wrap(func(args[0]._value, *args[1:]), level)
+    return vmap._wrap(func(x._value, *rest), level)
 
 
 def _along(place, extra=0):
@@ -136,13 +139,17 @@ def _batch_norm(func, args, level):
 
 
 def _group_norm(func, args, level):
-    """(input, weight, bias, N, ...), the weights the same for all."""
+    """(input, weight, bias, N, ...): one batch after the other; weights that differ are multiplied afterwards."""
     x, weight, bias, n, *rest = args
-    if _batched_at(args, (1, 2), level):
-        return NotImplemented
-    size = x._value.shape[0]
-    out = func(x._value.flatten(0, 1), weight, bias, n * size, *rest)
-    return _wrap_all(_mapped(out, lambda o: o.unflatten(0, (size, n))), level)
+    size, own = _size(args[:3], level), _batched_at(args, (1, 2), level)
+    given = (None, None) if own else (weight, bias)
+    out = _mapped(func(vmap._value(x, level, size).flatten(0, 1), *given, n * size, *rest), lambda o: o.unflatten(0, (size, n)))
+    if own:
+        result = out[0]
+        weight, bias = (t if t is None else vmap._value(t, level, size).reshape(size, 1, -1, *(1,) * (x.dim() - 2)) for t in (weight, bias))
+        result = result if weight is None else result * weight
+        out = (result if bias is None else result + bias, *out[1:])
+    return _wrap_all(out, level)
 
 
 def _scores(func, args, level):

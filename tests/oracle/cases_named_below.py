@@ -1,5 +1,7 @@
 """torch.ops.aten: operators that programs reach by this name alone, most of them gradients."""
 
+from attempts import attempts
+
 
 def _rand(torch, *shape):
     torch.manual_seed(len(shape) + sum(shape))
@@ -126,3 +128,24 @@ def case_samples_by_name(torch):
     with Mode():
         found += [aten.tanh_backward(g, x), aten.logit_backward.default(g, x)]
     return found, kinds, heard
+
+
+def case_functions_that_modules_call(torch):
+    """Attention in one call, pruned rows, checks of metadata."""
+    q, wide, mask = _rand(torch, 2, 3, 4), (_rand(torch, 12, 4), _rand(torch, 12)), torch.tensor([[False, False, True], [False, True, False]])
+    attend = lambda *inputs, **named: torch._native_multi_head_attention(*inputs, 4, 2, *wide, _rand(torch, 4, 4), _rand(torch, 4), **named)  # noqa: E731
+    found = [attend(q, q, q), attend(q, q, q, average_attn_weights=False), attend(q, q.clone(), q, need_weights=False)]
+    found += [attend(q, q, q, mask=mask, mask_type=1), torch._transform_bias_rescale_qkv(_rand(torch, 2, 3, 12), wide[1], 2)]
+    found += [torch._rowwise_prune(_rand(torch, 3, 2), torch.tensor([True, False, True]), d) for d in (torch.int32, torch.int64)]
+    found += [
+        torch._shape_as_tensor(q),
+        torch._dim_arange(q, 1),
+        torch._trilinear(q, q, q, [], [], [], [1]),
+        torch._weight_norm_interface(q, _rand(torch, 2, 1, 1)),
+    ]
+    for settings in ({"size": [3, 2]}, {"stride": [12, 4, 2]}, {"device": "meta"}, {"size": [2, 3, 4], "dtype": torch.float32}):
+        found.append(attempts(lambda s=settings: torch._assert_tensor_metadata(q, **s))[0])
+    found += attempts(lambda: attend(q[0], q[0], q[0]), lambda: attend(q, q[:1], q), lambda: torch._rowwise_prune(q[0], mask[0], torch.float32))
+    kinds = (1, [1, 2], (1, "a"), {"a": 1.0}, [], object(), [1, None], torch.float32, [[True]])
+    inferred = [torch._C._jit_try_infer_type(v) for v in kinds]
+    return [found, [str(i.type()) if i.success() else i.reason()[:40] for i in inferred]]

@@ -162,3 +162,41 @@ def test_nested_forms():
     wanted = [stacked(lambda row: torch.stack([f(t) for t in row]), x) for f in (eval(c, {"torch": torch, "F": F}) for c in calls)]  # noqa: B023
     wrong = [c for c, w in zip(calls, wanted) if w is not None and not same(vmap(vmap(eval(c, {"torch": torch, "F": F})))(x), w)]
     assert not wrong
+
+
+class Convolutional(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.norm, self.linear = torch.nn.Conv2d(1, 4, 3), torch.nn.GroupNorm(2, 4), torch.nn.Linear(36, 5)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.norm(self.convolution(x))), 2)
+        return F.log_softmax(self.linear(F.avg_pool2d(F.interpolate(x, scale_factor=2), 2).flatten(1)), 1)
+
+
+def test_networks_run_on_whole_batches():
+    """Per-sample gradients, ensembles and Jacobians call no operator for each sample."""
+    torch.manual_seed(0)
+    models, images, labels = [Convolutional() for _ in range(3)], torch.rand(6, 1, 8, 8), torch.arange(6) % 5
+    weights = {k: v.detach() for k, v in models[0].named_parameters()}
+    layer, tokens = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True).eval(), torch.rand(2, 3, 8)
+
+    def loss(weights, image, label):
+        return F.nll_loss(torch.func.functional_call(models[0], weights, (image.unsqueeze(0),)), label.unsqueeze(0))
+
+    stacked_weights, buffers = torch.func.stack_module_state(models)
+    torch._C._functorch._set_vmap_fallback_enabled(False)
+    try:
+        per_sample = vmap(grad(loss), (None, 0, 0))(weights, images, labels)
+        together = vmap(lambda w, b, x: torch.func.functional_call(models[0], (w, b), (x,)), (0, 0, None))(stacked_weights, buffers, images)
+        of_image = torch.autograd.functional.jacobian(models[0], images[:1], vectorize=True)
+        of_tokens = torch.func.jacrev(layer)(tokens)
+        tokens_alone = vmap(layer)(tokens.unsqueeze(1))
+    finally:
+        torch._C._functorch._set_vmap_fallback_enabled(True)
+    for name, g in per_sample.items():
+        torch.testing.assert_close(g, torch.stack([grad(loss)(weights, i, l)[name] for i, l in zip(images, labels)]))
+    torch.testing.assert_close(together, torch.stack([m(images) for m in models]))
+    torch.testing.assert_close(of_image, torch.autograd.functional.jacobian(models[0], images[:1]))
+    torch.testing.assert_close(of_tokens, torch.autograd.functional.jacobian(layer, tokens))
+    torch.testing.assert_close(tokens_alone.squeeze(1), layer(tokens))

@@ -243,6 +243,50 @@ _OF_VALUES = {bool: BoolType, int: IntType, float: FloatType, complex: ComplexTy
 _OF_VALUES |= {torch.dtype: IntType, torch.layout: IntType, torch.memory_format: IntType, torch.device: DeviceObjType}
 
 
+class InferredType:
+    """The type of a value, or why it has none."""
+
+    __module__ = "torch._C"
+
+    def __init__(self, found):
+        self._type, self._reason = (found, None) if isinstance(found, JitType) else (None, found)
+
+    def success(self):
+        """Whether there is a type."""
+        return self._type is not None
+
+    def type(self):
+        """The type; None without."""
+        return self._type
+
+    def reason(self):
+        """Why there is none."""
+        return self._reason or ""
+
+
+def _jit_try_infer_type(v):
+    """The InferredType of a Python value."""
+    if isinstance(v, (list, dict)) and not v:
+        return InferredType("Dictionary inputs must have entries" if isinstance(v, dict) else "List trace inputs must have elements")
+    if isinstance(v, torch.nn.Module):
+        return InferredType("Cannot infer concrete type of torch.nn.Module")
+    found = type_of(v)
+    for part in v if isinstance(v, tuple) else (v,):
+        kinds = [t for t in map(type_of, part) if t.kind() != "NoneType"] if isinstance(part, list) else []
+        other = next((t for t in kinds if t.kind() != kinds[0].kind()), None)
+        if other is not None:
+            return InferredType(f"List inputs to traced functions must have consistent element type. Found {kinds[0].str()} and {other.str()}")
+    if "AnyType" not in {t.kind() for t in (found, *_contained(found))}:
+        return InferredType(found)
+    return InferredType("Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported as inputs or outputs of traced functions")
+
+
+def _contained(t):
+    for inner in t.containedTypes():
+        yield inner
+        yield from _contained(inner)
+
+
 def type_of(v):
     """The type of a Python value."""
     if isinstance(v, torch.Tensor):
@@ -266,7 +310,8 @@ def _common(types):
     if any(t.kind() == "TensorType" for t in types):
         tensors = all(t.kind() == "TensorType" for t in types)
         return TensorType() if tensors else OptionalType(TensorType())
-    return types[0]
+    present = [t for t in types if t.kind() != "NoneType"]
+    return OptionalType(present[0]) if 0 < len(present) < len(types) else types[0]
 
 
 # ------------------------------------------------------------------------------------------------ graphs
