@@ -187,7 +187,7 @@ def _fitting(target, signatures, args, kwargs, arg_types, kwarg_types):
 
 
 def _in_form(signature, args, kwargs, only_kwargs):
-    """The arguments with all defaults, positional as far as the signature has them so; None where it takes any number."""
+    """The arguments with all defaults, positional as far as the call gives them so; None where it takes any number."""
     kinds = inspect.Parameter
     if any(p.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) for p in signature.parameters.values()):
         return None
@@ -197,7 +197,7 @@ def _in_form(signature, args, kwargs, only_kwargs):
     bound.apply_defaults()
     positional, named = [], {}
     for i, (name, p) in enumerate(signature.parameters.items()):
-        if only_kwargs or p.kind is kinds.KEYWORD_ONLY or name in kwargs and i >= len(args):
+        if only_kwargs or i >= len(args) and p.kind is not kinds.POSITIONAL_ONLY:
             named[name] = bound.arguments[name]
         else:
             positional.append(bound.arguments[name])

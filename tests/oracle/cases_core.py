@@ -1095,3 +1095,19 @@ def case_methods_of_what_is_no_tensor(torch):
     wrong = [lambda: of.add(1, x), lambda: of.abs(1), lambda: of.sum([1]), lambda: of.add_(1, x), lambda: of.mul(2.0, x), lambda: of.clone(None)]
     flags = [lambda: torch.unique(x, x), lambda: torch.unique(x, return_inverse=1), lambda: torch.unique(x, 1, dim=0), lambda: x.copy_(x, x)]
     return _words(*wrong, *flags, lambda: torch.unique_consecutive(x, return_counts=1)), [torch.diag(x, k) for k in (-1, 0, 1)]
+
+
+def case_normalized_arguments_stay_where_they_were_given(torch):
+    from torch.fx.operator_schemas import normalize_function
+
+    calls = [
+        (torch.fft.fft, (3,), {"n": 10}),
+        (torch.diag_embed, (3,), {"offset": 2}),
+        (torch.diag_embed, (3, 1), {}),
+        (torch.nn.functional.huber_loss, (3, 4), {"delta": 2.0}),
+    ]
+    found = [normalize_function(f, args, named, tuple(torch.Tensor for _ in args[:1]) + tuple(map(type, args[1:]))) for f, args, named in calls[:1]]
+    found += [normalize_function(f, args, named) for f, args, named in calls[3:]]
+    found += [normalize_function(f, args, named, normalize_to_only_use_kwargs=True) for f, args, named in calls[3:]]
+    typed = normalize_function(torch.diag_embed, (3,), {"offset": 2}, (torch.Tensor,), {"offset": int})
+    return [[list(r.args), r.kwargs] for r in (*found, typed)]
