@@ -381,7 +381,7 @@ def _check_batches(outputs, gradients):
                 "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of dimensionality 0 so expected in_dim to "
                 "satisfy 0 <= in_dim < 0."
             )
-        if g is not None and isinstance(t, Tensor) and g._shape[1:] != t._shape:
+        if g is not None and isinstance(t, Tensor) and g[0]._shape != t._shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining "
                 f"dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output[{i}] has a shape of "
@@ -477,7 +477,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     if run_batches is not None:
         size = _check_batches(outs, (None,) * len(outs) if gos is None else gos)
-        found = run_batches(lambda each: _found(outs, ins, each, True, create_graph, allow_unused), gos, size)
+        found = run_batches(lambda each: _found(outs, ins, each, keep, create_graph, allow_unused), gos, size)
     else:
         found = _found(outs, ins, gos, keep, create_graph, allow_unused)
     if materialize_grads:

@@ -731,9 +731,8 @@ def _embedding(func, args, kwargs, level):
 
 
 def _trace(func, args, kwargs, level):
-    with torch._C.DisableTorchFunction():
-        if args[0].dim() != 2:
-            raise RuntimeError("trace: expected a matrix")
+    if args[0].dim() != 2:
+        raise RuntimeError("trace: expected a matrix")
     return _wrap(args[0]._value.diagonal(0, -2, -1).sum(-1), level)
 
 
@@ -766,8 +765,11 @@ def _autograd_grad(func, args, kwargs, level):
     if given.get("is_grads_batched") or cotangents is None or any(isinstance(x, BatchedTensor) for x in roots):
         return _each(func, args, kwargs | {"retain_graph": True}, level)
     size = next(x._value.shape[0] for x in tree_iter(cotangents) if _is_batched(x, level))
-    values = tree_map(lambda x: _value(x, level, size), cotangents)
-    return _wrap_tree(func(**given | {"grad_outputs": values, "retain_graph": True, "is_grads_batched": True}), level)
+    outputs, several = given["outputs"], isinstance(cotangents, (tuple, list))
+    pairs = zip(outputs, cotangents) if several else ((outputs, cotangents),)
+    # what is not given is a one, which a batch has to be given
+    values = [_value(c if c is not None or o.numel() != 1 else torch.ones_like(o), level, size) for o, c in pairs]
+    return _wrap_tree(func(**given | {"grad_outputs": values if several else values[0], "retain_graph": True, "is_grads_batched": True}), level)
 
 
 _GRAD = inspect.signature(torch.autograd.grad)
@@ -775,7 +777,7 @@ _GRAD = inspect.signature(torch.autograd.grad)
 
 def _value(x, level, size):
     """The values of all samples, those of a tensor that is the same for all too."""
-    return x._value if _is_batched(x, level) else x.expand(size, *x.shape)
+    return x._value if _is_batched(x, level) else x if x is None else x.expand(size, *x.shape)
 
 
 _diff_alone = _dims((2, "dim", -1))

@@ -981,3 +981,19 @@ def case_vjp_of_a_batch_is_one_pass(torch):
     found = [torch.func.jacrev(f)(x), torch.func.jacrev(f, chunk_size=3)(x), torch.vmap(pull)(cotangents), torch.vmap(torch.func.jacrev(f))(w)]
     found.append(torch.vmap(torch.vmap(pull))(cotangents.expand(2, *cotangents.shape)))
     return [found, calls[0], torch.autograd.functional.jacobian(f, x, vectorize=True)]
+
+
+def case_batches_of_gradients_at_the_edges(torch):
+    x, w = torch.linspace(0.1, 1.2, 3, requires_grad=True), torch.linspace(-1, 1, 12).reshape(4, 3).requires_grad_()
+    y, total, ones, other = torch.tanh(w @ x), (x * x).sum(), torch.ones(2, 4), torch.ones(2, requires_grad=True)
+    asked = lambda *args, **named: torch.autograd.grad(*args, is_grads_batched=True, retain_graph=True, **named)  # noqa: E731
+    found = [
+        asked((y, total), (x, w), (ones, torch.ones(2))),
+        asked(y, (x, other), ones, allow_unused=True),
+        asked(y, (x, other), ones, materialize_grads=True),
+    ]
+    found += [[g.contiguous() for g in torch.vmap(lambda v: torch.autograd.grad((y, total), (x, w), (v, None), retain_graph=True))(ones)]]
+    found += [error(asked, y, x, torch.zeros(0, 4)), error(asked, y, (x, other), ones)]
+    last = torch.tanh(w @ x)
+    found += [torch.autograd.grad(last, x, ones, is_grads_batched=True), error(torch.autograd.grad, last, x, torch.ones(4))]
+    return found
