@@ -243,6 +243,19 @@ class FunctionSchema:
         values.update(kwargs)
         return values
 
+    def misfit(self, args, kwargs):
+        """What PyTorch says of a call with arguments that there are not, or without some that there must be; None of any other."""
+        most, given = len(self.arguments), len(args) + len(kwargs)
+        if given > most:
+            return f"{self.name}() expected at most {most} argument(s) but received {given} argument(s). Declaration: {self}"
+        for name in kwargs:
+            if name not in self.by_name:
+                return f"Unknown keyword argument '{name}' for operator '{self.name}'. Schema: {self}"
+        for a in self.arguments[len(args) :]:
+            if a._default is None and a.name not in kwargs:
+                return f"{self.name}() is missing value for argument '{a.name}'. Declaration: {self}"
+        return None
+
     def accepts(self, args, kwargs):
         """Whether a call fits."""
         values = self.bound(args, kwargs)

@@ -60,11 +60,14 @@ class OpOverload:
         self._overloadname = schema.overload_name or "default"
         self._name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
         self.namespace = schema.name.partition("::")[0]
+        self._of_aten = self.namespace == "aten"
         self.__name__ = f"{packet.__name__}.{self._overloadname}"
         self.__module__ = f"torch._ops.{self.namespace}"
         self.__qualname__ = self._name
 
     def __call__(self, /, *args, **kwargs):
+        if self._of_aten and (error := self._schema.misfit(args, kwargs)) is not None:
+            raise RuntimeError(error)
         args = self._overloadpacket._listed(args)
         return _run(self, self._name, args, self._completed(args, kwargs))
 
@@ -136,6 +139,9 @@ class OpOverload:
         return self._fn(*args, **kwargs) if self._schema.implicit else NotImplemented
 
 
+_NONE_FITS = "Overloaded torch operator invoked from Python failed to match any schema:"
+
+
 class OpOverloadPacket:
     """All overloads of a name: torch.ops.aten.add."""
 
@@ -144,6 +150,9 @@ class OpOverloadPacket:
         self._qualified_op_name, self.__module__ = f"{namespace}::{name}", f"torch._ops.{namespace}"
 
     def __call__(self, /, *args, **kwargs):
+        if self._own and all(o._schema.misfit(args, kwargs) is not None for o in self._own):
+            errors = [o._schema.misfit(args, kwargs) for o in self._own]
+            raise RuntimeError(errors[0] if len(errors) == 1 else "\n\n".join([_NONE_FITS, *errors]))
         args = self._listed(args)
         if any(overload._completing for overload in self._own):
             accepting = (o for o in self._own if not o._schema.outs and o._schema.accepts(args, kwargs))
@@ -165,6 +174,11 @@ class OpOverloadPacket:
     @functools.cached_property
     def _own(self):
         return [getattr(self, name) for name in self._schemas] if self._namespace == "aten" else []
+
+    @property
+    def op(self):
+        """What runs the overload that fits."""
+        return self
 
     def overloads(self):
         """The names of the overloads."""

@@ -1111,3 +1111,47 @@ def case_normalized_arguments_stay_where_they_were_given(torch):
     found += [normalize_function(f, args, named, normalize_to_only_use_kwargs=True) for f, args, named in calls[3:]]
     typed = normalize_function(torch.diag_embed, (3,), {"offset": 2}, (torch.Tensor,), {"offset": int})
     return [[list(r.args), r.kwargs] for r in (*found, typed)]
+
+
+def case_branches_are_graphs_in_graphs(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def branch(x, y):
+        return torch.cond(y, lambda x: torch.cond(x.sum() > 0, torch.sin, torch.tan, (x,)) + 1, lambda x: x.cos(), (x,))
+
+    def several(x, y):
+        return torch.cond(y, lambda p: {"a": p[0] + p[1], "b": p[0]}["a"] * 2, lambda p: p[0] - p[1], [[x, x * 2]])
+
+    x, found = torch.linspace(-1, 1, 4), []
+    for f in (branch, several):
+        for mode in ("real", "fake"):
+            g = make_fx(f, tracing_mode=mode)(x, torch.tensor(False))
+            found += [g.code, g.true_graph_0.code, g(x, torch.tensor(True)), g(x, torch.tensor(False))]
+        again = make_fx(g)(x, torch.tensor(True))
+        found += [again.code, again(x, torch.tensor(False))]
+    found += [torch.cond(torch.tensor(True), lambda x: x * 2, lambda x: x * 3, (x,)), torch.cond(False, lambda x: x * 2, lambda x: x * 3, (x,))]
+    return found
+
+
+def case_a_function_of_slices(torch):
+    from functorch.experimental import control_flow
+
+    x = torch.linspace(-1, 1, 6).reshape(3, 2)
+    found = [control_flow.map(lambda x, y: x * y, x, torch.tensor([2.0, 3.0])), control_flow._stack_pytree([x, x])]
+    for xs in ([x, x[:2]], x[:0], 3):
+        try:
+            found.append(control_flow.map(lambda x: x, xs))
+        except RuntimeError as e:
+            found.append(str(e))
+    return found
+
+
+def case_graphs_of_modules_leave_them_as_they_are(torch):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    m, x = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()), torch.linspace(-1, 1, 6).reshape(3, 2)
+    with torch.no_grad():
+        m[0].weight.fill_(0.5)
+        m[0].bias.fill_(-0.1)
+    graphs = [make_fx(m)(x), make_fx(m, tracing_mode="fake", _allow_non_fake_inputs=True)(x)]
+    return [[g.code for g in graphs], [n for n, _ in graphs[0].named_parameters()], type(graphs[0]).__name__, graphs[0](x), sorted(vars(m)), sorted(m._modules)]

@@ -306,8 +306,6 @@ def make_fx(
     @functools.wraps(f)
     def wrapped(*args):
         tracer = PythonKeyTracer()
-        if isinstance(f, torch.nn.Module):
-            tracer.root = f
         leaves, spec = pytree.tree_flatten(args)
         mode = contextlib.nullcontext()
         if tracing_mode != "real":
@@ -326,17 +324,13 @@ def make_fx(
         arguments, in_spec = (_argument_names(f, args), pytree.tree_structure((list(args), {}))) if nested else ((), None)
         returns = getattr(f, "__annotations__", {}).get("return")
         graph = dispatch_trace(tracer.root, tracer, names, leaves, run, arguments, in_spec, returns)
-        return GraphModule(tracer.root, graph, "<lambda>" if getattr(f, "__name__", "") == "<lambda>" else _class_name(f))
+        return GraphModule(tracer.root, graph, getattr(f, "__name__", "<lambda>"))
 
     return wrapped
 
 
 def _has_parameters(f):
     return isinstance(f, torch.nn.Module)
-
-
-def _class_name(f):
-    return getattr(f, "__name__", type(f).__name__)
 
 
 def get_isolated_graphmodule(func, args, kwargs, tracing_mode="real", decomposition_table=None):
@@ -357,11 +351,10 @@ def _placeholder_names(f, args):
 
 
 def _argument_names(f, args):
-    target = f.forward if isinstance(f, torch.nn.Module) else f
     try:
-        if not hasattr(inspect.unwrap(target), "__code__"):
+        if not hasattr(inspect.unwrap(f), "__code__"):  # a module among others
             raise TypeError
-        parameters = list(inspect.signature(target).parameters.values())
+        parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     plain = len(parameters) >= len(args) and all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters[: len(args)])
