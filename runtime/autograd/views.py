@@ -208,7 +208,8 @@ def as_strided_backward(g, bshape, bstride, boffset, shape, stride, offset):
         flat = flat.index_add(0, _positions(shape, stride, offset - low, g.device).reshape((-1,)), g.reshape((-1,)))
     if numel(bshape) and not is_dense(bshape, bstride):  # elements that occur several times in the base share a gradient
         places = _positions(bshape, bstride, boffset - low, g.device).reshape((-1,))
-        flat = flat / T.zeros_like(flat).index_add(0, places, T.ones(places._shape, dtype=g.dtype, device=g.device)).clamp(min=1)
+        counts = T.zeros(flat._shape, dtype=g.dtype.to_real(), device=g.device)
+        flat = flat / counts.index_add(0, places, T.ones(places._shape, dtype=counts.dtype, device=g.device)).clamp(min=1)
     if is_contiguous(bshape, bstride):
         return flat._slice(0, boffset - low, boffset - low + numel(bshape), 1).reshape(bshape)
     return T.take(flat, _positions(bshape, bstride, boffset - low, g.device))

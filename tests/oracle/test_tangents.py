@@ -1,4 +1,7 @@
-"""Forward mode gives on samples of PyTorch's own OpInfos the tangents that the real torch gives, and refuses what the real torch refuses."""
+"""Forward mode gives on samples of PyTorch's own OpInfos the tangents that the real torch gives, and refuses what the real torch refuses.
+
+The same samples show that several gradients of one graph in one pass are those of as many passes.
+"""
 
 import pytest
 import tangents
@@ -6,6 +9,7 @@ import torch
 from comparing import same, tidy
 from names import NAMES
 from run_cases import plain
+from samples import decode, resolve, tensors
 
 QUICK = """abs add addcmul addmm amax as_strided atan2 cat clamp cholesky_solve cumprod cumsum div einsum exp fft.fft floor gather index_add index_put
 index_select linalg.inv linalg.qr linalg.svd logsumexp lerp matmul max mul nn.functional.batch_norm nn.functional.conv2d nn.functional.cross_entropy
@@ -29,6 +33,20 @@ OTHERWISE = {
 }
 
 
+def check_batches(sample):
+    """Gradients of a batch of cotangents, beside a loop over them."""
+    torch.manual_seed(0)
+    args, kwargs = decode(torch, sample["args"]), decode(torch, sample["kwargs"])
+    outputs = [t for t in tensors(torch, resolve(torch, sample["name"])(*args, **kwargs)) if t.requires_grad]
+    inputs = [t for t in tensors(torch, [args, kwargs]) if t.requires_grad]
+    if outputs and inputs:
+        rows = [[factor * tangents.direction(torch, o) for o in outputs] for factor in (1, -0.25, 3)]
+        ask = lambda cotangents, **named: torch.autograd.grad(outputs, inputs, cotangents, retain_graph=True, allow_unused=True, **named)  # noqa: E731
+        together = ask([torch.stack(column) for column in zip(*rows)], is_grads_batched=True)
+        for got, *each in zip(together, *map(ask, rows)):
+            torch.testing.assert_close(got, None if each[0] is None else torch.stack(each), equal_nan=True)
+
+
 def check(name, oracle, folder):
     if not oracle:
         pytest.skip("MINDTORCH_ORACLE_PYTHON names no Python with the real torch")
@@ -37,6 +55,8 @@ def check(name, oracle, folder):
         pytest.skip("PyTorch has no differentiable samples of it")
     for sample, theirs in found:
         ours = tangents.run(torch, sample, plain)
+        if name not in FREE and not isinstance(ours["function"], tuple):  # an error
+            check_batches(sample)
         for kind, expected in theirs.items():
             if name in OTHERWISE and OTHERWISE[name] in f"{kind} {sample['label']}":
                 continue
