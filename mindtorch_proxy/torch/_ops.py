@@ -4,6 +4,7 @@ import ctypes
 import functools
 import importlib
 import inspect
+import itertools
 import math
 import os
 import sys
@@ -60,13 +61,12 @@ class OpOverload:
         self._overloadname = schema.overload_name or "default"
         self._name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
         self.namespace = schema.name.partition("::")[0]
-        self._of_aten = self.namespace == "aten"
         self.__name__ = f"{packet.__name__}.{self._overloadname}"
         self.__module__ = f"torch._ops.{self.namespace}"
         self.__qualname__ = self._name
 
     def __call__(self, /, *args, **kwargs):
-        if self._of_aten and (error := self._schema.misfit(args, kwargs)) is not None:
+        if self.namespace == "aten" and (error := self._schema.misfit(args, kwargs)) is not None:
             raise RuntimeError(error)
         args = self._overloadpacket._listed(args)
         return _run(self, self._name, args, self._completed(args, kwargs))
@@ -150,8 +150,8 @@ class OpOverloadPacket:
         self._qualified_op_name, self.__module__ = f"{namespace}::{name}", f"torch._ops.{namespace}"
 
     def __call__(self, /, *args, **kwargs):
-        if self._own and all(o._schema.misfit(args, kwargs) is not None for o in self._own):
-            errors = [o._schema.misfit(args, kwargs) for o in self._own]
+        errors = list(itertools.takewhile(bool, (o._schema.misfit(args, kwargs) for o in self._own)))
+        if errors and len(errors) == len(self._own):
             raise RuntimeError(errors[0] if len(errors) == 1 else "\n\n".join([_NONE_FITS, *errors]))
         args = self._listed(args)
         if any(overload._completing for overload in self._own):

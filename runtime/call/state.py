@@ -96,6 +96,12 @@ class _Local(threading.local):
 LOCAL = _Local()
 
 
+def for_each(error):
+    """An error of what does not run on many samples at once: vmap then runs it for each."""
+    error.for_each = True
+    return error
+
+
 class DisableTorchFunctionSubclass:
     """Inside, classes of arguments are not asked for overrides."""
 

@@ -4,7 +4,7 @@ import math
 import operator
 
 from .. import dtypes as dt
-from ..call.state import LOCAL, dispatching
+from ..call.state import LOCAL, dispatching, for_each
 from ..device import META
 from ..registry import LINALG, SPECIAL, F, M, T
 from ..tensor import Tensor, contiguous_strides, is_contiguous, numel
@@ -44,9 +44,7 @@ def has_values(t):
 def refuse_batches(tensors):
     """The error, where a tensor is many samples at once, of a function that must be called for each: vmap then does that."""
     if LOCAL.batches and any(t._below_autograd for t in tensors):
-        error = NotImplementedError("vmap: this has no rule for a batch of samples")
-        error.for_each = True
-        raise error
+        raise for_each(NotImplementedError("vmap: this has no rule for a batch of samples"))
 
 
 def check_float(name, t):

@@ -13,10 +13,6 @@ def _size(args, level):
     return next(x._value.shape[0] for x in args if vmap._is_batched(x, level))
 
 
-def _wrap_all(out, level):
-    return vmap._wrap_tree(out, level)
-
-
 def _mapped(out, f):
     return tuple(map(f, out)) if isinstance(out, tuple) else f(out)
 
@@ -25,15 +21,11 @@ def _batched_at(args, places, level):
     return any(k < len(args) and vmap._is_batched(args[k], level) for k in places)
 
 
-def _passed(only=1):
-    """The values as they are, which may have more dimensions in front; of the first arguments alone."""
-
-    def rule(func, args, level):
-        if not vmap._is_batched(args[0], level) or _batched_at(args, range(only, len(args)), level):
-            return NotImplemented
-        return _wrap_all(func(args[0]._value, *args[1:]), level)
-
-    return rule
+def _passed(func, args, level):
+    """The values as they are, which may have more dimensions in front; of the first argument alone."""
+    if not vmap._is_batched(args[0], level) or _batched_at(args, range(1, len(args)), level):
+        return NotImplemented
+    return vmap._wrap_tree(func(args[0]._value, *args[1:]), level)
 
 
 def _matrices(func, args, level):
@@ -42,7 +34,7 @@ def _matrices(func, args, level):
     n = max(x.dim() for x in tensors)
     if min(x.dim() for x in tensors) < 2:
         return NotImplemented
-    return _wrap_all(func(*(vmap._align(x, n, level) if isinstance(x, torch.Tensor) else x for x in args)), level)
+    return vmap._wrap_tree(func(*(vmap._align(x, n, level) if isinstance(x, torch.Tensor) else x for x in args)), level)
 
 
 def _product(func, args, level):
@@ -61,7 +53,7 @@ def _converted(func, args, level):
     return vmap._wrap(func(x._value, *rest), level)
 
 
-def _along(place, extra=0):
+def _along(place):
     """Tensors of one rank, and dimensions at a place."""
 
     def rule(func, args, level):
@@ -71,9 +63,8 @@ def _along(place, extra=0):
             return NotImplemented
         size = _size(tensors, level)
         args = [vmap._value(x, level, size) if isinstance(x, torch.Tensor) else x for x in args]
-        dims = args[place]
-        args[place] = vmap._shift(dims, n + extra) if isinstance(dims, int) else [vmap._shift(d, n + extra) for d in dims]
-        return _wrap_all(func(*args), level)
+        args[place] = vmap._shift_all(args[place], n)
+        return vmap._wrap_tree(func(*args), level)
 
     return rule
 
@@ -84,7 +75,7 @@ def _index_write(func, args, level):
     if not x.dim() or not isinstance(source, torch.Tensor) or source.dim() != x.dim() or vmap._is_batched(index, level):
         return NotImplemented
     size = _size((x, source), level)
-    return _wrap_all(func(vmap._value(x, level, size), vmap._shift(dim, x.dim()), index, vmap._value(source, level, size), *rest), level)
+    return vmap._wrap_tree(func(vmap._value(x, level, size), vmap._shift(dim, x.dim()), index, vmap._value(source, level, size), *rest), level)
 
 
 def _folded(rank, sizes=None):
@@ -99,7 +90,7 @@ def _folded(rank, sizes=None):
         if sizes is not None and len(args[sizes]) == rank:
             args[sizes] = (size * args[sizes][0], *args[sizes][1:])
         inner = tensors[0].shape[0]
-        return _wrap_all(_mapped(func(*args), lambda o: o.unflatten(0, (size, inner))), level)
+        return vmap._wrap_tree(_mapped(func(*args), lambda o: o.unflatten(0, (size, inner))), level)
 
     return rule
 
@@ -135,7 +126,7 @@ def _batch_norm(func, args, level):
     vectors = [None if v is None else vmap._value(v, level, size).flatten() for v in vectors]
     out, *statistics = func(x._value.movedim(0, 1).flatten(1, 2), *vectors, *args[5:])
     statistics = [s.unflatten(0, (size, channels)) if s.numel() else s.expand(size, 0) for s in statistics]
-    return _wrap_all((out.unflatten(1, (size, channels)).movedim(1, 0), *statistics), level)
+    return vmap._wrap_tree((out.unflatten(1, (size, channels)).movedim(1, 0), *statistics), level)
 
 
 def _group_norm(func, args, level):
@@ -149,7 +140,7 @@ def _group_norm(func, args, level):
         weight, bias = (t if t is None else vmap._value(t, level, size).reshape(size, 1, -1, *(1,) * (x.dim() - 2)) for t in (weight, bias))
         result = result if weight is None else result * weight
         out = (result if bias is None else result + bias, *out[1:])
-    return _wrap_all(out, level)
+    return vmap._wrap_tree(out, level)
 
 
 def _scores(func, args, level):
@@ -199,14 +190,14 @@ def _nll_loss(func, args, level):
     total = counts.sum(1)
     if reduction:
         losses = losses.sum(1)
-    return _wrap_all((losses / total if reduction == 1 else losses, total if reduction else total * 0), level)
+    return vmap._wrap_tree((losses / total if reduction == 1 else losses, total if reduction else total * 0), level)
 
 
 RULES = {
     name: rule
     for names, rule in (
-        ("constant_pad_nd _linalg_inv_ex _linalg_svd _linalg_eigh _linalg_lu_factor_ex _linalg_cholesky_ex _linalg_det _linalg_slogdet", _passed()),
-        ("linalg_qr geqrf native_layer_norm _fused_rms_norm", _passed()),
+        ("constant_pad_nd _linalg_inv_ex _linalg_svd _linalg_eigh _linalg_lu_factor_ex _linalg_cholesky_ex _linalg_det _linalg_slogdet", _passed),
+        ("linalg_qr geqrf native_layer_norm _fused_rms_norm", _passed),
         ("_to_copy", _converted),
         ("_mm _bmm", _product),
         ("solve_triangular cholesky_solve", _matrices),

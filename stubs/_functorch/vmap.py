@@ -14,7 +14,7 @@ import warnings
 
 import torch
 from torch import Tensor  # noqa: F401
-from torch.autograd.function import _batching, _tensors_of, _transforming
+from torch.autograd.function import _batching, _for_each, _tensors_of, _transforming
 from torch.overrides import TorchFunctionMode
 
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_iter, tree_map, tree_unflatten
@@ -61,12 +61,6 @@ class BatchedTensor(Refusing, torch.Tensor):
     @data.setter
     def data(self, value):
         raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
-
-
-def _for_each(error):
-    """An error of what does not run on a whole batch: it may run for each sample."""
-    error.for_each = True
-    return error
 
 
 def _wrap(value, level):
@@ -362,6 +356,11 @@ def _shift(d, n):
     return d + 1 if d >= 0 else d + n + 1
 
 
+def _shift_all(dims, n):
+    """The same for one dimension or several."""
+    return tree_map(lambda d: _shift(d, n), tuple(dims) if isinstance(dims, range) else dims)
+
+
 def _move(args, kwargs, position, name, value):
     """The arguments with another value for one that may be given either way."""
     if len(args) > position:
@@ -381,7 +380,7 @@ def _dims(*specs, extra=0, batched=1):
             d = argument(args, kwargs, position, name, default)
             if d is None or d == ():
                 return NotImplemented
-            args, kwargs = _move(args, kwargs, position, name, tree_map(lambda k: _shift(k, n), tuple(d) if isinstance(d, range) else d))
+            args, kwargs = _move(args, kwargs, position, name, _shift_all(d, n))
         return _wrap_tree(func(*args, **kwargs), level)
 
     return rule
@@ -406,12 +405,9 @@ def _reduction(func, args, kwargs, level):
         return _wrap_tree(result, level)
     if x.dim() == 0:
         return NotImplemented
-    if isinstance(dim, range):
-        dim = tuple(dim)
     if "axis" in kwargs:
         kwargs = {("dim" if k == "axis" else k): v for k, v in kwargs.items()}
-    dim = tree_map(lambda d: _shift(d, x.dim()), dim)
-    args, kwargs = _move((x._value, *args[1:]), kwargs, 1, "dim", dim)
+    args, kwargs = _move((x._value, *args[1:]), kwargs, 1, "dim", _shift_all(dim, x.dim()))
     return _wrap_tree(func(*args, **kwargs), level)
 
 

@@ -10,6 +10,11 @@ from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode, disable_p
 __all__ = ["cond"]
 
 
+def _watched(pred):
+    """Whether what is taken must not, or cannot, depend on the value."""
+    return get_proxy_mode() is not None or isinstance(pred, FakeTensor)
+
+
 class CondOp(HigherOrderOperator):
     """cond(pred, true_fn, false_fn, operands): the tuple that one of the functions gives. What graphs hold, with GraphModules for functions."""
 
@@ -18,7 +23,7 @@ class CondOp(HigherOrderOperator):
 
     def __call__(self, pred, true_fn, false_fn, operands):
         # gradients and samples of vmap go through the branch that is taken, as through any function
-        if get_proxy_mode() is None and not isinstance(pred, FakeTensor):
+        if not _watched(pred):
             return _taken(pred, true_fn, false_fn, operands)
         return super().__call__(pred, true_fn, false_fn, operands)
 
@@ -81,7 +86,7 @@ def cond(pred, true_fn, false_fn, operands=()):
         raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
     if not isinstance(operands, (list, tuple)):
         raise RuntimeError(f"Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, but got {operands}.")
-    if not isinstance(pred, torch.Tensor) or get_proxy_mode() is None and not isinstance(pred, FakeTensor):
+    if not isinstance(pred, torch.Tensor) or not _watched(pred):
         return (true_fn if bool(pred) else false_fn)(*operands)
     leaves, spec = pytree.tree_flatten(tuple(operands))
     specs = []

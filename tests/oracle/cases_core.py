@@ -1100,15 +1100,9 @@ def case_methods_of_what_is_no_tensor(torch):
 def case_normalized_arguments_stay_where_they_were_given(torch):
     from torch.fx.operator_schemas import normalize_function
 
-    calls = [
-        (torch.fft.fft, (3,), {"n": 10}),
-        (torch.diag_embed, (3,), {"offset": 2}),
-        (torch.diag_embed, (3, 1), {}),
-        (torch.nn.functional.huber_loss, (3, 4), {"delta": 2.0}),
-    ]
-    found = [normalize_function(f, args, named, tuple(torch.Tensor for _ in args[:1]) + tuple(map(type, args[1:]))) for f, args, named in calls[:1]]
-    found += [normalize_function(f, args, named) for f, args, named in calls[3:]]
-    found += [normalize_function(f, args, named, normalize_to_only_use_kwargs=True) for f, args, named in calls[3:]]
+    loss = (torch.nn.functional.huber_loss, (3, 4), {"delta": 2.0})
+    found = [normalize_function(torch.fft.fft, (3,), {"n": 10}, (torch.Tensor,))]
+    found += [normalize_function(*loss), normalize_function(*loss, normalize_to_only_use_kwargs=True)]
     typed = normalize_function(torch.diag_embed, (3,), {"offset": 2}, (torch.Tensor,), {"offset": int})
     return [[list(r.args), r.kwargs] for r in (*found, typed)]
 
