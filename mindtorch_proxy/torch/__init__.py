@@ -134,6 +134,7 @@ _LAZY = {
         get_autocast_dtype set_autocast_dtype autocast_increment_nesting autocast_decrement_nesting set_autocast_cache_enabled is_autocast_cache_enabled
         clear_autocast_cache get_autocast_gpu_dtype get_autocast_cpu_dtype set_autocast_cpu_dtype set_autocast_gpu_dtype is_autocast_cpu_enabled
         set_autocast_cpu_enabled is_autocast_available sym_int sym_float sym_not sym_max sym_min sym_ite sym_sqrt sym_sum SymInt SymFloat SymBool
+        _sym_sqrt _sym_cos _sym_cosh _sym_sin _sym_sinh _sym_tan _sym_tanh _sym_asin _sym_acos _sym_atan _sym_log2
         broadcast_shapes get_device_module
         get_device AcceleratorError OutOfMemoryError set_anomaly_enabled is_distributed is_vulkan_available as_strided_ classproperty
         has_lapack has_mkl has_openmp has_spectral compiled_with_cxx11_abi _assert _is_functional_tensor

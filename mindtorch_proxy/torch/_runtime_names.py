@@ -405,9 +405,20 @@ def sym_ite(b, t, f):
     return t if b else f
 
 
-def sym_sqrt(a):
-    """The square root of a number."""
-    return math.sqrt(a)
+def _sym_function(name):
+    compute = getattr(math, name)
+
+    def function(a):
+        return compute(a)
+
+    function.__name__ = function.__qualname__ = f"_sym_{name}"
+    function.__doc__ = f"``math.{name}`` of a number, which may be a symbolic size."
+    return function
+
+
+for _name in "sqrt cos cosh sin sinh tan tanh asin acos atan log2".split():
+    globals()[f"_sym_{_name}"] = _sym_function(_name)
+sym_sqrt = globals()["_sym_sqrt"]
 
 
 def sym_sum(args):

@@ -7,6 +7,7 @@ from torch.version import __version__ as producer_version
 
 producer_name = "pytorch"
 __all__ = [
+    "ONNXProgram",
     "OnnxExporterError",
     "OperatorExportTypes",
     "TensorProtoDataType",
@@ -20,6 +21,17 @@ __all__ = [
 
 class OnnxExporterError(RuntimeError):
     """An error of the exporter."""
+
+
+class ONNXProgram:
+    """A model in ONNX's format, as the exporter makes it. There is no exporter, so that none can be made.
+
+    Raises:
+        NotImplementedError: always.
+    """
+
+    def __init__(self, model, exported_program):
+        raise NotImplementedError("torch.onnx.ONNXProgram: there is no ONNX exporter")
 
 
 class TrainingMode(enum.IntEnum):

@@ -27,3 +27,20 @@ def test_both_ways(oracle_python, tmp_path):
         for command, way in ((writer, "save"), (reader, "load")):
             done = subprocess.run([*command, path, way, tmp_path / str(i)], capture_output=True, text=True, timeout=100)
             assert done.returncode == 0, done.stderr
+
+
+def test_blocks_of_every_rank_become_whole_tensors(ranks, oracle_python, tmp_path, monkeypatch):
+    """Both torches write the same files, and each reads what the other has written."""
+    pythons, written, read = {"ours": (), "theirs": (oracle_python,)}, {}, {}
+    for writer, python in pythons.items():
+        monkeypatch.setenv("CHECKPOINTS", str(tmp_path / writer))
+        written[writer] = ranks("hf_programs", ["saved"], 2, *python)["saved"]
+        for reader, other in pythons.items():
+            read[writer, reader] = ranks("hf_programs", ["loaded"], 2, *other)["loaded"]
+    assert written["ours"] == written["theirs"]
+    whole = [[float(10 * row + column) for column in range(10)] for row in range(7)]
+    cube = [[[float(12 * i + 3 * j + k) for k in range(3)] for j in range(4)] for i in range(2)]
+    expected = {"rows": whole, "columns": whole, "both": [[2 * x for x in row] for row in whole], "half": whole, "cube": cube}
+    for who, of_ranks in read.items():
+        for found in of_ranks:
+            assert found == dict.fromkeys(("together", "in_files", "apart", "every_rank", "afterwards"), expected), who

@@ -1,12 +1,14 @@
-"""Checkpoints as files of safetensors: a length, a header in JSON, and the tensors' bytes."""
+"""Checkpoints as files of safetensors, whole or in blocks."""
 
-import json
-import struct
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
 
 from ...futures import Future
+from ._consolidate_hf_safetensors import consolidate_safetensors_files
+from ._hf_utils import DTYPES, INDEX, SHARDED, SUFFIX, file_name, read_header, read_tensor, write_file, write_index
 from ._pieces import narrowed
 from .filesystem import FileSystemReader, FileSystemWriter, _StorageInfo
 from .metadata import ChunkStorageMetadata, Metadata, MetadataIndex, StorageMeta, TensorProperties, TensorStorageMetadata
@@ -14,20 +16,6 @@ from .planner import WriteItemType
 from .storage import WriteResult
 
 __all__ = ["HuggingFaceStorageReader", "HuggingFaceStorageWriter"]
-_DTYPES = {
-    "F64": torch.float64,
-    "F32": torch.float32,
-    "F16": torch.float16,
-    "BF16": torch.bfloat16,
-    "I64": torch.int64,
-    "I32": torch.int32,
-    "I16": torch.int16,
-    "I8": torch.int8,
-    "U8": torch.uint8,
-    "BOOL": torch.bool,
-}
-_NAMES = {d: n for n, d in _DTYPES.items()}
-_INDEX = "model.safetensors.index.json"
 
 
 def _done(value=None):
@@ -36,89 +24,112 @@ def _done(value=None):
     return future
 
 
-def _header(path):
-    """(header, where the bytes begin)."""
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        return json.loads(file.read(length)), 8 + length
-
-
 class HuggingFaceStorageWriter(FileSystemWriter):
-    """Writes whole tensors into ``model-0000K-of-0000N.safetensors`` with an index; ``fqn_to_index_mapping`` says which K each name goes to."""
+    """Writes tensors into ``model-0000K-of-0000N.safetensors`` with an index.
+
+    Args:
+        path: the folder.
+        fqn_to_index_mapping: ``{name: K}``, counted from 1; None puts all tensors of a rank into one file.
+        thread_count: how many files a rank writes at once.
+        save_distributed: whether every rank writes the blocks that it has, into ``shard-0000R-model-...``; there is no index then.
+            Without it tensors must be whole, as rank 0 has them.
+        enable_consolidation: whether the blocks, written into ``path/sharded``, are put together into whole tensors in `path`.
+        thread_count_consolidation: how many of those files are written at once.
+
+    Raises:
+        NotImplementedError: when writing what is no tensor, or without `save_distributed` a tensor in blocks.
+    """
 
     def __init__(self, path, fqn_to_index_mapping=None, thread_count=1, save_distributed=False, enable_consolidation=False, thread_count_consolidation=1):
-        super().__init__(path)
-        if save_distributed:
-            raise NotImplementedError("HuggingFaceStorageWriter(save_distributed=True): parts of tensors in safetensors files, on any device and dtype")
-        self.mapping = fqn_to_index_mapping
+        super().__init__(path, thread_count=thread_count)
+        self.fqn_to_index_mapping, self.save_distributed = fqn_to_index_mapping, save_distributed
+        self.enable_consolidation, self.thread_count_consolidation = enable_consolidation, thread_count_consolidation
+        self.consolidated_output_path = None
+        if enable_consolidation:
+            self.consolidated_output_path = str(self.path)
+            self.path = self.path / SHARDED
 
     def prepare_global_plan(self, plans):
-        return plans
+        of_rank = lambda i: {"shard_index": i} if self.save_distributed else {}
+        return [dataclasses.replace(plan, storage_data=of_rank(i)) for i, plan in enumerate(plans, start=1)]
 
     def write_data(self, plan, planner):
-        files = {}
+        mapping, files = self.fqn_to_index_mapping or {}, {}
         for item in plan.items:
+            files.setdefault(mapping.get(item.index.fqn, 1), []).append(item)
+        shard, largest = plan.storage_data.get("shard_index"), max([*mapping.values(), 1])
+        with ThreadPoolExecutor(max(self.thread_count, 1)) as pool:
+            results = list(pool.map(lambda entry: self._write(file_name(entry[0], largest, shard), entry[1], planner), files.items()))
+        return _done([result for found in results for result in found])
+
+    def _write(self, name, items, planner):
+        tensors, offsets = {}, {}
+        for item in items:
+            fqn = item.index.fqn
             if item.type is WriteItemType.BYTE_IO:
-                raise NotImplementedError(f"HuggingFaceStorageWriter: {item.index.fqn} is no tensor")
-            data = item.tensor_data
-            if data.chunk.sizes != torch.Size(data.size):
-                raise NotImplementedError(f"HuggingFaceStorageWriter: {item.index.fqn} is in parts; use full state dicts")
-            files.setdefault((self.mapping or {}).get(item.index.fqn, 1), []).append(item)
-        count, results = max([*(self.mapping or {}).values(), 1]), []
-        for number, items in files.items():
-            name = f"model-{number:05}-of-{count:05}.safetensors"
-            header, blobs, at = {"__metadata__": {"format": "pt"}}, [], 0
-            for item in items:
-                t = planner.resolve_data(item).detach().cpu().contiguous()
-                blob = t.reshape(-1).view(torch.uint8).numpy().tobytes()
-                header[item.index.fqn] = {"dtype": _NAMES[t.dtype], "shape": list(t.shape), "data_offsets": [at, at + len(blob)]}
-                results.append(WriteResult(item.index, len(blob), _StorageInfo(name, at, len(blob))))
-                blobs.append(blob)
-                at += len(blob)
-            text = json.dumps(header).encode()
-            text += b" " * (-len(text) % 8)
-            (self.path / name).write_bytes(b"".join([struct.pack("<Q", len(text)), text, *blobs]))
-        return _done(results)
+                raise NotImplementedError(f"HuggingFaceStorageWriter: {fqn} is no tensor")
+            chunk = item.tensor_data.chunk
+            if not self.save_distributed and chunk.sizes != torch.Size(item.tensor_data.size):
+                raise NotImplementedError(f"HuggingFaceStorageWriter: {fqn} is in blocks; save_distributed=True writes those")
+            tensors[fqn], offsets[fqn] = planner.resolve_data(item), chunk.offsets
+        lengths = write_file(self.path / name, tensors, offsets)
+        return [WriteResult(i.index, lengths[i.index.fqn], _StorageInfo(name, 0, lengths[i.index.fqn])) for i in items]
 
     def finish(self, metadata, results):
-        places = {r.index.fqn: r for rank in results for r in rank}
-        index = {
-            "metadata": {"total_size": sum(r.size_in_bytes for r in places.values())},
-            "weight_map": {n: r.storage_data.relative_path for n, r in places.items()},
-        }
-        (self.path / _INDEX).write_text(json.dumps(index, indent=2))
+        if self.save_distributed:
+            if self.enable_consolidation:
+                mapping = self.fqn_to_index_mapping or dict.fromkeys(metadata.state_dict_metadata, 1)
+                consolidate_safetensors_files(self.path, self.consolidated_output_path, mapping, self.thread_count_consolidation)
+            return
+        written = {r.index.fqn: r for rank in results for r in rank}
+        places = {name: r.storage_data.relative_path for name, r in written.items()}
+        write_index(self.path, places, sum(r.size_in_bytes for r in written.values()))
+
+    @property
+    def metadata_path(self):
+        """The name of the index."""
+        return INDEX
 
 
 class HuggingFaceStorageReader(FileSystemReader):
-    """Reads all ``*.safetensors`` of a folder."""
+    """Reads all ``*.safetensors`` of a folder, whole tensors as well as blocks.
+
+    Args:
+        path: the folder.
+        thread_count: how many files are read at once.
+    """
 
     def __init__(self, path, thread_count=1):
         super().__init__(path)
+        self.thread_count = thread_count
 
     def read_metadata(self):
-        stored, places = {}, {}
-        for path in sorted(Path(self.path).glob("*.safetensors")):
-            header, begin = _header(path)
-            for name, entry in header.items():
-                if name == "__metadata__":
-                    continue
-                shape, (start, stop) = torch.Size(entry["shape"]), entry["data_offsets"]
-                zero = torch.Size([0] * len(shape))
-                properties = TensorProperties(dtype=_DTYPES[entry["dtype"]])
-                stored[name] = TensorStorageMetadata(properties, shape, [ChunkStorageMetadata(zero, shape)])
-                places[MetadataIndex(name, zero)] = _StorageInfo(path.name, begin + start, stop - start)
+        stored, self._places = {}, {}
+        for path in sorted(Path(self.path).glob(f"*{SUFFIX}")):
+            for name, block in read_header(path).items():
+                offsets, sizes = torch.Size(block.offsets or [0] * len(block.shape)), torch.Size(block.shape)
+                end = [offset + size for offset, size in zip(offsets, sizes)]
+                tensor = stored.setdefault(name, TensorStorageMetadata(TensorProperties(dtype=DTYPES[block.dtype]), torch.Size(end), []))
+                tensor.size = torch.Size(map(max, tensor.size, end))
+                tensor.chunks.append(ChunkStorageMetadata(offsets, sizes))
+                self._places[MetadataIndex(name, offsets)] = path, block
+        places = {index: _StorageInfo(path.name, block.begin, block.end - block.begin) for index, (path, block) in self._places.items()}
         return Metadata(stored, storage_data=places, storage_meta=StorageMeta(load_id=self.load_id))
 
     def read_data(self, plan, planner):
-        metadata = self.read_metadata().state_dict_metadata
-        for item in plan.items:
-            name, place = item.storage_index.fqn, self.storage_data[item.storage_index]
-            with open(self.path / place.relative_path, "rb") as file:
-                file.seek(place.offset)
-                content = bytearray(file.read(place.length))
-            entry = metadata[name]
-            stored = torch.frombuffer(content, dtype=entry.properties.dtype).reshape(entry.size) if content else torch.empty(entry.size)
-            target = planner.resolve_tensor(item)
-            target.copy_(narrowed(stored, item.storage_offsets, item.lengths))
+        def read(item):
+            whole = read_tensor(*self._places[item.storage_index])
+            target = planner.resolve_tensor(item).detach()
+            found = narrowed(whole, item.storage_offsets, item.lengths)
+            if target.size() != found.size():
+                raise AssertionError(f"req {item.storage_index} mismatch sizes {target.size()} vs {found.size()}")
+            target.copy_(found)
             planner.commit_tensor(item, target)
+
+        if self.thread_count > 1:
+            with ThreadPoolExecutor(self.thread_count) as pool:
+                list(pool.map(read, plan.items))
+        else:
+            for item in plan.items:
+                read(item)
         return _done()
