@@ -224,12 +224,12 @@ def _item(i, device):
         return slice(_plain_int(i.start), _plain_int(i.stop), _plain_int(i.step))
     if c in _BASIC:
         return i
-    if c is bool or isinstance(i, np.bool_):
-        return T.full((), bool(i), dtype=dt.bool_, device=device)
+    if c is bool:
+        return T.full((), i, dtype=dt.bool_, device=device)
     if isinstance(i, Tensor):
         plain = not i._shape and i.dtype.category == dt.INT and i.dtype is not dt.uint8 and i.device.type != "meta"
         return int(i.item()) if plain else _to_index(i, device)
-    if isinstance(i, np.integer) or (hasattr(i, "__index__") and not isinstance(i, np.ndarray)):
+    if isinstance(i, (np.integer, np.bool_)) or (hasattr(i, "__index__") and not isinstance(i, np.ndarray)):
         return i.__index__()
     return _to_index(i, device)
 
@@ -369,6 +369,10 @@ def setitem(self, index, value):
         value = python_number(value)
         if value.__class__ is complex or self.dtype.category >= dt.FLOAT and self.dtype.itemsize > 2:
             check_number(value, self.dtype)
+    if index.__class__ is bool:  # nothing, or everything; in a tuple a bool is an index tensor
+        if index:
+            _set_view(T.unsqueeze(self, 0), value)
+        return
     fits = not isinstance(value, Tensor) or not value._shape or value._shape[0] != 1
     basic, advanced = normalise(self, index, fits and not has_values(self))  # masks are looked at where who watches calls does not see it
     if advanced is None:
@@ -396,8 +400,9 @@ def _set_elements(x, advanced, index, value):
             value = value[0]
     if not isinstance(value, Tensor) or numel(value._shape) == 1:
         given = [i for i in (index if index.__class__ is tuple else (index,)) if i.__class__ not in _BASIC]
-        mask = getattr(given[0], "dtype", None) if len(given) == 1 else None
-        if mask is dt.uint8 and given[0]._shape:
+        # a mask without dimensions is an index into a new dimension
+        mask = given[0].dtype if len(given) == 1 and isinstance(given[0], Tensor) and given[0]._shape else None
+        if mask is dt.uint8:
             check_filling_mask(mask)
         if not isinstance(value, Tensor):
             from .creation import tensor

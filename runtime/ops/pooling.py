@@ -268,6 +268,9 @@ def _avg_meta(name, dims):
                 f"Expected 2 to 3 dimensions, but got {len(self._shape)}-dimensional tensor for argument #1 'self' (while checking arguments for avg_pool1d)"
             )
         spatial = _check_input(name, self, dims)
+        if dims == 3 and any(n < k for n, k in zip(spatial, kernel)):
+            image, window = (" ".join(f"{name}: {n}" for name, n in zip(names, sizes)) for names, sizes in (("THW", spatial), (("kT", "kH", "kW"), kernel)))
+            raise RuntimeError(f"input image ({image}) smaller than kernel size ({window})")
         out = (*self._shape[:-dims], *_out_size(name, self, spatial, kernel, stride, padding, (1,) * dims, ceil_mode))
         return in_format(out, self.dtype, *[self] * (dims == 2))
 

@@ -46,6 +46,18 @@ def test_running_statistics_are_written_where_they_are(dtype, strided):
     assert mean._version == before
 
 
+@pytest.mark.parametrize("n", [3, 80])
+def test_windows_far_larger_than_the_image_take_no_memory(n):
+    x = torch.randn(2, 3, n, n, requires_grad=True)
+    y = F.avg_pool2d(x, 2560, ceil_mode=True)
+    assert torch.allclose(y, x.mean((2, 3), keepdim=True), atol=1e-6)
+    y.sum().backward()
+    assert torch.allclose(x.grad, torch.full_like(x, 1 / n**2))
+    assert torch.equal(F.max_pool2d(x, 2560, ceil_mode=True), x.amax((2, 3), keepdim=True))
+    with pytest.raises(RuntimeError, match=r"input image \(T: 3 H: 4 W: 5\) smaller than kernel size \(kT: 3 kH: 5 kW: 3\)"):
+        F.avg_pool3d(torch.randn(1, 2, 3, 4, 5), (3, 5, 3), ceil_mode=True)
+
+
 def test_pools_keep_nan_and_infinity():
     nan, inf = math.nan, math.inf
     x = torch.tensor([[[1, nan, 3, -inf, -inf, -inf]]])

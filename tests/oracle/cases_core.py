@@ -1149,3 +1149,32 @@ def case_graphs_of_modules_leave_them_as_they_are(torch):
         m[0].bias.fill_(-0.1)
     graphs = [make_fx(m)(x), make_fx(m, tracing_mode="fake", _allow_non_fake_inputs=True)(x)]
     return [[g.code for g in graphs], [n for n, _ in graphs[0].named_parameters()], type(graphs[0]).__name__, graphs[0](x), sorted(vars(m)), sorted(m._modules)]
+
+
+def case_truth_values_as_indices(torch):
+    """False alone assigns nothing and asks nothing of the value; in a tuple a truth value is an index; NumPy's are numbers."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    mask, numpy_bool = torch.tensor(False), type((torch.ones(1).numpy() > 0)[0])
+    indices = [False, True, mask, ~mask, (False,), (True, True), (False, True), [False], (slice(None), False), (None, True), (0, False)]
+    indices += [numpy_bool(False), (0, numpy_bool(True)), [mask]]
+    found = []
+    for index in indices:
+        for value in (1.0, torch.ones(4, 5), torch.ones(3), torch.tensor(5.0), torch.tensor(5)):
+            x = torch.arange(6.0).reshape(2, 3)
+            try:
+                x[index] = value
+            except (RuntimeError, IndexError) as error:
+                found.append(f"{type(error).__name__}: {error}"[:70])
+            found += [x.clone(), x._version]
+        try:
+            found.append(torch.arange(6.0).reshape(2, 3)[index])
+        except (RuntimeError, IndexError) as error:
+            found.append(f"{type(error).__name__}: {error}"[:70])
+    x = torch.ones(2, requires_grad=True)
+    y = (x * 1).exp()
+    y[False] = 0.0
+    y.sum().backward()
+    x.detach_()[False] = 1
+    return [found, x.grad, x._version]

@@ -23,6 +23,11 @@ def _padded(x, value, kernel, stride, padding, dilation, out):
     return np.pad(x, [(0, 0)] * (x.ndim - dims) + pads, constant_values=value) if any(map(any, pads)) else x
 
 
+def _reached(kernel, n, padding, dilation):
+    """The kernel without the positions that lie behind the input's end for every window: with ceil_mode it may be larger than the input."""
+    return tuple(min(k, (m + p - 1) // d + 1) for k, m, p, d in zip(kernel, n, padding, dilation))
+
+
 def _grid(values):
     """Per-dimension vectors as arrays that broadcast to the product."""
     return np.ix_(*values)
@@ -36,6 +41,7 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
     n = x.shape[-len(kernel) :]
     out = pooled(n, kernel, stride, padding, dilation, ceil)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    kernel = _reached(kernel, n, padding, dilation)
     xp = _padded(x, lowest, kernel, stride, padding, dilation, out)
     if x.size > 16384 and x.dtype.char in "fd":
         found = _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out)
@@ -119,8 +125,9 @@ def _counts(n, kernel, stride, padding, out, include):
 def avg_pool(x, kernel, stride, padding, ceil, include, divisor):
     n, one = x.shape[-len(kernel) :], (1,) * len(kernel)
     out = pooled(n, kernel, stride, padding, one, ceil)
-    xp = _padded(x, 0, kernel, stride, padding, one, out)
-    total = reduce(np.add, (xp[(..., *where)] for _, where in _positions(kernel, stride, one, out)))
+    met = _reached(kernel, n, padding, one)
+    xp = _padded(x, 0, met, stride, padding, one, out)
+    total = reduce(np.add, (xp[(..., *where)] for _, where in _positions(met, stride, one, out)))
     by = divisor or _counts(n, kernel, stride, padding, out, include)
     return (total / by).astype(x.dtype)
 
@@ -133,6 +140,7 @@ def avg_pool_backward(g, size, kernel, stride, padding, ceil, include, divisor):
     dims = len(kernel)
     n, out, one = size[-dims:], g.shape[-dims:], (1,) * dims
     g = (g / (divisor or _counts(n, kernel, stride, padding, out, include))).astype(g.dtype)
+    kernel = _reached(kernel, n, padding, one)
     full = np.zeros((*g.shape[:-dims], *(max(m + 2 * p, (o - 1) * s + k) for m, p, o, s, k in zip(n, padding, out, stride, kernel))), g.dtype)
     for _, where in _positions(kernel, stride, one, out):
         full[(..., *where)] += g
