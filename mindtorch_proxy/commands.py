@@ -3,7 +3,7 @@
 import os
 import sys
 
-from . import environment, shells
+from . import environment, installation, shells
 from .activate import PREFIX, SITE, VARIABLE, child_environment
 from .finder import TORCH_VERSION
 
@@ -23,6 +23,8 @@ mindtorch-activate --install              write a .pth file, so that MINDTORCH_A
     --with-metadata                       and what pip takes for an installed torch, so that it brings no other; refused where another is
     --with-types                          and the stubs that mypy, pyright, jedi and editors read: signatures of everything under `torch`
 mindtorch-activate --uninstall            remove what --install has written
+mindtorch-activate constraints            print the path of the file with which pip leaves this environment whole:
+                                          pip install -c "$(mindtorch-activate constraints)" pandas datasets
 mindtorch-activate --status               what holds now; exit status 0 if new processes are activated
 """
 
@@ -97,6 +99,8 @@ def main(argv=None):
             environment.install("with-metadata" in wanted, "with-types" in wanted)
         case ["uninstall"]:
             environment.uninstall()
+        case ["constraints"]:
+            print(installation.constraints())
         case ["status"]:
             active, lines = status()
             print("\n".join(lines))

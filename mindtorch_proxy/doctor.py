@@ -1,6 +1,7 @@
 """python -m mindtorch_proxy doctor [--json]: what is installed, what is active and why, what is wrong and what helps.
 
-Standard library only, and MindSpore runs in a process of its own: it answers where the installation is broken. The exit status is 1 where something is wrong.
+Standard library only, and `packaging` where it is there; MindSpore runs in a process of its own: it answers where the installation is broken.
+The exit status is 1 where something is wrong.
 """
 
 import glob
@@ -100,7 +101,10 @@ def problems(found, active):
     installed = {name: version for name, version in found.items() if version != "not installed"}
     numpy, mindspore = installed.get("numpy"), installed.get("mindspore")
     sentences = [installation.python_problem(), installation.package_problem(), installation.mindspore_problem()]
-    sentences.append(installation.numpy_problem(numpy) if numpy else f"NumPy is not installed: {sys.executable} -m pip install 'numpy<2'")
+    if numpy:
+        sentences.append(installation.numpy_problem(numpy) or installation.library_problem(numpy))
+    else:
+        sentences.append(f"NumPy is not installed: {installation.numpy_command()}")
     wrong = [tuple(sentence.split(": ", 1)) for sentence in sentences if sentence]
     if mindspore and not (2, 7) <= tuple(map(int, re.findall(r"\d+", mindspore)[:2])) <= (2, 10):
         wrong.append((f"MindSpore {mindspore} is not known to work", "install 2.7.2 to 2.10"))

@@ -1,11 +1,21 @@
-"""What has to be installed, and what to do where it is not. Standard library only."""
+"""What has to be installed, and what to do where it is not.
+
+Standard library only, but for `packaging`, which is imported where something is wrong, and may be missing then.
+"""
 
 import importlib
 import importlib.util
+import os
+import re
+import shlex
 import sys
+
+from .finder import HERE
 
 PYTHONS = (3, 10), (3, 12)
 CPU_MINDSPORE = "2.7.2"
+CONSTRAINTS = os.path.join(HERE, "constraints")
+LAST_NUMPY_1 = "1.26.4"
 
 
 class BrokenInstallation(ImportError):
@@ -24,10 +34,90 @@ def python_problem():
     return None
 
 
+def constraints():
+    """The file for `pip install -c` that fits this environment: torch.txt where pip takes torch for installed because of us, else base.txt."""
+    from . import environment
+
+    return os.path.join(CONSTRAINTS, "torch.txt" if environment.metadata_is_ours() else "base.txt")
+
+
+def pip_command(*packages):
+    """The command that installs these packages and leaves the environment whole."""
+    return shlex.join([sys.executable, "-m", "pip", "install", "-c", constraints(), *packages])
+
+
+def _key(name):
+    """A package's name as pip compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _bounds():
+    """{package: requirement} of base.txt: NumPy's own, and those of packages that need NumPy 2 and do not state it."""
+    with open(os.path.join(CONSTRAINTS, "base.txt"), encoding="utf-8") as file:
+        lines = [line.strip() for line in file]
+    return {_key(re.match(r"[\w.-]+", line)[0]): line for line in lines if line and line[0] != "#"}
+
+
+def _numpy_users():
+    """(name, version, what it requires of NumPy) of every installed package that requires NumPy, or that base.txt bounds."""
+    from importlib import metadata
+
+    bounded, seen = _bounds().keys() - {"numpy"}, set()
+    for found in metadata.distributions():
+        name = found.metadata["Name"]
+        if not name or _key(name) in seen:  # a broken one, or one that another hides
+            continue
+        seen.add(_key(name))
+        needs = [need for need in found.requires or () if re.match(r"numpy\b(?![-.])", need, re.IGNORECASE)]
+        if needs or _key(name) in bounded:
+            yield name, found.version, needs
+
+
+def _unmet(need, version):
+    """Whether a requirement holds in this environment and leaves a version out. One that can't be read (old metadata) leaves nothing out, as for pip."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        read = Requirement(need)
+    except InvalidRequirement:
+        return False
+    return (read.marker is None or read.marker.evaluate({"extra": ""})) and not read.specifier.contains(version, prereleases=True)
+
+
+def numpy_conflicts(numpy):
+    """{package: sentence} of the installed packages that do not work with a version of NumPy 1; ImportError without `packaging`."""
+    bounds, conflicts = _bounds(), {}
+    for name, version, needs in _numpy_users():
+        unmet = [need.partition(";")[0].strip() for need in needs if _unmet(need, numpy)]
+        if unmet:
+            conflicts[name] = f"{name} {version} requires {' and '.join(unmet)}"
+        elif _key(name) in bounds and _unmet(bounds[_key(name)], version):
+            conflicts[name] = f"{name} {version} requires NumPy 2 without stating it"
+    return dict(sorted(conflicts.items()))
+
+
+def numpy_command():
+    """The command that brings NumPy 1, and with it the installed packages that need NumPy 2, in versions that go together."""
+    try:
+        packages = list(numpy_conflicts(LAST_NUMPY_1))
+    except ImportError:  # then every package that has to do with NumPy is named: pip leaves those that fit as they are
+        packages = sorted(name for name, *_ in _numpy_users() if _key(name) != "mindtorch-proxy")
+    return pip_command("numpy", *packages)
+
+
 def numpy_problem(version):
     if int(version.partition(".")[0]) >= 2:
-        return f"NumPy {version} is installed, but MindSpore works with NumPy 1 only: {sys.executable} -m pip install 'numpy<2'"
+        return f"NumPy {version} is installed, but mindtorch_proxy works with NumPy 1 only: {numpy_command()}"
     return None
+
+
+def library_problem(numpy):
+    """What is wrong where NumPy 1 is installed and other packages do not work with it."""
+    try:
+        conflicts = numpy_conflicts(numpy)
+    except ImportError:
+        return f"packaging is not installed, without which nothing tells whether packages go with NumPy {numpy}: {pip_command('packaging')}"
+    return f"NumPy {numpy} is installed, but {', '.join(conflicts.values())}: {pip_command('numpy', *conflicts)}" if conflicts else None
 
 
 def mindspore_problem():
@@ -52,7 +142,7 @@ def check():
         try:
             numpy = importlib.import_module("numpy")
         except ImportError as error:
-            problem = f"NumPy does not load ({error}): {sys.executable} -m pip install 'numpy<2'"
+            problem = f"NumPy does not load ({error}): {numpy_command()}"
         else:
             problem = numpy_problem(numpy.__version__) or mindspore_problem()
     if problem is not None:

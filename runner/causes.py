@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 CATEGORIES = ("missing API", "missing dependency", "wrong value", "dtype", "device", "crash", "time-out", "other")
 TORCH_TYPE = r"torch\.(u?int|float|bfloat|complex|bool|half|double|long)\w*"
-# a module that is no part of PyTorch, or what libraries say in its stead: "requires the librosa library but it was not found"
+# a module that is no part of PyTorch, or what libraries say in its stead: "requires the librosa library but it was not found";
+# a distribution that is not there, or not in the version that transformers asks for
 OURS = r"(?:torch|torch_npu|functorch|torchgen|mindtorch_proxy)\b"
-DEPENDENCY = rf"No module named '(?!{OURS})([\w.]+)'|requires the ([\w.-]+) library but it was not found"
+DEPENDENCY = (
+    rf"No module named '(?!{OURS})([\w.]+)'|requires the ([\w.-]+) library but it was not found|"
+    r"The '([^']+)' distribution was not found and is required|(\S+[<>=]\S+) is required for a normal functioning"
+)
 # the first rule that fits decides; each looks at "ExceptionType: message"
 RULES = [
     ("time-out", r"Failed: Timeout|^TimeoutError|^subprocess\.TimeoutExpired"),
@@ -35,33 +40,47 @@ def category_of(message: str) -> str:
 
 
 def missing_package(message: str) -> str | None:
-    """The distribution to install, where the message names a module that is missing."""
+    """What pip is to install, as a shell reads it, where the message names it: a module, or a version of something."""
     found = re.search(DEPENDENCY, message[:600])
     if not found:
         return None
+    if requirement := found[3] or found[4]:
+        return shlex.quote(requirement)
     name = (found[1] or found[2]).partition(".")[0]
     return DISTRIBUTIONS.get(name, name)
 
 
-def cause_of(message: str) -> str:
-    """The line that names the error, without what differs from test to test: numbers, addresses, paths."""
+def line_of(message: str) -> str:
+    """The line that names the error."""
     lines = [line.strip() for line in message.splitlines() if line.strip()] or [""]
-    line = next((line for line in reversed(lines) if re.match(r"[\w.]*(Error|Exception|Warning|Interrupt|Exit|Timeout|Crash)\b", line)), lines[0])
-    line = re.sub(r"0x[0-9a-f]+", "0x…", line)
+    error = r"[\w.]*(Error|Exception|Warning|Interrupt|Exit|Timeout|Crash)\b"
+    return next((line for line in reversed(lines) if re.match(error, line)), lines[0])
+
+
+def cause_of(message: str) -> str:
+    """The line that names the error, without what differs from test to test: numbers, addresses, paths.
+
+    Failures of one group have the same.
+    """
+    line = re.sub(r"0x[0-9a-f]+", "0x…", line_of(message))
     line = re.sub(r"(?<![\w.])/[\w./-]+/", "…/", line)
     line = re.sub(r"(?<![A-Za-z_\d.])[-+]?\d+(\.\d*)?(e[-+]?\d+)?(?![\w])", "N", line)
     return re.sub(r"N(, N)+", "N, …", line)[:200]
 
 
 def groups(results):
-    """[{cause, category, count, example, package}] of the failures, the commonest first."""
+    """[{cause, category, count, known, tests, package}] of the failures, the commonest first.
+
+    What is shown as the cause is the line of the group's first test, with its numbers.
+    """
     found: dict = {}
     for result in results:
         if result["outcome"] in ("failed", "xfailed"):
-            cause = cause_of(result["message"])
-            group = found.setdefault((result["category"], cause), {"category": result["category"], "cause": cause, "count": 0, "known": 0, "tests": []})
+            message, category = result["message"], result["category"]
+            new = {"category": category, "cause": line_of(message)[:200], "count": 0, "known": 0, "tests": []}
+            group = found.setdefault((category, cause_of(message)), new)
             group["count"] += 1
             group["known"] += result["outcome"] == "xfailed"
             group["tests"].append(result["id"])
-            group["package"] = missing_package(result["message"]) if result["category"] == "missing dependency" else None
+            group["package"] = missing_package(message) if category == "missing dependency" else None
     return sorted(found.values(), key=lambda g: -g["count"])

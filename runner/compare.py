@@ -29,11 +29,16 @@ def load(paths):
     return by_name(tests)
 
 
+def short(file):
+    """A file's name without the folders before its own."""
+    return "/".join(file.split("/")[-2:])
+
+
 def by_name(tests):
     results = {}
     for test in tests:
         file, _, name = test["id"].partition("::")
-        results["/".join(file.split("/")[-2:]), name] = test
+        results[short(file), name] = test
     return results
 
 

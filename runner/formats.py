@@ -13,8 +13,8 @@ from pathlib import Path
 from mindtorch_proxy.finder import TORCH_VERSION
 
 from .causes import groups
+from .installed import upstream_version, version_of
 from .process import RAN
-from .targets import version_of
 
 
 def file_errors(runs):
@@ -67,7 +67,8 @@ def facts(options, runs, results, wall, counts, interrupted):
     ended = [run.end for run in runs if run.end]
     torch = next((end["torch"] for end in ended if end["torch"]), None) or (version_of("torch") if options.plain else TORCH_VERSION)
     device = next((end["device"] for end in ended if end["device"]), None) or os.environ.get("TRANSFORMERS_TEST_DEVICE")
-    versions = {name: version_of(name) for name in ("transformers", "mindspore", "pytest")} | {"torch": torch}
+    versions = {"transformers": upstream_version(), "torch": torch}
+    versions |= {name: version_of(name) for name in ("mindspore", "pytest")}
     return {
         "versions": {name: version or "not installed" for name, version in versions.items()},
         "python": sys.version.split()[0],

@@ -3,6 +3,7 @@
     python run_test_v2.py CHECKOUT/tests/models/bert/test_modeling_bert.py -k attention --jobs 2 --junitxml report.xml
     python run_test_v2.py                        # this project's tests/models
     python run_test_v2.py --fetch transformers   # clones upstream's tag that fits the installed transformers
+    PYTHONPATH=CHECKOUT/src python run_test_v2.py CHECKOUT/tests/models/bert   # with the checkout's own transformers
 
 Every file runs in a process of its own. A test that kills its process, or hangs, costs that test: results so far are kept, and the file
 goes on behind it. Arguments that are not listed below are pytest's. The exit status is 0 if all went as it should, 1 if a test failed or
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import difflib
 import json
 import os
 import signal
@@ -26,14 +28,17 @@ from mindtorch_proxy import page
 
 from . import compare
 from .formats import facts, merge_kernels, write_junit
+from .installed import check, fetch, version_of
 from .ledger import apply_ledger, load_ledger
-from .process import CRASHED, INTERRUPTED, NOT_STARTED, TIMED_OUT, FileRun
+from .process import CRASHED, INTERRUPTED, NOT_STARTED, TIMED_OUT, FileRun, refuses
 from .progress import Progress
+from .recorder import Lasting
 from .summary import rule, summarise
-from .targets import HERE, check, checkout_of, failed_in, fetch, files_of, shard, split_arguments, version_of
+from .targets import HERE, checkout_of, failed_in, files_of, named_in, results_in, shard, split_arguments
 
 
-def parse(arguments):
+def parser():
+    """What reads the command's own options."""
     parser = argparse.ArgumentParser(prog="run_test_v2.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = parser.add_argument
     add("--jobs", type=int, default=1, metavar="N", help="files side by side, on CPU each on a core of its own")
@@ -50,9 +55,18 @@ def parse(arguments):
     add("--compare", metavar="FILE", help="compare with an earlier --json FILE; exit status 1 if a test passed there and does not now")
     add("--shard", metavar="I/N", help="run the i-th of n parts of the files")
     add("--fetch", metavar="FOLDER", help="clone upstream's tag that fits the installed transformers into FOLDER, and end")
+    add("--tag", metavar="TAG", help="with --fetch: another tag or branch, as v5.16.0 or main")
     add("--any-version", action="store_true", help="run although checkout and installed transformers differ")
     add("--plain", action="store_true", help="without mindtorch_proxy: on the torch that is installed, to compare")
-    return parser.parse_known_args(arguments)
+    return parser
+
+
+def refuse(unknown, own):
+    """End with a usage error for options that neither pytest nor its plugins nor the tests' conftest.py know."""
+    names = [option.partition("=")[0] for option in unknown if option.startswith("-")]
+    known = [option for action in own._actions for option in action.option_strings]
+    near = [match for name in names for match in difflib.get_close_matches(name, known, 1)]
+    own.error(f"unrecognized arguments: {' '.join(unknown)}" + (f" (did you mean {' '.join(near)}?)" if near else ""))
 
 
 def run_all(options, runs):
@@ -115,7 +129,7 @@ def choose(options, targets):
     if options.shard:
         files = shard(files, options.shard)
     if options.only:
-        options.only = [line for line in map(str.strip, Path(options.only).read_text().splitlines()) if line and line[0] != "#"]
+        options.only = named_in(options.only)
     return files, only
 
 
@@ -123,14 +137,7 @@ def write(options, runs, results, wall, counts, interrupted):
     """All the files that were asked for; whether a test that passed in the earlier run does not now."""
     known = facts(options, runs, results, wall, counts, interrupted)
     kernels = merge_kernels(options.folder) if options.kernels else None
-    earlier, worse = None, False
-    if options.compare:
-        earlier = json.loads(Path(options.compare).read_text(encoding="utf-8"))
-        before, after = compare.by_name(earlier["tests"]), compare.by_name(results)
-        ran = {file for file, _ in after}  # what was not asked for now is not missed
-        files, changed = compare.compare({key: test for key, test in before.items() if key[0] in ran}, after)
-        rule("beside the earlier run")
-        worse = compare.show(files, changed)
+    worse = options.compare and beside(options.compare, runs, results)
     if options.report:
         Path(options.report).write_text(json.dumps(kernels, indent=1))
     if options.junitxml:
@@ -138,19 +145,36 @@ def write(options, runs, results, wall, counts, interrupted):
     if options.json:
         Path(options.json).write_text(json.dumps(known, indent=1))
     if options.html:
-        Path(options.html).write_text(page.render("Test run", run=known, kernels=kernels, earlier=earlier), encoding="utf-8")
+        text = page.render("Test run", run=known, kernels=kernels, earlier=options.compare)
+        Path(options.html).write_text(text, encoding="utf-8")
     return worse
 
 
+def beside(earlier, runs, results):
+    """Print the comparison with an earlier run; whether a test that passed there does not now.
+
+    Of that run count the tests that this one was to run, in the files that have any result.
+    """
+    files = {compare.short(run.name): run for run in runs if run.results}
+    then = compare.by_name(earlier["tests"]).items()
+    before = {(file, inside): test for (file, inside), test in then if file in files and files[file].selects(inside)}
+    rule("beside the earlier run")
+    return compare.show(*compare.compare(before, compare.by_name(results)))
+
+
 def run(arguments) -> int:
-    options, rest = parse(arguments)
+    own = parser()
+    options, rest = own.parse_known_args(arguments)
+    if options.tag and not options.fetch:
+        own.error("--tag TAG goes with --fetch FOLDER")
     if options.fetch:
-        return fetch(options.fetch)
+        return fetch(options.fetch, options.tag)
     if version_of("pytest") is None:
         raise SystemExit(f"run_test_v2: pytest is not installed for {sys.executable}; pip install 'pytest<9' pytest-timeout")
-    options.pytest, targets = split_arguments(rest)
+    options.pytest, targets, unknown = split_arguments(rest)
     options.collect_only = "--collect-only" in rest or "--co" in rest
     options.kernels = bool(options.report or options.html) and not options.plain
+    options.compare = options.compare and results_in(options.compare)
     files, only = choose(options, targets)
     roots = {file: checkout_of(file) for file in files}
     check(options, dict.fromkeys(roots.values()))
@@ -158,6 +182,8 @@ def run(arguments) -> int:
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="run_test_v2-") as options.folder:
         runs = [FileRun(options, i, file, inside, roots[file], only.get(file)) for i, (file, inside) in enumerate(files.items())]
+        if unknown and refuses(runs[0]):
+            refuse(unknown, own)
         interrupted = run_all(options, runs)
         wall = time.monotonic() - started
         results = [result for run in runs for result in run.results.values()]
@@ -165,10 +191,11 @@ def run(arguments) -> int:
         counts = collections.Counter(result["outcome"] for result in results)
         worse = write(options, runs, results, wall, counts, interrupted)
     summarise(runs, results, counts)
-    return exit_status(options, runs, results, counts, interrupted) or int(worse)
+    return exit_status(options, runs, results, counts, interrupted) or int(bool(worse))
 
 
 def main(arguments) -> int:
+    sys.stdout = Lasting(sys.stdout)
     try:
         return run(arguments)
     except SystemExit as stop:
@@ -176,3 +203,8 @@ def main(arguments) -> int:
             print(stop.code, file=sys.stderr)
             return 2
         raise
+    except KeyboardInterrupt:  # before or after the tests
+        return 130
+    finally:
+        sys.stdout.flush()
+        sys.stdout = sys.stdout.stream

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from .causes import category_of
+from .recorder import is_named
 
 RECORDER = Path(__file__).with_name("recorder.py")
 RAN, NOT_STARTED, INTERRUPTED, TIMED_OUT, CRASHED = OUTCOMES = ("ran", "could not start", "interrupted", "timed out", "crashed")
@@ -29,6 +30,7 @@ class FileRun:
         self.results: dict[str, dict] = {}  # test id -> result, in the order of execution
         self.unfinished: dict[str, dict] = {}
         self.collected: list[str] = []
+        self.left_out: set[str] = set()  # what an option of pytest's, as -k, excludes
         self.end: dict = {}  # what the process said when it ended by itself: pytest's exit status and why, torch, device
         self.running = None  # the id of the test that runs
         self.since = 0.0  # when it, or the pause between two tests, began
@@ -51,6 +53,7 @@ class FileRun:
             match event.pop("event"):
                 case "collected":
                     self.collected = self.collected or event["ids"]
+                    self.left_out |= set(event["left_out"])
                 case "start":
                     self.running, self.since = event["id"], time.monotonic()
                 case "report":
@@ -83,6 +86,15 @@ class FileRun:
         """The tests that were collected and have no result."""
         return [test for test in self.collected if test not in self.results]
 
+    def selects(self, inside):
+        """Whether this run was to run a test of the file, by its name there: no list, target or option excludes it."""
+        test = f"{self.name}::{inside}"
+        if test in self.left_out or self.only is not None and not is_named(test, self.only):
+            return False
+        targets = [target.partition("::")[2] for target in self.targets]
+        named = (inside == target or inside.startswith((f"{target}::", f"{target}[")) for target in targets)
+        return "" in targets or any(named)
+
     def counts(self):
         return collections.Counter(r["outcome"] for r in self.results.values())
 
@@ -90,29 +102,45 @@ class FileRun:
         self.outcome, self.why = outcome, why.partition("\n")[0]
 
     def kill(self):
-        """End the process and all it started; SIGABRT first, so that faulthandler shows where it hung."""
+        """End the process and all it started. Where it hangs, SIGABRT comes first, so that faulthandler shows where."""
         assert self.process
-        for number, patience in ((signal.SIGABRT, 5), (signal.SIGKILL, None)):
+        for number, patience in ((signal.SIGABRT, 5), (signal.SIGKILL, None))[self.interrupted :]:
             try:
                 os.killpg(self.process.pid, number)
                 self.process.wait(patience)
             except (ProcessLookupError, subprocess.TimeoutExpired):
                 continue
 
-    def start(self, index, core, output):
-        options = self.options
+    def environment(self):
+        """The variables of the file's process."""
         environment = os.environ | {"HF_HUB_OFFLINE": os.environ.get("HF_HUB_OFFLINE", "1")}
-        if options.kernels:
-            environment["MINDTORCH_REPORT"] = str(Path(options.folder, f"report-{self.number}-{index}.json"))
-        arguments = [
-            *([] if options.plain else ["-p", "mindtorch_proxy"]),
-            f"--timeout={options.test_timeout}",
+        if path := environment.get("PYTHONPATH"):  # relative to where the user is: the process runs in the checkout
+            environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, path.split(os.pathsep)))
+        return environment
+
+    def arguments(self):
+        """pytest's arguments."""
+        return [
+            *([] if self.options.plain else ["-p", "mindtorch_proxy"]),
+            f"--timeout={self.options.test_timeout}",
             "--timeout-method=signal",
             *([f"--rootdir={self.root}"] if self.root else []),
-            *options.pytest,
+            *self.options.pytest,
             *self.targets,
         ]
-        order = {"arguments": arguments, "events": str(self.events), "done": list(self.results), "only": self.only, "core": core}
+
+    def start(self, index, core, output):
+        options = self.options
+        environment = self.environment()
+        if options.kernels:
+            environment["MINDTORCH_REPORT"] = str(Path(options.folder, f"report-{self.number}-{index}.json"))
+        order = {
+            "arguments": self.arguments(),
+            "events": str(self.events),
+            "done": list(self.results),
+            "only": None if self.only is None else list(self.only),
+            "core": core,
+        }
         order_file = Path(options.folder, f"order-{self.number}-{index}.json")  # a list of tests can be longer than an argument may be
         order_file.write_text(json.dumps(order))
         self.end, self.running = {}, None
@@ -200,3 +228,13 @@ class FileRun:
                 break
         self.wall = time.monotonic() - started
         return self
+
+
+def refuses(run):
+    """Whether pytest does not know an option, with the plugins and the conftest.py that a file has.
+
+    To ask takes as long as importing these.
+    """
+    command = [sys.executable, "-m", "pytest", *run.arguments(), "--markers"]
+    done = subprocess.run(command, cwd=run.root, env=run.environment(), capture_output=True, text=True)
+    return "unrecognized arguments" in done.stderr

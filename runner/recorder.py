@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import sys
+
+
+def is_named(nodeid, names):
+    """Whether a list names a test: it may do so from any folder on."""
+    parts = nodeid.split("/")
+    return any("/".join(parts[i:]) in names for i in range(len(parts)))
 
 
 class Recorder:
@@ -15,19 +20,22 @@ class Recorder:
     def __init__(self, path, done, only):
         self.file, self.done, self.only = open(path, "a", encoding="utf-8", buffering=1), set(done), only and set(only)
         self.stopped = ""  # why the session ended before its tests did
+        self.left_out: list[str] = []  # tests that an option of pytest's excludes
 
     def write(self, **event):
         self.file.write(json.dumps(event) + "\n")
 
     def wanted(self, nodeid):
-        parts = nodeid.split("/")  # a list may name its tests from any folder on
-        return nodeid not in self.done and (self.only is None or any("/".join(parts[i:]) in self.only for i in range(len(parts))))
+        return nodeid not in self.done and (self.only is None or is_named(nodeid, self.only))
+
+    def pytest_deselected(self, items):
+        self.left_out += [item.nodeid for item in items]
 
     def pytest_collection_finish(self, session):
         # behind every plugin's choice; what is taken out here does not run
         session.items[:] = [item for item in session.items if self.wanted(item.nodeid)]
         session.testscollected = len(session.items)
-        self.write(event="collected", ids=[item.nodeid for item in session.items])
+        self.write(event="collected", ids=[item.nodeid for item in session.items], left_out=self.left_out)
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -73,21 +81,41 @@ def error_of(text):
     return "\n".join(re.findall(r"^E +(.*)", text, re.M)) or "\n".join(re.findall(r"^ERROR: (?:usage: .*\n)?(.*)", text, re.M)) or text.strip()
 
 
-class Tee(io.TextIOBase):
-    """sys.stderr, where pytest says why it does not start, and its end kept."""
+class Lasting:
+    """A standard stream whose reader may go away, as with `| head`, or at Ctrl-C with `| cat`.
+
+    What is written afterwards is lost, and nothing else.
+    """
 
     def __init__(self, stream):
-        self.stream, self.kept = stream, ""
+        self.stream = stream
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def write(self, text):
+        return self.attempt(self.stream.write, text)
+
+    def flush(self):
+        self.attempt(self.stream.flush)
+
+    def attempt(self, function, *arguments):
+        try:
+            return function(*arguments)
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stream.fileno())  # what is buffered goes there, and what children write
+            os.close(nowhere)
+
+
+class Tee(Lasting):
+    """sys.stderr, where pytest says why it does not start, and its end kept."""
+
+    kept = ""
 
     def write(self, text):
         self.kept = (self.kept + text)[-20_000:]
-        return self.stream.write(text)
-
-    def flush(self):
-        self.stream.flush()
-
-    def fileno(self):
-        return self.stream.fileno()
+        return super().write(text)
 
 
 def environment():
@@ -110,9 +138,9 @@ def main(path) -> int:
     import pytest
 
     recorder = Recorder(order["events"], order["done"], order["only"])
-    sys.stderr = tee = Tee(sys.stderr)
+    sys.stdout, sys.stderr = Lasting(sys.stdout), (tee := Tee(sys.stderr))
     status = int(pytest.main(order["arguments"], plugins=[recorder]))
-    sys.stderr = tee.stream
+    sys.stdout, sys.stderr = sys.stdout.stream, tee.stream
     why = recorder.stopped or (error_of(tee.kept) if status in (3, 4) else "")
     recorder.write(event="end", status=status, why=why, text=tee.kept if status in (3, 4) else "", **environment())
     return status

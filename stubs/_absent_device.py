@@ -202,8 +202,9 @@ def _adopt(home, namespace, made, doc):
         if isinstance(method, types.FunctionType):
             method.__qualname__ = f"{name}.{method.__name__}"
     made.__module__, made.__qualname__, made.__doc__ = home["__name__"], name, doc
-    home[name] = namespace[name] = made
-    if home is not namespace:
+    home[name] = made
+    if home is not namespace and name[0] != "_":
+        namespace[name] = made
         home["__all__"].append(name)
 
 

@@ -1,5 +1,6 @@
 """torch._C: the names that Python code reaches for below torch."""
 
+import ctypes as _ctypes
 import enum as _enum
 import faulthandler as _faulthandler
 from importlib import import_module as _import_module
@@ -72,6 +73,8 @@ def __getattr__(name):
         return getattr(_import_module(module), theirs)
     if name in _OF_TORCH:
         return getattr(_modules["torch"], name)
+    if name in _FILES:
+        return _import_module(f"torch._C.{name}")
     if name in _OF_GRAPHS:
         return getattr(_import_module("torch.jit._ir"), name)
     raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
@@ -84,6 +87,7 @@ _OF_TORCH = frozenset(
     set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
     set_num_interop_threads set_num_threads""".split()
 )
+_FILES = frozenset({"_distributed_c10d", "_profiler"})  # of the folder, imported when first asked for
 _OF_GRAPHS = frozenset(
     """Graph Node Value Block Use JitType TensorType ListType OptionalType TupleType DictType ClassType IntType FloatType BoolType StringType NoneType
     ComplexType NumberType AnyType DeviceObjType InferredType _jit_try_infer_type""".split()
@@ -292,6 +296,28 @@ def set_flush_denormal(mode):
     return False
 
 
+_SET_NAME, _GET_NAME = 15, 16  # Linux's numbers for prctl
+
+
+def _set_thread_name(name):
+    """Name the thread that runs, for the system's lists of threads: the first 15 bytes count."""
+    if not isinstance(name, str):
+        raise TypeError(f"set_thread_name(): the name must be a string, not {type(name).__name__}")
+    _ctypes.CDLL(None).prctl(_SET_NAME, _ctypes.create_string_buffer(name.encode()), 0, 0, 0)
+
+
+def _get_thread_name():
+    """The name of the thread that runs."""
+    name = _ctypes.create_string_buffer(16)
+    _ctypes.CDLL(None).prctl(_GET_NAME, name, 0, 0, 0)
+    return name.value.decode(errors="replace")
+
+
+def _get_cudnn_enabled():
+    """What torch.backends.cudnn.enabled says."""
+    return _import_module("torch.backends.cudnn").enabled
+
+
 # module: the prefix of its names, where its operators are
 _OPERATORS = {
     "_nn": ("", "nn.functional", "_C._nn"),
@@ -484,6 +510,23 @@ def _jit_get_schemas_for_operator(name):
     namespace, _, name = name.partition("::")
     packet = getattr(getattr(_import_module("torch").ops, namespace), name, None)
     return [] if packet is None else [getattr(packet, o)._schema for o in packet.overloads()]
+
+
+def _is_torch_function_mode_enabled():
+    """Whether a mode with a __torch_function__ is asked in this thread."""
+    return _len_torch_function_stack() > 0
+
+
+def _is_alias_of(tensor, other):
+    """Whether two tensors share a storage."""
+    return _has_storage(tensor) and _has_storage(other) and _storage_id(tensor) == _storage_id(other)
+
+
+def _jit_get_operation(name):
+    """(function, names of the overloads) of an operator by "aten::name"; (None, None) if there is none."""
+    namespace, _, short = name.partition("::")
+    packet = getattr(getattr(_import_module("torch").ops, namespace), short, None)
+    return (None, None) if packet is None else (packet.op, ["" if o == "default" else o for o in packet.overloads()])
 
 
 def parse_schema(text):

@@ -126,7 +126,11 @@ _LAZY = {
         "_streams": "Stream Event",
         "_higher_order_ops": "cond while_loop",
         "func": "vmap",
+        "_packed_weights": """
+        _weight_int8pack_mm _convert_weight_to_int4pack _convert_weight_to_int4pack_for_cpu _weight_int4pack_mm
+        _weight_int4pack_mm_for_cpu""",
         "_runtime_names": """
+        _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short _has_compatible_shallow_copy_type
         typename is_tensor is_storage is_floating_point is_complex is_signed is_conj is_neg is_nonzero is_inference numel result_type
         set_default_tensor_type set_default_dtype use_deterministic_algorithms are_deterministic_algorithms_enabled get_num_threads set_num_threads
         get_num_interop_threads set_num_interop_threads set_float32_matmul_precision get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled

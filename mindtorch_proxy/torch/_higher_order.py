@@ -10,6 +10,7 @@ from mindtorch_proxy.runtime.call.dispatch import tensors_of
 from mindtorch_proxy.runtime.call.state import LOCAL
 
 from ._dispatch_keys import DispatchKey
+from ._ops import OperatorBase
 
 
 class _Below(threading.local):
@@ -51,7 +52,7 @@ class _VmapInterpreter:
         return torch._functorch.vmap._left()
 
 
-class HigherOrderOperator(abc.ABC):
+class HigherOrderOperator(OperatorBase, abc.ABC):
     """An operator whose arguments may be functions. py_impl(key) registers a rule: for a DispatchKey, a class of dispatch modes (called with the mode), a
     class of tensors, or torch._C._functorch.TransformType.Vmap (called with an interpreter).
 

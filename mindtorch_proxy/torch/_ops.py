@@ -50,7 +50,18 @@ def _run(operator, name, args, kwargs):
     return operator._fn(*args, **kwargs)
 
 
-class OpOverload:
+class OperatorBase:
+    """What OpOverload and HigherOrderOperator are: operators that have a name and are called."""
+
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError
+
+    def name(self):
+        """The operator's name: each class says its own."""
+        raise NotImplementedError
+
+
+class OpOverload(OperatorBase):
     """One overload: torch.ops.aten.add.Tensor.
 
     Calling it runs the operator with gradients, autocast, modes and the classes of its arguments, as torch.add does.

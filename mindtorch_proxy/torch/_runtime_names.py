@@ -57,6 +57,45 @@ is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonz
 )
 
 
+def _tensor_argument(name, parameter, position, value):
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name}(): argument '{parameter}' (position {position}) must be Tensor, not {type(value).__name__}")
+
+
+def _cast_to(name, to):
+    def cast(input, non_blocking=False):
+        _tensor_argument(name, "input", 1, input)
+        if overridden_by_programs((input,)):
+            return handle_torch_function(cast, (input,), input, non_blocking)
+        return input.to(to, non_blocking)
+
+    cast.__name__ = cast.__qualname__ = name
+    cast.__module__, cast.__doc__ = "torch", f"The tensor as {to}: itself where it is that."
+    return cast
+
+
+for _name, _to in {n: d for d, n in _dt.LEGACY.items()}.items():
+    if _name in ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"):
+        globals()[f"_cast_{_name}"] = _cast_to(f"_cast_{_name}", _to)
+del _name, _to
+
+
+def _has_compatible_shallow_copy_type(input, from_):
+    """Whether a tensor may take another's place behind its own name, as ``input.data = from_`` does: both are dense,
+    both COO, both compressed, or alike.
+    """
+    _tensor_argument("_has_compatible_shallow_copy_type", "input", 1, input)
+    _tensor_argument("_has_compatible_shallow_copy_type", "from", 2, from_)
+    return _implementation(input) == _implementation(from_)
+
+
+def _implementation(t):
+    layout = str(t.layout).removeprefix("torch.")
+    compressed = layout in ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+    named = (t.device.type, t.is_quantized, t.is_nested) if t.device.type == "meta" or t.is_quantized or t.is_nested else ()
+    return "compressed" if compressed else layout, named
+
+
 def result_type(tensor1, tensor2):
     """The dtype of an arithmetic operation on the two."""
     return result_dtype((tensor1, tensor2))

@@ -1,6 +1,7 @@
 """torch.random: the default generator, its state, and forks of it."""
 
 import contextlib as _contextlib
+from collections.abc import Generator  # noqa: F401  (PyTorch's module has it too, for its annotations)
 
 from mindtorch_proxy.runtime.generator import default_generator
 from mindtorch_proxy.runtime.tensor import Tensor as _Tensor

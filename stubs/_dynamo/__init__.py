@@ -6,6 +6,7 @@ import torch
 
 from . import config, eval_frame, exc, external_utils, testing, utils  # noqa: F401
 from .eval_frame import STANCE, ExplainOutput, ExportResult, OptimizedModule, _Context, captured_once, innermost_fn
+from .eval_frame import is_dynamo_supported, is_inductor_supported
 from .external_utils import is_compiling
 
 __all__ = [
@@ -148,16 +149,6 @@ def reset():
 
 
 reset_code_caches = reset
-
-
-def is_dynamo_supported():
-    """Whether functions can be captured as graphs."""
-    return True
-
-
-def is_inductor_supported():
-    """Whether Inductor generates code: there is none."""
-    return False
 
 
 def explain(f, *extra_args, **extra_kwargs):

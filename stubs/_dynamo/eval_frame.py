@@ -118,6 +118,16 @@ def innermost_fn(fn):
     return fn
 
 
+def is_dynamo_supported():
+    """Whether functions can be captured as graphs."""
+    return True
+
+
+def is_inductor_supported():
+    """Whether Inductor generates code: there is none."""
+    return False
+
+
 class ExportResult(NamedTuple):
     """A captured graph; what must hold for it is not listed."""
 

@@ -23,6 +23,17 @@ __all__ = [
 ]
 
 
+# PyTorch's name: Linux's
+_ON_X86 = {name: name for name in """aes amx_bf16 amx_fp16 amx_int8 amx_tile avx avx2 avx512_4fmaps avx512_4vnniw avx512_bf16 avx512_bitalg avx512_fp16
+    avx512_vbmi2 avx512_vnni avx512_vp2intersect avx512_vpopcntdq avx_vnni avx_vnni_int8 avx_vnni_int16 avx_ne_convert
+    bmi2 clflush clflushopt clwb f16c
+    fma4 popcnt sse sse2 sse4_1 sse4_2 sse4a ssse3""".split()}  # fmt: skip
+_ON_X86 |= {f"avx512_{name}": f"avx512{name}" for name in "f cd dq bw vl ifma vbmi".split()}
+_ON_X86 |= {"bmi": "bmi1", "fma3": "fma", "lzcnt": "abm", "sha": "sha_ni", "sse3": "pni"}
+_ON_ARM = {name: name for name in "aes bf16 i8mm pmull sha1 sha2 crc32 atomics sve sve2 sme sme2".split()}
+_ON_ARM |= {"neon": "asimd", "dot": "asimddp", "fp16_arith": "asimdhp", "fhm": "asimdfhm", "rdm": "asimdrdm", "sve_bf16": "svebf16"}
+
+
 @functools.cache
 def get_capabilities():
     """The instruction sets that the processor has, by PyTorch's names."""
@@ -31,20 +42,25 @@ def get_capabilities():
             flags = set(next((line.split(":", 1)[1] for line in f if line.startswith(("flags", "Features"))), "").split())
     except OSError:
         flags = set()
-    names = {
-        "avx512_vnni": "avx512_vnni",
-        "avx512_bf16": "avx512_bf16",
-        "avx512_fp16": "avx512_fp16",
-        "fma3": "fma",
-        "sse4_1": "sse4_1",
-        "sse4_2": "sse4_2",
-        "amx_bf16": "amx_bf16",
-        "amx_tile": "amx_tile",
-        "amx_int8": "amx_int8",
-        "amx_fp16": "amx_fp16",
-    }
-    names |= {n: n for n in "sse sse2 sse3 ssse3 avx avx2 avx512f avx512bw avx512dq avx512vl aes bmi1 bmi2 f16c popcnt".split()}
+    names = _ON_ARM if platform.machine() in ("aarch64", "arm64") else _ON_X86
     return types.MappingProxyType({"architecture": platform.machine()} | {k: v in flags for k, v in names.items()})
+
+
+def _asks(name, capability):
+    def asked():
+        return get_capabilities().get(capability, False)
+
+    asked.__name__ = asked.__qualname__ = name
+    asked.__doc__ = f"Whether the processor has {capability}."
+    return asked
+
+
+_is_avx2_supported = _asks("_is_avx2_supported", "avx2")
+_is_avx512_supported = _asks("_is_avx512_supported", "avx512_f")
+_is_avx512_bf16_supported = _asks("_is_avx512_bf16_supported", "avx512_bf16")
+_is_vnni_supported = _asks("_is_vnni_supported", "avx512_vnni")
+_is_amx_tile_supported = _asks("_is_amx_tile_supported", "amx_tile")
+_is_amx_fp16_supported = _asks("_is_amx_fp16_supported", "amx_fp16")
 
 
 def is_available():

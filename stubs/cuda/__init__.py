@@ -34,6 +34,10 @@ def _set_device(device):
         raise _absent.without("_cuda_setDevice")
 
 
+def _record_history(enabled, args, kwargs):
+    raise _absent.without("_cuda_record_memory_history" + "_legacy" * isinstance(enabled, bool))
+
+
 def _set_stream(stream):
     """No stream can be made: only None, which changes nothing, is one."""
     if stream is not None:
@@ -49,6 +53,8 @@ _absent.functions(
         """can_device_access_peer(device, peer_device) cudart() current_blas_handle() current_solver_handle() default_stream(device=None) get_sync_debug_mode()
         ipc_collect() set_sync_debug_mode(debug_mode) memory.caching_allocator_alloc(size, device=None, stream=None)""",
     ),
+    (_absent.without("_cuda_sleep"), "_sleep(cycles)"),
+    (_record_history, "memory._record_memory_history(enabled='all', *args, **kwargs)"),
     (_set_device, "set_device(device)"),
     (_set_stream, "set_stream(stream)"),
     (AttributeError("'NoneType' object has no attribute 'cudaError'"), "check_error(res)"),
@@ -66,6 +72,8 @@ _absent.functions(
             ("changeCurrentAllocator", "change_current_allocator(allocator)"),
             ("getAllocatorBackend", "get_allocator_backend()"),
             ("memorySnapshot", "memory_snapshot(mempool_id=None, include_traces=True)"),
+            ("memorySnapshot", "_snapshot(device=None, augment_with_fx_traces=False)"),
+            ("memorySnapshot", "_dump_snapshot(filename='dump_snapshot.pickle', augment_with_fx_traces=False)"),
             ("resetAccumulatedHostMemoryStats", "reset_accumulated_host_memory_stats()"),
             ("resetPeakHostMemoryStats", "reset_peak_host_memory_stats()"),
             ("resetAccumulatedMemoryStats", "reset_accumulated_memory_stats(device=None)"),

@@ -13,25 +13,51 @@ from .node import Node, map_arg
 __all__ = ["GraphModule", "reduce_graph_module"]
 
 
-def _copy_attribute(source, target, name):
-    """Make ``target.a.b`` what ``source.a.b`` is, with empty modules on the way."""
-    *path, last = name.split(".")
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # of a GraphModule's meta: attributes by name that its copies have too
+
+
+class _CodeOnlyModule(torch.nn.Module):
+    """A module that is its attributes, given as a dict."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.__dict__ = body
+
+
+def _copy_attr(from_module, to_module, target):
+    """Make ``to_module.a.b`` what ``from_module.a.b`` is, with empty modules on the way."""
+    *path, last = target.split(".")
     for atom in path:
-        below = getattr(source, atom)
-        if getattr(target, atom, None) is below:
+        below = getattr(from_module, atom)
+        if getattr(to_module, atom, None) is below:
             return
-        if not hasattr(target, atom):
-            setattr(target, atom, torch.nn.Module())
-        source, target = below, getattr(target, atom)
-    _assign(target, last, getattr(source, last))
+        if getattr(to_module, atom, None) is None:
+            setattr(to_module, atom, torch.nn.Module())
+        from_module, to_module = below, getattr(to_module, atom)
+    _assign_attr(getattr(from_module, last), to_module, last)
 
 
-def _assign(module, name, value):
-    """Tensors that are no parameters become buffers."""
-    if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
-        module.register_buffer(name, value)
+def _assign_attr(from_obj, to_module, target):
+    """Make ``to_module.a.b`` an object, with empty modules on the way; tensors that are no parameters become buffers."""
+    *path, last = target.split(".")
+    for atom in path:
+        if getattr(to_module, atom, None) is None:
+            setattr(to_module, atom, torch.nn.Module())
+        to_module = getattr(to_module, atom)
+    if isinstance(from_obj, torch.Tensor) and not isinstance(from_obj, torch.nn.Parameter):
+        to_module.register_buffer(last, from_obj)
     else:
-        setattr(module, name, value)
+        setattr(to_module, last, from_obj)
+
+
+def _get_attr(model, attr_name):
+    """``model.a.b`` by its name; AssertionError where there is no ``model.a``."""
+    *path, last = attr_name.split(".")
+    for atom in path:
+        model = getattr(model, atom, None)
+        if model is None:
+            raise AssertionError(f"Attribute '{atom}' not found in model")
+    return getattr(model, last)
 
 
 def _explain(error):
@@ -72,17 +98,12 @@ class GraphModule(torch.nn.Module):
         if isinstance(root, torch.nn.Module):
             self.training = root.training
             for t in targets:
-                _copy_attribute(root, self, t)
+                _copy_attr(root, self, t)
         else:
             for t in sorted(targets, key=lambda t: t.count(".")):
                 if t not in root:
                     raise RuntimeError(f"Node in graph referenced target {t} but that target was not provided in `root`!")
-                place = self
-                for atom in t.split(".")[:-1]:
-                    if not hasattr(place, atom):
-                        setattr(place, atom, torch.nn.Module())
-                    place = getattr(place, atom)
-                _assign(place, t.split(".")[-1], root[t])
+                _assign_attr(root[t], self, t)
         self.graph, self.meta = graph, {}
 
     def __call__(self, *args, **kwargs):
@@ -187,6 +208,8 @@ class GraphModule(torch.nn.Module):
         new.__dict__.update(copy.deepcopy(state, memo))
         new.__class__.__name__ = "GraphModule"
         new.graph = copy.deepcopy(self._graph)
+        for name, value in new.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(new, name, value)
         return new
 
     def __copy__(self):

@@ -12,7 +12,7 @@ import traceback
 import torch
 
 from . import traceback as fx_traceback
-from .node import Node, map_aggregate
+from .node import Argument, Node, map_aggregate  # noqa: F401
 from .operator_schemas import check_for_mutable_operation
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "TraceError", "TracerBase"]

@@ -7,7 +7,7 @@ import torch
 
 from ._symbolic_trace import symbolic_trace
 from .graph import Graph
-from .graph_module import GraphModule, _copy_attribute
+from .graph_module import GraphModule, _copy_attr
 from .node import Node
 
 __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with_filters"]
@@ -73,7 +73,7 @@ def replace_pattern_with_filters(gm, pattern, replacement=None, match_filters=No
         gm.delete_all_unused_submodules()
         for node in graph.nodes:
             if node.op in ("call_module", "get_attr") and not _has(gm, node.target):
-                _copy_attribute(replacement, gm, node.target)
+                _copy_attr(replacement, gm, node.target)
     gm.recompile()
     return replaced
 

@@ -3,6 +3,8 @@
 import multiprocessing
 from multiprocessing import *  # noqa: F403
 
+import torch
+
 from . import reductions
 from .spawn import (
     ENV_VAR_PARALLEL_START,
@@ -22,6 +24,16 @@ reductions.init_reductions()
 def get_all_sharing_strategies():
     """The ways to hand over a tensor, by PyTorch's names; here both send the file descriptor of memory without a name, which nothing can leave behind."""
     return {"file_descriptor", "file_system"}
+
+
+def _set_thread_name(name):
+    """Name the thread that runs, for the system's lists of threads: the first 15 bytes count."""
+    torch._C._set_thread_name(name)
+
+
+def _get_thread_name():
+    """The name of the thread that runs."""
+    return torch._C._get_thread_name()
 
 
 _strategy = "file_descriptor"

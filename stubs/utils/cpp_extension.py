@@ -1,10 +1,38 @@
 """torch.utils.cpp_extension: there is no C++ library to build extensions against."""
 
+import logging
 import os
+import subprocess
+import sys
 
+import torch
+
+_log = logging.getLogger(__name__)
 CUDA_HOME = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH")
 ROCM_HOME = os.environ.get("ROCM_HOME")
 IS_HIP_EXTENSION = False
+
+
+def get_default_build_root():
+    """The folder of this user below which extensions are built."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.realpath(os.path.join(cache, "torch_extensions"))
+
+
+def _get_build_directory(name, verbose):
+    """The folder of one extension, which is made: below TORCH_EXTENSIONS_DIR, or a folder of this Python's in
+    ``get_default_build_root()``.
+    """
+    root = os.environ.get("TORCH_EXTENSIONS_DIR")
+    if root is None:
+        accelerator = "cpu" if torch.version.cuda is None else f"cu{torch.version.cuda.replace('.', '')}"
+        python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+        root = os.path.join(get_default_build_root(), f"{python}_{accelerator}")
+    if verbose:
+        _log.info("Using %s as PyTorch extensions root...", root)
+    folder = os.path.join(root, name)
+    os.makedirs(folder, exist_ok=True)
+    return folder
 
 
 def _unsupported(name):
@@ -16,6 +44,21 @@ def _unsupported(name):
     return f
 
 
-load, load_inline, include_paths, library_paths, CppExtension, CUDAExtension, BuildExtension = map(
-    _unsupported, ("load", "load_inline", "include_paths", "library_paths", "CppExtension", "CUDAExtension", "BuildExtension")
+def is_ninja_available():
+    """Whether the build system ninja is installed."""
+    try:
+        subprocess.check_output(["ninja", "--version"])
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+def verify_ninja_availability():
+    """RuntimeError where ninja is not installed."""
+    if not is_ninja_available():
+        raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it)")
+
+
+load, load_inline, include_paths, library_paths, CppExtension, CUDAExtension, SyclExtension, BuildExtension, _get_cuda_arch_flags = map(
+    _unsupported, "load load_inline include_paths library_paths CppExtension CUDAExtension SyclExtension BuildExtension _get_cuda_arch_flags".split()
 )

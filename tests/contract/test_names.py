@@ -41,6 +41,7 @@ ALLOWED = {
     ("mindtorch_proxy/torch/jit/_builtins.py", "_OPERATORS"): "functions in PyTorch's Python files that are operators themselves",
     ("mindtorch_proxy/torch/jit/_interpreter.py", "_NAMES"): "Python's own functions",
     ("mindtorch_proxy/torch/jit/_interpreter.py", "_ON_VALUES"): "what TorchScript does under these names with values that are no tensors",
+    ("mindtorch_proxy/torch/utils/_sympy/interp.py", "_OF_TWO"): "methods of what analyses an expression of SymPy's",
     ("mindtorch_proxy/torch/nn/functional.py", "_ROOT"): "functions of torch that nn.functional holds too, as the same objects",
     ("mindtorch_proxy/torch/nn/init.py", "gains"): "values of the argument `nonlinearity`",
 }

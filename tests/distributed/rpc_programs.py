@@ -209,6 +209,45 @@ def references():
     return [*found, gone, q.grad.item()]
 
 
+def together(rank, size):
+    """Workers wait for each other, all or some, and see what each has brought."""
+    with job("together", rank, size):
+        found = [rpc.api._all_gather(rank * 10), rpc.api._all_gather([rank], {f"w{i}" for i in range(size)})]
+        if rank:
+            found.append(rpc.api._all_gather(rank, {"w1", "w2"}))
+        time.sleep(0.2 * rank)
+        before = time.time()
+        rpc.api._barrier([f"w{i}" for i in range(size)])
+        times = rpc.api._all_gather((before, time.time()))
+    return found, max(begin for begin, _ in times.values()) <= min(end for _, end in times.values()), sorted(times)
+
+
+class Scaled(torch.nn.Module):
+    """A module with an option, and a mode that shows."""
+
+    def __init__(self, factor=1.0):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((2,), factor))
+
+    def forward(self, x, shift=0):
+        return x * self.weight.detach() + shift + (100 if self.training else 0)
+
+
+@workers
+def remote_modules():
+    from torch.distributed.nn import RemoteModule
+
+    x, found = torch.ones(2), []
+    for place in ("w1/cpu", "w2", "rank:1/cpu"):
+        module = RemoteModule(place, Scaled, args=(3.0,))
+        found += [module.on, module.device, module(x).tolist(), module.forward_async(x, shift=1).wait().tolist(), module.forward(x, 2).tolist()]
+    found += [module.get_module_rref().owner_name(), [r.to_here().tolist() for r in module.remote_parameters()]]
+    module.eval()
+    found += [module(x).tolist(), isinstance(module, torch.nn.Module), told(RemoteModule("w1", Scaled, kwargs={"factor": 2.0}).forward, x).tolist()]
+    found += [told(RemoteModule("w1", len, args=([],)).get_module_rref().to_here)[0], told(pickle.dumps, module)]
+    return found + [told(getattr(module, n)) for n in ("parameters", "named_parameters", "cpu", "state_dict", "children", "zero_grad")]
+
+
 def before_and_after(rank, size):
     """Without init_rpc, twice in a row, and after the end."""
     found = [told(rpc.rpc_sync, "w1", name), told(rpc.RRef, 1), told(rpc.shutdown), told(rpc.get_rpc_timeout)]

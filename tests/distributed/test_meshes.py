@@ -64,3 +64,8 @@ def test_operators_under_every_placement(both, close):
         # whoever is refused by the real torch may be served here
         differing = {k: (got[k], v) for k, v in want.items() if not isinstance(v, str) and not close(got[k], v)}
         assert differing == {}
+
+
+def test_functions_on_pieces(both):
+    ours, theirs = both("mapping_programs", ("mapped",), 2)
+    assert ours == theirs and "Error" not in str(theirs["mapped"][0][:8])

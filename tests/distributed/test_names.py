@@ -14,16 +14,23 @@ NAMES = {
     "torch.distributed.tensor.placement_types": "Placement Replicate Shard Partial _StridedShard",
     "torch.distributed.tensor.parallel": "ColwiseParallel RowwiseParallel SequenceParallel PrepareModuleInput PrepareModuleOutput parallelize_module",
     "torch.distributed.tensor.parallel.style": "ParallelStyle",
-    "torch.distributed.tensor.experimental": "implicit_replication",
+    "torch.distributed.tensor.experimental": "context_parallel implicit_replication",
+    "torch.distributed.tensor.experimental._attention": "context_parallel set_rotate_method",
+    "torch.distributed.pipelining": "ScheduleGPipe SplitPoint pipeline PipelineStage build_stage",
     "torch.distributed._tensor": "DTensor Replicate Shard distribute_tensor DeviceMesh",
     "torch.distributed._tensor.experimental": "implicit_replication",
     "torch.distributed._functional_collectives": "AsyncCollectiveTensor all_reduce all_gather_tensor reduce_scatter_tensor all_to_all_single wait_tensor",
-    "torch.distributed.nn": "all_reduce all_gather reduce_scatter",
+    "torch.distributed.nn": "RemoteModule all_reduce all_gather reduce_scatter",
+    "torch.distributed.optim": "DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer",
+    "torch.distributed.rpc.api": "_all_gather _barrier _wait_all",
+    "torch.distributed.autograd": "DistAutogradContext backward context get_gradients is_available",
     "torch.distributed.nn.functional": "all_reduce all_gather all_to_all",
     "torch.distributed.fsdp": "FullyShardedDataParallel FSDPModule fully_shard MixedPrecision MixedPrecisionPolicy CPUOffload CPUOffloadPolicy OffloadPolicy "
     "ShardingStrategy BackwardPrefetch StateDictType FullStateDictConfig ShardedStateDictConfig FullOptimStateDictConfig FlatParameter",
     "torch.distributed.fsdp.fully_sharded_data_parallel": "FullyShardedDataParallel StateDictType ShardedOptimStateDictConfig MixedPrecision",
     "torch.distributed.fsdp.api": "ShardingStrategy",
+    "torch.distributed.fsdp._common_utils": "clean_tensor_name FSDP_PREFIX",
+    "torch.distributed.fsdp._runtime_utils": "_post_backward_final_callback",
     "torch.distributed.fsdp.wrap": "transformer_auto_wrap_policy size_based_auto_wrap_policy ModuleWrapPolicy CustomPolicy wrap enable_wrap _recursive_wrap",
     "torch.distributed.fsdp.sharded_grad_scaler": "ShardedGradScaler",
     "torch.distributed._composable": "checkpoint contract replicate",
@@ -34,7 +41,8 @@ NAMES = {
     "torch.distributed.tensor.parallel.ddp": "_pre_dp_module_transform",
     "torch.distributed.checkpoint": "save load async_save FileSystemReader FileSystemWriter DefaultSavePlanner DefaultLoadPlanner",
     "torch.distributed.checkpoint.default_planner": "DefaultLoadPlanner _EmptyStateDictLoadPlanner",
-    "torch.distributed.checkpoint.format_utils": "dcp_to_torch_save torch_save_to_dcp",
+    "torch.distributed.checkpoint.format_utils": "dcp_to_torch_save torch_save_to_dcp _load_state_dict _EmptyStateDictLoadPlanner",
+    "torch.distributed.checkpoint.utils": "CheckpointException find_tensor_shard",
     "torch.distributed.checkpoint.optimizer": "load_sharded_optimizer_state_dict",
     "torch.distributed.checkpoint.state_dict": "StateDictOptions get_model_state_dict set_model_state_dict get_optimizer_state_dict get_state_dict",
     "torch.distributed.checkpoint.stateful": "Stateful",
@@ -61,6 +69,28 @@ def test_what_is_not_there_says_so():
         torch.distributed._shard.sharded_tensor.ShardedTensor("no spec", 2)
     with pytest.raises(NotImplementedError, match="loss_parallel"), torch.distributed.tensor.parallel.loss_parallel():
         pass
+    from torch.distributed import autograd, optim, pipelining
+    from torch.distributed.fsdp import _runtime_utils
+    from torch.distributed.tensor.experimental import _attention, context_parallel
+    from torch.numa.binding import AffinityMode, NumaOptions, _maybe_wrap_with_numa_binding
+
+    for call, said in (
+        (lambda: autograd.backward(0, []), "autograd.backward"),
+        (lambda: autograd.get_gradients(0), "autograd.get_gradients"),
+        (autograd.DistAutogradContext, "DistAutogradContext"),
+        (lambda: optim.DistributedOptimizer(torch.optim.SGD, []), "DistributedOptimizer"),
+        (lambda: _runtime_utils._post_backward_final_callback(None, None), "_post_backward_final_callback"),
+        (context_parallel(None).__enter__, "context_parallel"),
+        (lambda: _attention.set_rotate_method("alltoall"), "set_rotate_method"),
+        (lambda: pipelining.pipeline(None, ()), "pipelining.pipeline"),
+        (pipelining.pipe_split, "pipe_split"),
+        (lambda: pipelining.build_stage(None, 0, None, "cpu"), "build_stage"),
+        *((getattr(pipelining, n), n) for n in pipelining.__all__ if n[0].isupper() and n != "SplitPoint"),
+        (lambda: _maybe_wrap_with_numa_binding(len, gpu_index=0, numa_options=NumaOptions(AffinityMode.NODE)), "processors near a GPU"),
+        (lambda: torch.profiler._memory_profiler.MemoryProfileTimeline(None), "MemoryProfileTimeline"),
+    ):
+        with pytest.raises(NotImplementedError, match=said):
+            call()
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("torch.distributed.nothing")
 

@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.mark.parametrize("function", ["calls", "errors", "references", "before_and_after", "outstanding"])
+@pytest.mark.parametrize("function", ["calls", "errors", "references", "before_and_after", "outstanding", "together", "remote_modules"])
 def test_three_workers(both, function):
     ours, theirs = both("rpc_programs", (function,), 3)  # one at a time: the real torch hangs in a second job after references have ended
     assert not isinstance(theirs[function][0], str), theirs[function][0]

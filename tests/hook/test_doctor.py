@@ -29,11 +29,19 @@ def bare(tmp_path):
     return str(tmp_path / "env/bin/python"), folder
 
 
-def package(folder, name, text, version="1.0"):
-    (folder / name).mkdir()
+def package(folder, name, text, version="1.0", needs=()):
+    """Plant a package and what pip writes about it."""
+    (folder / name).mkdir(parents=True)
     (folder / name / "__init__.py").write_text(text)
-    (folder / f"{name}-{version}.dist-info").mkdir()
-    (folder / f"{name}-{version}.dist-info/METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    metadata(folder, name, version, *needs)
+
+
+def metadata(folder, name, version, *needs):
+    """Plant what pip writes about a package; each of `needs` is a requirement."""
+    info = folder / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    requires = "".join(f"Requires-Dist: {need}\n" for need in needs)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}")
 
 
 def said(python, executable, folder, code="import torch; torch.ones(2) + 1"):
@@ -51,14 +59,69 @@ def test_no_numpy_no_mindspore_numpy_2(python, bare):
     assert "NumPy does not load" in message and len(found) == 2  # and MindSpore is missing too
     package(folder, "numpy", "__version__ = '2.3.1'", "2.3.1")
     message, found = said(python, executable, folder)
-    assert "NumPy 2.3.1 is installed" in message and f"{executable} -m pip install 'numpy<2'" in message
-    assert any("NumPy 2.3.1" in problem["what"] and "numpy<2" in problem["remedy"] for problem in found)
+    command = f"{executable} -m pip install -c {folder}/mindtorch_proxy/constraints/base.txt numpy"
+    assert "NumPy 2.3.1 is installed" in message and message.strip().endswith(f": {command}")
+    assert [problem["remedy"] for problem in found if "NumPy 2.3.1" in problem["what"]] == [command]
     (folder / "numpy/__init__.py").write_text("__version__ = '1.26.4'")
     message, _ = said(python, executable, folder)
     assert "MindSpore is not installed" in message and "pip install mindspore==2.7.2" in message
     # in an activated process it is an ImportError with that sentence, not an AttributeError of MindSpore's inside
     code = "import mindtorch_proxy as m; m.install()\ntry:\n    import torch\nexcept ImportError as error:\n    print(error)"
     assert "MindSpore is not installed" in python("-c", code, executable=executable, PYTHONPATH=folder)
+
+
+LIBRARIES = (
+    ("pandas", "3.1.1", "numpy>=1.26.0; python_version < '3'", "numpy>=2.0.2; python_version >= '3'", "numpy-financial>=9", "numpy>=3; extra == 'all'"),
+    ("Pyarrow", "26.0.1"),  # pip compares names without regard to case
+    ("scikit_learn", "1.9.1", "numpy>=1.24.1"),
+    ("old_one", "0.1", "numpy (<1.20)"),
+    ("polars", "2.1.0"),
+)
+
+
+def test_libraries_that_need_numpy_2_are_named_with_the_command_that_mends_them(monkeypatch, tmp_path):
+    for library in LIBRARIES:
+        metadata(tmp_path, *library)
+    metadata(tmp_path / "behind", "pandas", "2.3.3", "numpy>=1.22")  # hidden by the first
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "behind")])
+    what, command = installation.library_problem("1.26.4").split(": ")
+    assert what.split(", ") == [
+        "NumPy 1.26.4 is installed",
+        "but Pyarrow 26.0.1 requires NumPy 2 without stating it",
+        "old_one 0.1 requires numpy (<1.20)",
+        "pandas 3.1.1 requires numpy>=2.0.2",
+    ]
+    assert command == f"{sys.executable} -m pip install -c {installation.constraints()} numpy Pyarrow old_one pandas"
+    # where NumPy 2 is there, the same command brings NumPy 1 and what goes with it
+    assert installation.numpy_problem("2.4.6") == f"NumPy 2.4.6 is installed, but mindtorch_proxy works with NumPy 1 only: {command}"
+    assert installation.numpy_problem("1.26.4") is None
+
+
+def test_libraries_that_go_with_numpy_1_are_no_problem(monkeypatch, tmp_path):
+    for library in (("pandas", "3.0.6", "numpy>=1.26.0"), ("pyarrow", "24.0.0"), ("rc", "1", "numpy>=1.26.0rc1"), ("unreadable", "1", "numpy>=2.*")):
+        metadata(tmp_path, *library)
+    (tmp_path / "broken-1.0.dist-info").mkdir()  # has no METADATA
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert installation.library_problem("1.26.4") is None
+
+
+def test_without_packaging(monkeypatch, tmp_path):
+    """What can't be compared is said; every library of NumPy's is in the command then."""
+    for library in LIBRARIES:
+        metadata(tmp_path, *library)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    for name in ("packaging", "packaging.requirements"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert installation.numpy_problem("2.4.6").endswith(" numpy Pyarrow old_one pandas scikit_learn")
+    assert installation.library_problem("1.26.4").startswith("packaging is not installed") and "polars" not in installation.numpy_command()
+
+
+def test_the_doctor_does_not_pass_over_a_broken_library(python, tmp_path):
+    metadata(tmp_path, "pyarrow", "26.0.1")
+    metadata(tmp_path, "pandas", "3.1.1", "numpy>=2.0.2")
+    done = python(*RUN, "doctor", check=False, PYTHONPATH=tmp_path)
+    assert done.returncode == 1 and "nothing is wrong" not in done.stdout
+    assert "WRONG: NumPy 1" in done.stdout and f"-c {installation.constraints()} numpy pandas pyarrow\n" in done.stdout
 
 
 def test_mindspores_own_import_error(python, tmp_path):

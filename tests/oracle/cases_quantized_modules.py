@@ -170,3 +170,102 @@ def case_what_is_refused(torch):
     ]
     limits = torch.iinfo(torch.quint8), torch.iinfo(torch.qint32)
     return [*found, [(i.bits, i.min, i.max) for i in limits], text(lambda: limits[0].dtype), text(lambda: torch.iinfo(torch.int4))]
+
+
+def case_functions(torch):
+    from torch.ao.nn.quantized import functional as F
+
+    found, same = [], torch.nn.quantized.functional.conv2d is F.conv2d
+    for n, conv in ((1, F.conv1d), (2, F.conv2d), (3, F.conv3d)):
+        x = torch.quantize_per_tensor(torch.randn(2, 4, *[6] * n), 0.05, 100, torch.quint8)
+        w = torch.quantize_per_tensor(torch.randn(6, 2, *[3] * n), 0.02, 0, torch.qint8)
+        found.append(conv(x, w, torch.randn(6), 2, 1, 1, 2, scale=0.1, zero_point=30).int_repr())
+        found.append(conv(x, w, None, padding=1, groups=2).int_repr())
+        found += [text(lambda: conv(x, w, None, padding_mode="reflect")), text(lambda: conv(x[0], w, None)), text(lambda: conv(x, x, None))]
+        found.append(text(lambda: conv(x.dequantize(), w, None)))
+    x = torch.quantize_per_tensor(torch.randn(3, 4, 8), 0.05, 100, torch.quint8)
+    w = torch.quantize_per_tensor(torch.randn(5, 8), 0.02, 0, torch.qint8)
+    return [*found, same, F.linear(x, w, torch.randn(5)).int_repr(), F.linear(x, w, scale=0.2, zero_point=3).int_repr()]
+
+
+def case_older_names(torch):
+    """torch.quantization and torch.nn's are torch.ao's, object for object."""
+    from torch.quantization import fake_quantize, fuse_modules, observer, qconfig, quant_type, quantization_mappings, quantize, stubs, utils  # noqa: F401
+
+    q, n = torch.ao.quantization, torch.ao.nn
+    pairs = [
+        (observer.HistogramObserver, q.HistogramObserver), (qconfig.QConfig, q.QConfig), (torch.quantization.prepare, q.prepare),
+        (stubs.QuantStub, q.QuantStub), (fake_quantize.FakeQuantize, q.FakeQuantize), (quant_type.QuantType, q.QuantType),
+        (torch.quantization.fuse_modules, q.fuse_modules), (torch.quantization.QuantType, q.QuantType),
+        (torch.quantization.get_fuser_method, q.get_fuser_method),
+        (quantization_mappings.get_static_quant_module_class, q.get_static_quant_module_class), (utils.is_per_tensor, q.utils.is_per_tensor),
+        (torch.nn.quantized.Linear, n.quantized.Linear), (torch.nn.quantized.dynamic.Linear, n.quantized.dynamic.Linear),
+        (torch.nn.quantized.FloatFunctional, n.quantized.FloatFunctional), (torch.nn.qat.Linear, n.qat.Linear),
+        (torch.nn.intrinsic.LinearReLU, n.intrinsic.LinearReLU), (torch.nn.intrinsic._FusedModule, n.intrinsic._FusedModule),
+        (torch.nn.intrinsic.qat.ConvReLU2d, n.intrinsic.qat.ConvReLU2d), (torch.nn.intrinsic.quantized.ConvReLU2d, n.intrinsic.quantized.ConvReLU2d),
+    ]  # fmt: skip
+    return [a is b for a, b in pairs]
+
+
+def case_fusers(torch):
+    q, nn = torch.ao.quantization, torch.nn
+    conv, bn, relu = nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU()
+    linear, bn1 = nn.Linear(3, 4), nn.BatchNorm1d(4)
+    turned = nn.ConvTranspose2d(2, 3, 3)
+    found = [text(lambda: q.get_fuser_method((nn.ReLU, nn.Conv2d))), q.get_fuser_method((int,), {(int,): 3})]
+    found += [q.get_fuser_method((nn.Conv2d, nn.BatchNorm2d)) is q.fuse_conv_bn, text(lambda: q.fuse_conv_bn(False, conv, bn.eval()))]
+    found += [text(lambda: q.fuse_linear_bn(False, linear, bn1.eval())), text(lambda: q.fuse_convtranspose_bn(False, turned, bn))]
+    found.append(text(lambda: q.fuse_convtranspose_bn(True, turned.train(), bn.train())))
+    for m in (conv, bn, relu, linear, bn1, turned):
+        m.eval()
+    x, y = torch.randn(2, 2, 5, 5), torch.randn(2, 3)
+    bn.running_mean.add_(0.3)
+    found += [q.fuse_conv_bn(False, conv, bn)(x), q.fuse_conv_bn_relu(False, conv, bn, relu)(x), q.fuse_linear_bn(False, linear, bn1)(y)]
+    return [*found, q.fuse_convtranspose_bn(False, turned, bn)(x), type(q.get_fuser_method((nn.Linear, nn.ReLU))(False, linear, relu)).__name__]
+
+
+def case_what_a_configuration_asks_for(torch):
+    q, u = torch.ao.quantization, torch.ao.quantization.utils
+    names = "default_qconfig default_dynamic_qconfig float16_dynamic_qconfig float16_static_qconfig default_per_channel_qconfig default_qat_qconfig"
+    found = []
+    for name in names.split():
+        c = getattr(q, name)
+        found += [str(u.activation_dtype(c)), str(u.weight_dtype(c)), [str(v) for v in u.get_qconfig_dtypes(c)], u.get_quant_type(c).name]
+        found += [u.activation_is_statically_quantized(c), u.activation_is_dynamically_quantized(c), u.activation_is_int8_quantized(c)]
+        found += [u.activation_is_int32_quantized(c), u.weight_is_quantized(c), u.weight_is_statically_quantized(c), u.op_is_int8_dynamically_quantized(c)]
+    schemes = (torch.per_tensor_affine, torch.per_tensor_symmetric, torch.per_channel_affine, torch.per_channel_symmetric)
+    found += [[u.is_per_tensor(s), u.is_per_channel(s)] for s in schemes]
+    watched = [q.MinMaxObserver(), q.PerChannelMinMaxObserver(qscheme=torch.per_channel_symmetric, dtype=torch.qint8), q.PlaceholderObserver()]
+    for w in watched:
+        w(torch.tensor([[1.0, -2.0], [0.5, 0.25]]))
+        found.append({k: v if isinstance(v, (torch.Tensor, int)) else str(v) for k, v in u.get_qparam_dict(w).items()})
+    found += [u.get_combined_dict({1: 2, 2: 3}, {2: 4}), u.getattr_from_fqn(torch, "nn.Linear") is torch.nn.Linear, str(u.to_underlying_dtype(torch.quint8))]
+    found += [text(lambda: u.to_underlying_dtype(torch.float32)), text(lambda: u.activation_dtype(None)), text(lambda: u.get_quant_type(None))]
+    found += [text(lambda: u.validate_qmin_qmax(1, 2)), text(lambda: u.validate_qmin_qmax(0, 0)), text(lambda: u.validate_qmin_qmax(-1, 1))]
+    found += [[k.name, int(k)] for k in q.QuantType]
+    mapping = {q.QuantType.STATIC: {torch.nn.ReLU: torch.nn.ReLU6}}
+    found.append(u.get_swapped_custom_module_class(torch.nn.ReLU(), mapping, q.default_qconfig) is torch.nn.ReLU6)
+    found.append(text(lambda: u.get_swapped_custom_module_class(torch.nn.GELU(), mapping, q.default_qconfig))[0])
+    get = q.get_static_quant_module_class
+    found += [get(torch.nn.Linear).__name__, q.get_dynamic_quant_module_class(torch.nn.Linear).__name__, text(lambda: get(torch.nn.MaxPool2d))]
+    return [*found, get(torch.nn.MaxPool2d, {torch.nn.MaxPool2d: torch.nn.ReLU}).__name__]
+
+
+def case_batch_normalization(torch):
+    q, nnq, found = torch.ao.quantization, torch.ao.nn.quantized, []
+    for kind, sizes in ((torch.nn.BatchNorm2d, (2, 3, 5, 4)), (torch.nn.BatchNorm3d, (2, 3, 4, 3, 2))):
+        bn, x = kind(3).eval(), torch.linspace(-2, 3, torch.Size(sizes).numel()).reshape(sizes)
+        with torch.no_grad():
+            for t, values in zip((bn.running_mean, bn.running_var, bn.weight, bn.bias), ((0.1, -0.2, 0.3), (0.5, 1.5, 1), (1, -1, 2), (0, 1, -1))):
+                t.copy_(torch.tensor(values))
+        module = getattr(nnq, kind.__name__).from_reference(bn, torch.tensor(0.05), torch.tensor(100))
+        y = torch.quantize_per_tensor(x, 0.03, 120, torch.quint8)
+        found += [module(y).int_repr().contiguous(), module.train()(y).int_repr().contiguous(), str(module), list(module.state_dict())]
+        found += [text(lambda: module(y[0])), text(lambda: module(x))[0], module(y).q_scale(), module(y).q_zero_point(), module(y).stride()]
+        m = torch.nn.Sequential(q.QuantStub(), bn, q.DeQuantStub())
+        m.qconfig = q.default_qconfig
+        prepared = q.prepare(m)
+        prepared(x)
+        c = q.convert(prepared)
+        found += [c(x).contiguous(), type(c[1]).__name__, c[1].scale, c[1].zero_point]
+    return found

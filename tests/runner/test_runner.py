@@ -1,5 +1,6 @@
 """run_test_v2.py against a small checkout of our own: crashes, hangs, categories, ledger, reports, exit codes."""
 
+import argparse
 import importlib.util
 import json
 import os
@@ -8,10 +9,11 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+from runner.installed import check, upstream_version
 
 RUNNER = Path(__file__).resolve().parents[2] / "run_test_v2.py"
 TESTS = """
@@ -74,15 +76,16 @@ def checkout(tmp_path):
     (models / "good").mkdir()
     (tmp_path / "checkout/conftest.py").write_text("def pytest_addoption(parser): parser.addoption('--make-reports')\n")
     (tmp_path / "checkout/src/transformers").mkdir(parents=True)
-    (tmp_path / "checkout/src/transformers/__init__.py").write_text(f'__version__ = "{metadata.version("transformers")}"\n')
+    (tmp_path / "checkout/src/transformers/__init__.py").write_text(f'__version__ = "{upstream_version()}"\n')
     (models / "bad/test_bad.py").write_text(TESTS)
     good = "import os, torch\ndef test_ours(): assert 'mindtorch_proxy' in torch.__file__ and os.environ['HF_HUB_OFFLINE'] == '1'\n"
     (models / "good/test_good.py").write_text(good + "class A:\n    pass\nclass TestB:\n    def test_b(self): pass\n")
     return tmp_path / "checkout"
 
 
-def run(*arguments, code=0, cwd="/"):
-    done = subprocess.run([sys.executable, RUNNER, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=100)
+def run(*arguments, code=0, cwd="/", **variables):
+    command = [sys.executable, RUNNER, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=100, env=os.environ | variables)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -173,7 +176,9 @@ def test_what_is_missing_is_said(checkout, tmp_path):
     assert "no such file" in (output := run("/no/such/checkout/tests/models/bert", code=2)) and "--fetch FOLDER" in output
     (checkout / "src/transformers/__init__.py").write_text('__version__ = "4.0.0"\n')
     output = run(checkout / "tests/models/good", code=2)
-    assert "transformers 4.0.0" in output and metadata.version("transformers") in output
+    assert "transformers 4.0.0" in output and f"but {upstream_version()} is installed" in output
+    assert f"\npip install --no-deps -e {checkout} " in output
+    assert f"PYTHONPATH={checkout}/src python run_test_v2.py" in output
     assert "2 passed" in run(checkout / "tests/models/good", "--any-version")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     bare = subprocess.run([tmp_path / "env/bin/python", RUNNER, checkout / "tests"], capture_output=True, text=True)
@@ -188,24 +193,101 @@ def test_report_of_kernels_is_merged(checkout, tmp_path):
     assert report["device"] == "cpu" and sum(k["calls"] for k in report["kernels"] if k["op"] == "add") == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_keeps_its_results_and_leaves_no_process(checkout, tmp_path, number):
+def interrupted(checkout, tmp_path, number=signal.SIGINT, before=lambda process: None):
+    """A run that is interrupted in its second test: (exit status, standard error, results, the process of the test)."""
     pid = tmp_path / "pid"
     (checkout / "tests/models/good/test_long.py").write_text(
         f"import os, time\ndef test_a(): pass\ndef test_b():\n    open({str(pid)!r}, 'w').write(str(os.getpid()))\n    time.sleep(90)\n"
     )
     process = subprocess.Popen(
         [sys.executable, RUNNER, checkout / "tests/models/good/test_long.py", "--json", tmp_path / "r.json"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # what runs in the background of a shell ignores it
     while not (pid.exists() and pid.read_text()):
         assert process.poll() is None
         time.sleep(0.1)
+    before(process)
     process.send_signal(number)
-    assert process.wait(30) == 130
-    results = json.loads((tmp_path / "r.json").read_text())["tests"]
-    assert [(t["id"].rpartition("::")[2], t["outcome"]) for t in results] == [("test_a", "passed")]
+    complaints = process.stderr.read()
+    return process.wait(30), complaints, json.loads((tmp_path / "r.json").read_text()), int(pid.read_text())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_its_results_and_leaves_no_process(checkout, tmp_path, number):
+    status, complaints, report, pid = interrupted(checkout, tmp_path, number)
+    assert (status, complaints) == (130, "")  # no stacks of the process that was ended
+    assert [(t["id"].rpartition("::")[2], t["outcome"]) for t in report["tests"]] == [("test_a", "passed")]
     with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text()), 0)
+        os.kill(pid, 0)
+
+
+def test_a_reader_that_goes_away_does_not_end_the_run(checkout, tmp_path):
+    """Ctrl-C ends `cat` in `| cat` as well, and `| head` ends before the run does."""
+    status, complaints, report, _ = interrupted(checkout, tmp_path, before=lambda process: process.stdout.close())
+    assert (status, complaints) == (130, "") and report["counts"] == {"passed": 1}
+    command = f"{sys.executable} {RUNNER} {checkout}/tests/models/good/test_good.py -v --json {tmp_path}/all.json"
+    shell = ["bash", "-c", f"{command} | head -1; exit ${{PIPESTATUS[0]}}"]
+    done = subprocess.run(shell, capture_output=True, text=True, cwd="/")
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.count("\n") == 1
+    report = json.loads((tmp_path / "all.json").read_text())
+    assert report["counts"] == {"passed": 2} and report["files"][0]["outcome"] == "ran"
+
+
+def plant(folder, version="5.1.0"):
+    """A checkout of some version, with a test that imports its package."""
+    (folder / "src/transformers").mkdir(parents=True)
+    (folder / "src/transformers/__init__.py").write_text(f'__version__ = "{version}"\n')
+    (folder / "tests/models/x").mkdir(parents=True)
+    (folder / "conftest.py").write_text("")
+    test = f"import transformers\ndef test(): assert transformers.__version__ == '{version}'\n"
+    (folder / "tests/models/x/test_x.py").write_text(test)
+    return folder
+
+
+def test_a_checkout_on_the_path_is_what_counts(tmp_path):
+    """Its metadata is another version's, or there is none; a relative path is meant from where the user is."""
+    plant(tmp_path / "upstream")
+    output = run("upstream/tests", "--json", tmp_path / "r.json", cwd=tmp_path, PYTHONPATH="upstream/src")
+    assert "1 passed, 0 failed" in output
+    assert json.loads((tmp_path / "r.json").read_text())["versions"]["transformers"] == "5.1.0"
+
+
+def test_the_version_without_metadata(tmp_path, monkeypatch):
+    """No package of this environment is seen (-S): the source says the version, on the path and installed editable."""
+    plant(tmp_path / "upstream")
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages/editable.pth").write_text(f"{tmp_path}/upstream/src\n")
+    (tmp_path / "here/transformers").mkdir(parents=True)  # a folder that is called so, as a checkout is, is no package
+
+    def version(path, more=""):
+        code = f"import sys; sys.path[:0] = {[str(RUNNER.parent), str(tmp_path / path)]!r}; {more}\n"
+        code += "from runner.installed import upstream_version as f; print(f(), 'transformers' in sys.modules)"
+        done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd="/")
+        return done.stdout.strip()
+
+    assert version("upstream/src") == "5.1.0 False"
+    assert version("here", f"import site; site.addsitedir({str(tmp_path / 'packages')!r})") == "5.1.0 False"
+    assert version("here") == "None False"
+    monkeypatch.setattr("runner.installed.upstream_version", lambda: None)
+    options = argparse.Namespace(plain=True, any_version=False)
+    with pytest.raises(SystemExit, match=f"transformers is not installed for .*\npip install -e {tmp_path}/upstream$"):
+        check(options, [tmp_path / "upstream"])
+    with pytest.raises(SystemExit, match="transformers is not installed for .*\npip install transformers$"):
+        check(options, [None])
+
+
+def test_an_option_that_nobody_knows_is_refused_once(checkout):
+    output = run(checkout / "tests", "--jbs", 2, code=2)
+    assert output.count("unrecognized arguments") == 1 and "--jbs 2 (did you mean --jobs?)" in output
+    assert "could not start" not in output
+    assert "--tag TAG goes with --fetch" in run("--tag", "v5.0.0", code=2)
+
+
+def test_files_of_earlier_results_that_cannot_be_read(checkout):
+    for option in ("--rerun-failed", "--compare", "--only"):
+        output = run(checkout / "tests/models/good", option, "/no/such.json", code=2)
+        assert output == "run_test_v2: /no/such.json: No such file or directory\n"
+    assert "conftest.py is not what --json FILE writes" in run("--rerun-failed", checkout / "conftest.py", code=2)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,8 @@ import pytest
 import runner
 from mindtorch_proxy.page import render
 from runner import compare
-from runner.causes import category_of, cause_of, missing_package
+from runner.causes import category_of, cause_of, groups, missing_package
+from runner.installed import fetch, upstream_version
 from runner.progress import Progress, span
 
 RUNNER = Path(__file__).resolve().parents[2] / "run_test_v2.py"
@@ -95,11 +95,20 @@ def test_missing_dependencies_are_a_category_of_their_own(whole):
     assert category_of("ModuleNotFoundError: No module named 'torch.no_such'") == "missing API"
     assert missing_package("ModuleNotFoundError: No module named 'sklearn.utils'") == "scikit-learn"
     assert missing_package("ImportError: \nX requires the librosa library but it was not found in your environment") == "librosa"
+    other = "ImportError: tokenizers>=0.22.0,<=0.23.0 is required for a normal functioning of this module, but found 0.23.3"
+    assert category_of(other) == "missing dependency" and missing_package(other) == "'tokenizers>=0.22.0,<=0.23.0'"
+    absent = "PackageNotFoundError: The 'regex>=2025' distribution was not found and is required by this application."
+    assert category_of(absent) == "missing dependency" and missing_package(absent) == "'regex>=2025'"
 
 
 def test_failures_are_grouped_by_cause_with_a_command(whole, checkout):
     assert cause_of("AssertionError: 0.25 != 0.5 within 1e-05") == cause_of("AssertionError: 1.25 != 7 within 2") == "AssertionError: N != N within N"
     assert cause_of("RuntimeError: at 0x7f00 in /tmp/a/b.py\n") == cause_of("RuntimeError: at 0x1 in /home/b.py")
+    assert "1 wrong value: assert [1, 2] == [1, 3]\n" in whole[0] and whole[1]["causes"][0].keys() >= {"cause", "count"}
+    late = {"outcome": "failed", "category": "time-out"}
+    failures = [late | {"id": f"a::{n}", "message": f"Failed: Timeout (>{n}.0s) from pytest-timeout."} for n in (8, 9)]
+    (group,) = groups(failures)  # shown with the numbers of the first
+    assert (group["count"], group["cause"]) == (2, "Failed: Timeout (>8.0s) from pytest-timeout.")
     command = re.search(r"^ +(python\S* .*test_ok.py::test_2)$", whole[0], re.M)[1]
     done = subprocess.run(command.replace("python", sys.executable, 1), shell=True, capture_output=True, text=True, cwd="/")
     assert "0 passed, 1 failed, 0 skipped" in done.stdout, done
@@ -112,10 +121,12 @@ def test_what_failed_can_be_run_again(checkout, whole, tmp_path):
     (tmp_path / "earlier.json").write_text(json.dumps(report | {"files": keep}))
     (checkout / "tests/c/conftest.py").write_text("")
     try:
-        output = run("--rerun-failed", tmp_path / "earlier.json", code=1)
+        output = run("--rerun-failed", tmp_path / "earlier.json", "--compare", tmp_path / "earlier.json", code=1)
     finally:
         (checkout / "tests/c/conftest.py").write_text("import absent_helper\n")
     assert output.rstrip().endswith("1 passed, 1 failed, 0 skipped"), output  # test_ok's test_1 passed before
+    # what passed before was not to run now, so it is not missed
+    assert "not run" not in output and output.count("0 newly failing") == 2
 
 
 def test_compare_and_shards(checkout, whole, tmp_path):
@@ -127,6 +138,8 @@ def test_compare_and_shards(checkout, whole, tmp_path):
     output = run(good, "--compare", tmp_path / "r.json", "--html", tmp_path / "r.html", code=1)
     assert "newly failing: wrong value: assert [1, 2] == [1, 3]" in output and "1 of     2     1 newly failing" in output
     assert '"earlier": {"counts"' in (tmp_path / "r.html").read_text()
+    for selection in ([f"{good}::test_1"], [good, "-k", "test_1"], [good, "--deselect", "tests/a/test_ok.py::test_2"]):
+        assert "1 of     1     0 newly failing" in run(*selection, "--compare", tmp_path / "r.json")
     output = run(good, checkout / "tests/d", "--shard", "1/2", code=1)
     assert "test_ok.py" in output and "test_crash.py" not in output
     assert "2 files only" in run(good, checkout / "tests/d", "--shard", "1/3", code=2)
@@ -152,23 +165,36 @@ def test_an_interrupted_run_says_so(checkout, tmp_path):
     assert [error.get("type") for error in ET.parse(tmp_path / "r.xml").iter("error")] == ["interrupted", "interrupted"]
 
 
-def test_fetch_needs_git_and_a_network(tmp_path):
-    version = metadata.version("transformers")
+def test_fetch(tmp_path, monkeypatch):
+    version = upstream_version()
     upstream = tmp_path / "upstream"
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", upstream]
     subprocess.run(["git", "init", "-q", upstream], check=True)
-    (upstream / "setup.py").write_text("")
-    for command in (["add", "."], ["commit", "-q", "-m", "a"], ["tag", f"v{version}"]):
-        subprocess.run([*git, *command], check=True)
+    (upstream / "src/transformers").mkdir(parents=True)
+    for number in (version, "5.1.0"):
+        (upstream / "src/transformers/__init__.py").write_text(f'__version__ = "{number}"\n')
+        for command in (["add", "."], ["commit", "-q", "-m", "a"], ["tag", f"v{number}"]):
+            subprocess.run([*git, *command], check=True)
 
     def instead(place):
         key = f"url.{place}.insteadOf"
         return {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": key, "GIT_CONFIG_VALUE_0": "https://github.com/huggingface/transformers"}
 
-    assert f"transformers v{version}" in run("--fetch", tmp_path / "got", **instead(f"file://{upstream}"))
-    assert (tmp_path / "got/setup.py").exists()
+    there = instead(f"file://{upstream}")
+    assert run("--fetch", tmp_path / "got", **there) == f"transformers v{version} is in {tmp_path}/got\n"
+    assert (tmp_path / "got/src/transformers").exists()
+    output = run("--fetch", "other", "--tag", "v5.1.0", cwd=tmp_path, **there)
+    assert f"It is 5.1.0, and {version} is installed" in output
+    assert f"\npip install --no-deps -e {tmp_path}/other " in output
+    assert "5.1.0" in (tmp_path / "other/src/transformers/__init__.py").read_text()
+    output = run("--fetch", tmp_path / "none", "--tag", "v5.1", code=2, **there)
+    assert "has no tag v5.1; names like it: v5.1.0" in output and not (tmp_path / "none").exists()
+    assert "already exists and is not an empty directory" in run("--fetch", tmp_path / "got", code=2, **there)
     output = run("--fetch", tmp_path / "none", code=2, **instead("https://localhost:1/none"))
     assert "no network to https://github.com/huggingface/transformers" in output and "git clone" in output
+    monkeypatch.setattr("runner.installed.upstream_version", lambda: None)
+    with pytest.raises(SystemExit, match="transformers is not installed .* name a tag, as in --tag v5.16.0"):
+        fetch(tmp_path / "none")
 
 
 def test_progress_knows_what_is_left():

@@ -66,6 +66,18 @@ def get_gradient_edge(tensor):
     return GradientEdge(*e)
 
 
+def _get_grad_fn_or_grad_acc(t):
+    """The node that a tensor's gradient goes to: that of its operator, or the one that accumulates it. AssertionError
+    without one.
+    """
+    if isinstance(t, GradientEdge):
+        return t.node
+    found = edge(t)
+    if found is None:
+        raise AssertionError("Expected gradient function to be set")
+    return found[0]
+
+
 def increment_version(tensor):
     """Tell autograd that the values changed."""
     if not hasattr(tensor, "__iter__"):

@@ -1,5 +1,7 @@
 """Neural networks: modules, parameters, initial values, utilities."""
 
+from importlib import import_module as _import_module
+
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 # file by file: type checkers follow the lists of names that stand there, not one that is made of them
@@ -28,6 +30,12 @@ from .modules.transformer import *
 from .modules.upsampling import *
 from . import attention, functional, init, modules, parallel, parameter, utils
 from .parallel import DataParallel
+
+
+def __getattr__(name):
+    if name in ("intrinsic", "qat", "quantized"):  # the older names of parts of torch.ao.nn, imported when first asked for
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def factory_kwargs(kwargs):

@@ -31,6 +31,28 @@ def _none_or_dtype(input):
     raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
 
 
+def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
+    """Whether the arguments of multi-head attention are a batch; AssertionError where their numbers of dimensions do
+    not fit.
+    """
+    dims = query.dim()
+    if dims not in (2, 3):
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
+    start = f"For {'batched' if dims == 3 else 'unbatched'} ({dims}-D) `query`, expected"
+    if (key.dim(), value.dim()) != (dims, dims):
+        found = f"{key.dim()}-D and {value.dim()}-D tensors respectively"
+        raise AssertionError(f"{start} `key` and `value` to be {dims}-D but found {found}")
+    if key_padding_mask is not None and key_padding_mask.dim() != dims - 1:
+        found = f"{key_padding_mask.dim()}-D tensor instead"
+        raise AssertionError(f"{start} `key_padding_mask` to be `None` or {dims - 1}-D but found {found}")
+    if attn_mask is not None and attn_mask.dim() not in (2, 3):
+        raise AssertionError(f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead")
+    expected = num_heads, query.shape[0], key.shape[0]
+    if dims == 2 and attn_mask is not None and attn_mask.dim() == 3 and attn_mask.shape != expected:
+        raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}")
+    return dims == 3
+
+
 def __getattr__(name):
     if name == "__all__":  # what `from torch.nn.functional import *` gives
         return [n for n in __dir__() if n[:1] != "_"]

@@ -62,6 +62,12 @@ def calculate_gain(nonlinearity, param=None):
     return gains[nonlinearity]
 
 
+def _no_grad_uniform_(tensor, a, b, generator=None):
+    """tensor.uniform_(a, b), outside autograd."""
+    with torch.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
 @_overridable
 @torch.no_grad()
 def uniform_(tensor, a=0.0, b=1.0, generator=None):

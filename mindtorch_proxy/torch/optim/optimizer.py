@@ -14,6 +14,9 @@ from torch.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"]
 
+DeviceDict = dict[torch.device | None, torch.Tensor]
+DeviceDtypeDict = dict[tuple[torch.device, torch.dtype] | None, torch.Tensor]
+StateDict = dict[str, Any]
 ParamsT = Union[Iterable[torch.Tensor], Iterable[dict[str, Any]], Iterable[tuple[str, torch.Tensor]]]
 _global_optimizer_pre_hooks = OrderedDict()
 _global_optimizer_post_hooks = OrderedDict()
@@ -54,6 +57,21 @@ def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
     """(fused, foreach) where the user chose neither: both are for accelerators; fused is possible on CPU."""
     fused = use_fused and not differentiable and all(p is None or type(p) in (torch.Tensor, torch.nn.Parameter) and p.is_floating_point() for p in params)
     return bool(fused), False
+
+
+def _view_as_real(params, *state_and_grads):
+    """Put in the place of each complex parameter of a list, and of what belongs to it in the others, its view of real
+    numbers.
+    """
+    for i, p in enumerate(params):
+        if torch.is_complex(p):
+            for tensors in (params, *state_and_grads):
+                tensors[i] = torch.view_as_real(tensors[i])
+
+
+def _stack_if_compiling(x):
+    """Tensors as one while torch.compile traces, else as they are."""
+    return torch.stack(x) if torch.compiler.is_compiling() else x
 
 
 def _get_value(x):

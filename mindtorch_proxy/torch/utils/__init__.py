@@ -21,6 +21,7 @@ _LAZY = (
     "_pytree",
     "throughput_benchmark",
     "weak",
+    "_device",
 )
 _OF_MODULES = {"generate_methods_for_privateuse1_backend": "backend_registration", "ThroughputBenchmark": "throughput_benchmark"}
 

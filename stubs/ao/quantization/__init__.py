@@ -1,10 +1,19 @@
 """torch.ao.quantization: observers, rounding in training, and models whose modules compute with integers."""
 
-from . import fake_quantize, observer, qconfig  # noqa: F401
+from . import fake_quantize, observer, qconfig, utils  # noqa: F401
 from .fake_quantize import *
 from .fuse_modules import fuse_modules, fuse_modules_qat
+from .fuser_method_mappings import *
 from .observer import *
 from .observer import _PartialWrapper  # noqa: F401
 from .qconfig import *
+from .quant_type import *
+from .quantization_mappings import *
 from .quantize import *
 from .stubs import *
+
+
+def default_eval_fn(model, calib_data):
+    """Show a model the inputs of pairs (input, target)."""
+    for data, _target in calib_data:
+        model(data)

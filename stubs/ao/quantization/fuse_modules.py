@@ -3,28 +3,10 @@
 import copy
 
 from torch import nn
-from torch.ao.nn import intrinsic as nni
-from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
+
+from .fuser_method_mappings import get_fuser_method
 
 __all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
-_RELU = {nn.Linear: nni.LinearReLU, nn.Conv1d: nni.ConvReLU1d, nn.Conv2d: nni.ConvReLU2d, nn.Conv3d: nni.ConvReLU3d}
-_NORM = {nn.Linear: nn.BatchNorm1d, nn.Conv1d: nn.BatchNorm1d, nn.Conv2d: nn.BatchNorm2d, nn.Conv3d: nn.BatchNorm3d}
-
-
-def _fused(modules, is_qat):
-    kinds = tuple(type(m) for m in modules)
-    first, *rest = kinds
-    normed = bool(rest) and rest[0] is _NORM.get(first)
-    if first not in _RELU or rest not in ([nn.ReLU], [_NORM[first]], [_NORM[first], nn.ReLU]) or (first is nn.Linear and len(rest) == 2):
-        raise AssertionError(f"did not find fuser method for: {kinds} ")
-    if len({m.training for m in modules}) > 1:
-        raise AssertionError("Conv and BN both must be in the same mode (train or eval).")
-    module = modules[0]
-    if normed and is_qat:
-        raise NotImplementedError("torch.ao.quantization.fuse_modules_qat: batch normalization in training (torch.float32, any device) is not folded")
-    if normed:
-        module = (fuse_linear_bn_eval if first is nn.Linear else fuse_conv_bn_eval)(module, modules[1])
-    return _RELU[first](module, modules[-1]) if rest[-1] is nn.ReLU else module
 
 
 def fuse_known_modules(mod_list, is_qat, additional_fuser_method_mapping=None):
@@ -32,9 +14,7 @@ def fuse_known_modules(mod_list, is_qat, additional_fuser_method_mapping=None):
 
     AssertionError for another chain. Hooks before the first and behind the last stay.
     """
-    kinds = tuple(type(m) for m in mod_list)
-    own = (additional_fuser_method_mapping or {}).get(kinds)
-    fused = own(is_qat, *mod_list) if own else _fused(mod_list, is_qat)
+    fused = get_fuser_method(tuple(type(m) for m in mod_list), additional_fuser_method_mapping)(is_qat, *mod_list)
     for hook in mod_list[0]._forward_pre_hooks.values():
         fused.register_forward_pre_hook(hook)
     mod_list[0]._forward_pre_hooks.clear()

@@ -6,50 +6,15 @@ import warnings
 import torch
 from torch import nn
 from torch.ao.nn import intrinsic as nni
-from torch.ao.nn import qat as nnqat
 from torch.ao.nn import quantized as nnq
-from torch.ao.nn.intrinsic import qat as nniqat
-from torch.ao.nn.quantized import dynamic as nnqd
 
 from .qconfig import activation_is_memoryless, default_dynamic_qconfig, float16_dynamic_qconfig
-from .stubs import DeQuantStub, QuantStub, QuantWrapper
+from .quantization_mappings import DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, DEFAULT_QAT_MODULE_MAPPINGS, DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, absent_from
+from .stubs import DeQuantStub, QuantWrapper
 
 __all__ = [
-    "add_quant_dequant", "convert", "get_default_dynamic_quant_module_mappings", "get_default_qat_module_mappings", "get_default_static_quant_module_mappings",
-    "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat", "swap_module",
+    "add_quant_dequant", "convert", "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat", "swap_module",
 ]  # fmt: skip
-_CONV = [(getattr(nn, name), name) for name in ("Conv1d", "Conv2d", "Conv3d")]
-_STATIC = {QuantStub: nnq.Quantize, DeQuantStub: nnq.DeQuantize, nnq.FloatFunctional: nnq.QFunctional, nn.Linear: nnq.Linear, nni.LinearReLU: nnq.LinearReLU}
-_STATIC |= {nnqat.Linear: nnq.Linear, nniqat.LinearReLU: nnq.LinearReLU}
-for _kind, _name in _CONV:
-    _STATIC |= {_kind: getattr(nnq, _name), getattr(nni, "ConvReLU" + _name[4:]): getattr(nnq, "ConvReLU" + _name[4:])}
-    _STATIC |= {getattr(nnqat, _name): getattr(nnq, _name), getattr(nniqat, "ConvReLU" + _name[4:]): getattr(nnq, "ConvReLU" + _name[4:])}
-_DYNAMIC = {nn.Linear: nnqd.Linear, nni.LinearReLU: nnqd.LinearReLU}
-_QAT = {nn.Linear: nnqat.Linear, nni.LinearReLU: nniqat.LinearReLU}
-_QAT |= {kind: getattr(nnqat, name) for kind, name in _CONV}
-_QAT |= {getattr(nni, "ConvReLU" + name[4:]): getattr(nniqat, "ConvReLU" + name[4:]) for _, name in _CONV}
-_recurrent = {nn.LSTM, nn.GRU, nn.LSTMCell, nn.GRUCell, nn.RNNCell}
-_names = """BatchNorm2d BatchNorm3d ConvTranspose1d ConvTranspose2d ConvTranspose3d ELU GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d
- LayerNorm LeakyReLU MultiheadAttention PReLU ReLU6 Sigmoid Softmax Tanh"""
-_embeddings = {nn.Embedding, nn.EmbeddingBag}
-# what PyTorch has forms of integers for as well
-_STATIC_ABSENT = _recurrent | _embeddings | {getattr(nn, name) for name in _names.split()}
-_DYNAMIC_ABSENT = _recurrent | _embeddings
-
-
-def get_default_static_quant_module_mappings():
-    """Which module of integers stands for which, where results are integers too."""
-    return dict(_STATIC)
-
-
-def get_default_dynamic_quant_module_mappings():
-    """The same where results are floating point."""
-    return dict(_DYNAMIC)
-
-
-def get_default_qat_module_mappings():
-    """Which module that rounds stands for which."""
-    return dict(_QAT)
 
 
 def _has_qconfig(module):
@@ -115,7 +80,8 @@ def _add_observers(module, others):
             _watch(child)
         else:
             _add_observers(child, others)
-    if next(module.children(), None) is None and (type(module) in _STATIC or type(module) in _STATIC_ABSENT):
+    known = DEFAULT_STATIC_QUANT_MODULE_MAPPINGS
+    if next(module.children(), None) is None and (type(module) in known or type(module) in absent_from(known)):
         _watch(module)
 
 
@@ -148,7 +114,7 @@ def swap_module(mod, mapping, custom_module_class_mapping, use_precomputed_fake_
     if not _has_qconfig(mod):
         return mod
     if type(mod) not in mapping:
-        if type(mod) in (_STATIC_ABSENT if mapping is _STATIC else _DYNAMIC_ABSENT if mapping is _DYNAMIC else ()):
+        if type(mod) in absent_from(mapping):
             raise NotImplementedError(f"torch.ao.quantization.convert: {type(mod).__name__} (torch.quint8, cpu) has no form of integers")
         return mod
     new = mapping[type(mod)].from_float(mod)
@@ -185,14 +151,15 @@ def _forget(module):
 def convert(module, mapping=None, inplace=False, remove_qconfig=True, is_reference=False, convert_custom_config_dict=None, use_precomputed_fake_quant=False):
     """A copy of a prepared model (or the model itself) whose modules compute with integers.
 
-    Linear and convolutions, with or without ReLU, have such forms, and the stubs and FloatFunctional; others that PyTorch has raise NotImplementedError,
-    as `is_reference` does. Results are those of exact sums, rounded once.
+    Linear and convolutions, with or without ReLU, have such forms, and so have batch normalization, the stubs and
+    FloatFunctional; others that PyTorch has raise NotImplementedError, as `is_reference` does. Results are those of
+    exact sums, rounded once.
     """
     if is_reference:
         raise NotImplementedError("torch.ao.quantization.convert: reference modules (any dtype, any device) are not supported")
     if not inplace:
         module = copy.deepcopy(module)
-    _convert(module, _STATIC if mapping is None else mapping)
+    _convert(module, DEFAULT_STATIC_QUANT_MODULE_MAPPINGS if mapping is None else mapping)
     if remove_qconfig:
         _forget(module)
     return module
@@ -232,7 +199,7 @@ def quantize_dynamic(model, qconfig_spec=None, dtype=torch.qint8, mapping=None, 
         model = copy.deepcopy(model)
     model.eval()
     propagate_qconfig_(model, qconfig_spec)
-    return convert(model, _DYNAMIC if mapping is None else mapping, inplace=True)
+    return convert(model, DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS if mapping is None else mapping, inplace=True)
 
 
 def prepare_qat(model, mapping=None, inplace=False):
@@ -241,7 +208,7 @@ def prepare_qat(model, mapping=None, inplace=False):
         raise AssertionError("prepare_qat only works on models in training mode")
     if not inplace:
         model = copy.deepcopy(model)
-    mapping = _QAT if mapping is None else mapping
+    mapping = DEFAULT_QAT_MODULE_MAPPINGS if mapping is None else mapping
     propagate_qconfig_(model)
     convert(model, mapping, inplace=True, remove_qconfig=False)
     return prepare(model, inplace=True, observer_non_leaf_module_list=set(mapping.values()))

@@ -4,6 +4,7 @@ import torch
 from typing_extensions import deprecated
 
 from ...amp import autocast as _autocast
+from ...amp import autocast_mode as _autocast_mode
 from ...amp import custom_bwd as _custom_bwd
 from ...amp import custom_fwd as _custom_fwd
 
@@ -16,6 +17,11 @@ class autocast(_autocast):
     @deprecated("`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.", category=FutureWarning)
     def __init__(self, enabled=True, dtype=torch.float16, cache_enabled=True):
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
+
+
+def _cast(value, dtype):
+    """The tensors of CUDA in a value as a dtype, where autocast would cast them."""
+    return _autocast_mode._cast(value, "cuda", dtype)
 
 
 @deprecated(

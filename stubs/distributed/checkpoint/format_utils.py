@@ -4,7 +4,7 @@ import torch
 
 from .default_planner import _EmptyStateDictLoadPlanner
 from .filesystem import FileSystemReader, FileSystemWriter
-from .state_dict_loader import _load
+from .state_dict_loader import _load, _load_state_dict  # noqa: F401
 from .state_dict_saver import _save
 
 __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]

@@ -3,6 +3,7 @@
 import torch
 
 from ._pieces import block_of
+from .api import CheckpointException  # noqa: F401
 
 __all__ = ["find_tensor_shard", "find_state_dict_object"]
 

@@ -4,12 +4,13 @@ import torch
 
 from ..distributed_c10d import get_rank
 from ..tensor import DTensor
+from ._common_utils import clean_tensor_name
 from .api import StateDictType
 
 
 def _handles(model):
     """[(unit's name, handle)] of a model."""
-    from .fully_sharded_data_parallel import FullyShardedDataParallel, clean_tensor_name
+    from .fully_sharded_data_parallel import FullyShardedDataParallel
 
     found = []
     for name, module in model.named_modules():
@@ -21,8 +22,6 @@ def _handles(model):
 
 def _keys(model, optim):
     """(for each parameter of the optimizer its number, {id of a unit's parameter: (names, handle)}, {id of others: name})."""
-    from .fully_sharded_data_parallel import clean_tensor_name
-
     numbers = {id(p): i for i, p in enumerate(p for g in optim.param_groups for p in g["params"])}
     flat, others = {}, {}
     for prefix, handle in _handles(model):

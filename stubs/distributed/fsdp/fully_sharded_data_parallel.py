@@ -14,6 +14,7 @@ from .. import distributed_c10d as c10d
 from .._composable_state import _State
 from ..device_mesh import DeviceMesh
 from ..tensor import DTensor, Shard, distribute_tensor
+from ._common_utils import FSDP_PREFIX, FSDP_WRAPPED_MODULE, clean_tensor_name
 from ._flat_param import FlatParameter, FlatParamHandle
 from ._fully_shard._param_group import freeing_hooks, runs_again, whole_in_backward
 from .api import (
@@ -52,7 +53,6 @@ __all__ = [
     "StateDictSettings",
     "StateDictType",
 ]
-FSDP_WRAPPED_MODULE = "_fsdp_wrapped_module"
 FLAT_PARAM = "_flat_param"
 
 
@@ -68,11 +68,6 @@ _CONFIGS = {
     StateDictType.SHARDED_STATE_DICT: (ShardedStateDictConfig, ShardedOptimStateDictConfig),
     StateDictType.LOCAL_STATE_DICT: (LocalStateDictConfig, LocalOptimStateDictConfig),
 }
-
-
-def clean_tensor_name(name):
-    """A parameter's name without the wrappers'."""
-    return name.replace(f"{FSDP_WRAPPED_MODULE}.", "")
 
 
 def _groups(process_group, device_mesh, strategy):
@@ -219,11 +214,11 @@ class FullyShardedDataParallel(nn.Module, _State):
 
     def named_parameters(self, *args, **kwargs):
         for name, p in super().named_parameters(*args, **kwargs):
-            yield clean_tensor_name(name) if self._summoned else name, p
+            yield name.replace(FSDP_PREFIX, "") if self._summoned else name, p
 
     def named_buffers(self, *args, **kwargs):
         for name, b in super().named_buffers(*args, **kwargs):
-            yield clean_tensor_name(name) if self._summoned else name, b
+            yield name.replace(FSDP_PREFIX, "") if self._summoned else name, b
 
     def _apply(self, fn, recurse=True):
         """A conversion: of the flat parameter, of which parameters' pieces are made anew."""

@@ -54,9 +54,6 @@ class LaunchConfig:
         self.rdzv_configs.setdefault("timeout", 900)
         if self.logs_specs is None:
             self.logs_specs = DefaultLogsSpecs()
-        for name in ("numa_options", "duplicate_stdout_filters", "duplicate_stderr_filters", "virtual_local_rank", "metrics_cfg", "event_log_handler"):
-            if getattr(self, name) not in (None, False, [], {}, "null"):
-                raise NotImplementedError(f"torch.distributed.launcher: {name} is not supported")
 
 
 class elastic_launch:  # noqa: N801 (PyTorch's name)
@@ -97,8 +94,16 @@ class _Signals:
         raise SignalException(f"Process {os.getpid()} got signal: {number}", sigval=signal.Signals(number))
 
 
+_UNSUPPORTED = "numa_options", "duplicate_stdout_filters", "duplicate_stderr_filters", "virtual_local_rank", "metrics_cfg", "event_log_handler"
+
+
 def launch_agent(config, entrypoint, args):
-    """Run a function or command as a config says."""
+    """Run a function or command as a config says. NotImplementedError for options that workers would have to know and
+    do not.
+    """
+    for name in _UNSUPPORTED:
+        if getattr(config, name) not in (None, False, [], {}, "null"):
+            raise NotImplementedError(f"torch.distributed.launcher: {name} is not supported")
     config.run_id = config.run_id or str(uuid.uuid4().int)
     parameters = RendezvousParameters(
         backend=config.rdzv_backend,

@@ -2,6 +2,7 @@
 
 from .apply_optimizer_in_backward import _apply_optimizer_in_backward, _get_in_backward_optimizers
 from .named_optimizer import _NamedOptimizer
+from .optimizer import DistributedOptimizer
 from .post_localSGD_optimizer import PostLocalSGDOptimizer
 from .utils import (
     _FunctionalAdadelta,
@@ -16,4 +17,4 @@ from .utils import (
 )
 from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
 
-__all__ = ["PostLocalSGDOptimizer", "ZeroRedundancyOptimizer", "as_functional_optim"]
+__all__ = ["DistributedOptimizer", "PostLocalSGDOptimizer", "ZeroRedundancyOptimizer", "as_functional_optim"]

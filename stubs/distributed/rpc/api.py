@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import logging
 import threading
 
 import torch
@@ -12,7 +13,7 @@ from ._workers import WorkerInfo, current  # noqa: F401
 from .constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
 
 __all__ = ["shutdown", "get_worker_info", "remote", "rpc_sync", "rpc_async", "RRef"]
-_thread = threading.local()
+_thread, _log = threading.local(), logging.getLogger(__name__)
 
 
 def _require_initialized(function):
@@ -87,6 +88,79 @@ def shutdown(graceful=True, timeout=DEFAULT_SHUTDOWN_TIMEOUT):
     finally:
         _workers.set_current(None)
         agent.close()
+
+
+class _Gathering:
+    """What the workers of one ``_all_gather`` have brought to the first of them."""
+
+    def __init__(self):
+        self.objects, self.complete = {}, threading.Event()
+
+
+_gatherings, _rounds, _gathering = {}, {}, threading.Lock()
+
+
+def _found(number):
+    with _gathering:
+        return _gatherings.setdefault(number, _Gathering())
+
+
+def _bring(number, name, obj, names):
+    """On the first worker: what one of them has brought."""
+    found = _found(number)
+    with _gathering:
+        if name not in names or name in found.objects:
+            raise AssertionError(f"{name} is not expected, or has come already")
+        found.objects[name] = obj
+        if found.objects.keys() == names:
+            found.complete.set()
+
+
+def _hand_out(number, objects):
+    """On the others: what all have brought."""
+    found = _found(number)
+    found.objects.update(objects)
+    found.complete.set()
+
+
+@_require_initialized
+def _all_gather(obj, worker_names=None, timeout=UNSET_RPC_TIMEOUT):
+    """{name: what that worker has given here} of the workers named, by default all: each of them calls this, and waits
+    for the others.
+
+    Raises:
+        RuntimeError: a worker is gone, or does not answer in `timeout` seconds.
+    """
+    agent = current()
+    names = set(worker_names or (info.name for info in agent.workers))
+    first, mine = min(names), agent.info.name
+    with _gathering:
+        key = tuple(sorted(names))
+        number = key, _rounds.get(key, 0)
+        _rounds[key] = number[1] + 1
+    if mine == first:
+        _bring(number, mine, obj, names)
+    else:
+        rpc_sync(first, _bring, (number, mine, obj, names), timeout=timeout)
+    found = _found(number)
+    if not found.complete.wait(None if timeout in (UNSET_RPC_TIMEOUT, DEFAULT_SHUTDOWN_TIMEOUT) else timeout):
+        raise RuntimeError(f"not all of {sorted(names)} came within {timeout} seconds")
+    if mine == first:
+        torch.futures.wait_all([rpc_async(name, _hand_out, (number, found.objects), timeout=timeout) for name in names - {mine}])
+    with _gathering:
+        del _gatherings[number]
+    return found.objects
+
+
+@_require_initialized
+def _barrier(worker_names):
+    """Wait until all the workers named, of which this is one, have come here; a worker that does not come is written to
+    the log.
+    """
+    try:
+        _all_gather(None, set(worker_names))
+    except RuntimeError:
+        _log.exception("Failed to complete barrier")
 
 
 def get_rpc_timeout():

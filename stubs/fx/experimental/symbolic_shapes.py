@@ -1,5 +1,12 @@
 """Sizes here are always integers: nothing is symbolic, every question about sizes has its answer."""
 
+from torch.utils._sympy.functions import FloorDiv as FloorDiv
+from torch.utils._sympy.functions import Max as Max
+from torch.utils._sympy.functions import Mod as Mod
+from torch.utils._sympy.numbers import int_oo as int_oo
+from torch.utils._sympy.value_ranges import ValueRanges as ValueRanges
+from torch.utils._sympy.value_ranges import bound_sympy as bound_sympy
+
 
 def statically_known_true(x):
     """Whether the condition holds."""
@@ -17,7 +24,16 @@ def free_symbols(val):
 free_unbacked_symbols = free_symbols
 
 
+def has_free_symbols(val):
+    """Whether there are symbols in sizes: never."""
+    return False
+
+
+has_free_unbacked_symbols = has_free_symbols
+
+
 def is_symbolic(val):
+    """Whether a number is symbolic: never."""
     return False
 
 

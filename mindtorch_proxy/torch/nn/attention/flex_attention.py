@@ -2,12 +2,15 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 
 __all__ = ["BlockMask", "flex_attention", "AuxOutput", "AuxRequest", "create_block_mask", "create_mask", "or_masks", "and_masks", "noop_mask"]
 _DEFAULT_SPARSE_BLOCK_SIZE = 128
+_score_mod_signature = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+_mask_mod_signature = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class AuxRequest(NamedTuple):

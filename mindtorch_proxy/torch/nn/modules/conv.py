@@ -1,5 +1,6 @@
 """Convolutions."""
 
+import warnings
 from typing import Literal
 
 from torch import Tensor
@@ -256,6 +257,15 @@ class Conv3d(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
+
+
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """An older name of the base of the transposed convolutions."""
+
+    def __init__(self, *args, **kwargs):
+        message = "`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs."
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
 
 
 class ConvTranspose1d(_ConvTransposeNd):

@@ -3,7 +3,6 @@
 The order is ``-oo < -int_oo < every finite number < int_oo < oo``. Source: ``torch/utils/_sympy/numbers.py`` of PyTorch 2.13.
 """
 
-import mpmath.libmp as _mpmath
 import sympy
 from sympy.core.decorators import _sympifyit
 from sympy.core.expr import AtomicExpr, Expr
@@ -145,7 +144,7 @@ class IntInfinity(_InfiniteInteger, metaclass=Singleton):
         return S.NegativeIntInfinity
 
     def _as_mpf_val(self, prec):
-        return _mpmath.finf
+        return S.Infinity._as_mpf_val(prec)
 
     def _eval_power(self, expt):
         if expt.is_extended_positive:
@@ -175,7 +174,7 @@ class NegativeIntInfinity(_InfiniteInteger, metaclass=Singleton):
         return S.IntInfinity
 
     def _as_mpf_val(self, prec):
-        return _mpmath.fninf
+        return S.NegativeInfinity._as_mpf_val(prec)
 
     def as_powers_dict(self):
         return {S.NegativeOne: 1, S.IntInfinity: 1}

@@ -25,6 +25,14 @@ def rounded(x, scale, zero_point, relu=False):
     return torch._make_per_tensor_quantized_tensor(found.clamp(zero_point if relu else 0, 255).to(torch.uint8), scale, zero_point)
 
 
+def convolution(function, x, weight, bias, sizes, scale, zero_point, relu=False):
+    """A convolution as torch.quint8; `sizes` are stride, padding, dilation and groups."""
+    dimensions = weight.dim() - 2
+    found = product(lambda a, w: function(a, w, None, *sizes), checked(x, "quantized::conv"), weight, bias, [1, -1] + [1] * dimensions)
+    order = {1: torch.contiguous_format, 2: torch.channels_last, 3: torch.channels_last_3d}[dimensions]  # as PyTorch's kernels leave it
+    return rounded(found.contiguous(memory_format=order), scale, zero_point, relu)
+
+
 def checked(x, name):
     """The input of an operation of integers: NotImplementedError, in PyTorch's words, for a tensor of floating point."""
     if not x.is_quantized:

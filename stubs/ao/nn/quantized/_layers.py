@@ -4,9 +4,22 @@ import torch
 from torch import nn
 from torch.ao.nn import intrinsic as nni
 
-from ._arithmetic import Scaled, checked, product, rounded
+from ._arithmetic import Scaled, checked, convolution, product, rounded
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "DeQuantize", "Linear", "LinearReLU", "Quantize"]
+__all__ = [
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvReLU1d",
+    "ConvReLU2d",
+    "ConvReLU3d",
+    "DeQuantize",
+    "Linear",
+    "LinearReLU",
+    "Quantize",
+]
 
 
 def quantized_weight(weight, observer):
@@ -221,14 +234,56 @@ class _Conv(_Layer):
         return said + ", bias=False" * (self.bias() is None)
 
     def forward(self, input):
-        def convolved(a, w):
-            return self._function(a, w, None, self.stride, self.padding, self.dilation, self.groups)
+        sizes = self.stride, self.padding, self.dilation, self.groups
+        return convolution(self._function, input, *self._packed, sizes, self.scale, self.zero_point, self._relu)
 
-        weight, bias = self._packed
-        channels = [1, -1] + [1] * len(self.kernel_size)
-        found = product(convolved, checked(input, "quantized::conv"), weight, bias, channels)
-        order = {1: torch.contiguous_format, 2: torch.channels_last, 3: torch.channels_last_3d}[len(self.kernel_size)]  # as PyTorch's kernels leave it
-        return rounded(found.contiguous(memory_format=order), self.scale, self.zero_point, self._relu)
+
+class _BatchNorm(nn.modules.batchnorm._BatchNorm):
+    """Batch normalization of integers, by the running statistics, in training too."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, device=None, dtype=None):
+        super().__init__(num_features, eps, momentum, True, True, device=device, dtype=dtype)
+        self.register_buffer("scale", torch.tensor(1.0, device=device, dtype=dtype))
+        self.register_buffer("zero_point", torch.tensor(0, device=device, dtype=dtype))
+
+    def _get_name(self):
+        return "Quantized" + type(self).__name__
+
+    @classmethod
+    def _like(cls, mod, scale, zero_point):
+        new = cls(mod.num_features, mod.eps, mod.momentum)
+        new.weight, new.bias, new.running_mean, new.running_var = mod.weight, mod.bias, mod.running_mean, mod.running_var
+        new.scale, new.zero_point = scale, zero_point
+        return new
+
+    @classmethod
+    def from_float(cls, mod, use_precomputed_fake_quant=False):
+        """From a BatchNorm whose results an observer has watched."""
+        return cls._like(mod, *mod.activation_post_process.calculate_qparams())
+
+    @classmethod
+    def from_reference(cls, bn, output_scale, output_zero_point):
+        """From a BatchNorm, with this scale and zero point of the results."""
+        return cls._like(bn, output_scale, output_zero_point)
+
+    def forward(self, input):
+        if checked(input, f"quantized::batch_norm{self._dimensions}d").dim() != self._dimensions + 2:
+            raise RuntimeError(f"Expecting the input tensor of rank {self._dimensions + 2}.")
+        order = {2: torch.channels_last, 3: torch.channels_last_3d}[self._dimensions]  # as PyTorch's kernels leave it
+        found = nn.functional.batch_norm(input.dequantize(), self.running_mean, self.running_var, self.weight.detach(), self.bias.detach(), False, 0, self.eps)
+        return torch.quantize_per_tensor(found.contiguous(memory_format=order), float(self.scale), int(self.zero_point), torch.quint8)
+
+
+class BatchNorm2d(_BatchNorm):
+    """BatchNorm2d of integers: input and result torch.quint8."""
+
+    _dimensions = 2
+
+
+class BatchNorm3d(_BatchNorm):
+    """BatchNorm3d of integers: input and result torch.quint8."""
+
+    _dimensions = 3
 
 
 class Conv1d(_Conv):

@@ -2,7 +2,10 @@
 
 from contextlib import contextmanager
 
-__all__ = ["implicit_replication"]
+from ._attention import context_parallel
+from ._func_map import local_map
+
+__all__ = ["context_parallel", "implicit_replication", "local_map"]
 
 
 @contextmanager

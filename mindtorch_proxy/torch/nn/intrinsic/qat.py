@@ -1,0 +1,3 @@
+"""torch.nn.intrinsic.qat: the older name of torch.ao.nn.intrinsic.qat."""
+
+from torch.ao.nn.intrinsic.qat import *

@@ -1,0 +1,3 @@
+"""torch.nn.qat: the older name of torch.ao.nn.qat."""
+
+from torch.ao.nn.qat import *

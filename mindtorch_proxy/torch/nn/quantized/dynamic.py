@@ -1,0 +1,3 @@
+"""torch.nn.quantized.dynamic: the older name of torch.ao.nn.quantized.dynamic."""
+
+from torch.ao.nn.quantized.dynamic import *

@@ -1,0 +1,1 @@
+"""torch.numa: processes that run near their GPU."""

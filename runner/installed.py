@@ -1,0 +1,123 @@
+"""What has to be installed for a run, and the checkout of upstream's tests that goes with it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from .targets import HERE
+
+UPSTREAM = "https://github.com/huggingface/transformers"
+
+
+def version_of(name):
+    """The version of a distribution by its metadata, or None."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def stated_version(file):
+    """The version that the source of a package states, or None where there is no such file."""
+    if not file or not os.path.isfile(file):
+        return None
+    found = re.search(r'^__version__ = "(.*)"', Path(file).read_text(encoding="utf-8"), re.M)
+    return found and found[1]
+
+
+def upstream_version():
+    """The version of the transformers that would be imported, or None: its source says it.
+
+    A checkout on the path has no metadata, and comes before what has. A folder that is only called transformers, as a
+    checkout in the working directory is, has no source file of its own.
+    """
+    found = importlib.util.find_spec("transformers")
+    return found and (stated_version(found.origin) or found.origin and version_of("transformers"))
+
+
+def ways_to(root):
+    """Two commands that make a checkout's transformers the one that is imported."""
+    folder, source = (shlex.quote(str(path)) for path in (root, Path(root, "src")))
+    return (
+        f"pip install --no-deps -e {folder}   # without --no-deps pip also brings what it requires\n"
+        f"PYTHONPATH={source} python run_test_v2.py ...   # for one run"
+    )
+
+
+def check(options, roots):
+    """Say what is missing, before anything runs.
+
+    Raises SystemExit with the commands that help, also where a checkout of `roots` is of another version than is imported.
+    """
+    needed = {"pytest-timeout": "pytest-timeout"}
+    if not options.plain:
+        mindspore = "'mindspore==2.7.2' (on Ascend: the version that fits your CANN)"
+        needed |= {"mindspore": mindspore, "mindtorch_proxy": f"-e {HERE}"}
+    for name, install in needed.items():
+        if version_of(name) is None:
+            raise SystemExit(f"run_test_v2: {name} is not installed for {sys.executable}\npip install {install}")
+    checkouts = {root: stated_version(Path(root, "src/transformers/__init__.py")) for root in roots if root}
+    checkouts = {root: version for root, version in checkouts.items() if version}
+    installed = upstream_version()
+    if installed is None:
+        what = f"-e {shlex.quote(str(next(iter(checkouts))))}" if checkouts else "transformers"
+        raise SystemExit(f"run_test_v2: transformers is not installed for {sys.executable}\npip install {what}")
+    for root, version in checkouts.items():
+        if version != installed and not options.any_version:
+            raise SystemExit(
+                f"run_test_v2: the checkout {root} is transformers {version}, but {installed} is installed.\n"
+                f"{ways_to(root)}\npython run_test_v2.py --fetch FOLDER   # the checkout of {installed}\n"
+                "--any-version runs the tests all the same"
+            )
+
+
+def git(*arguments):
+    """Run git: (whether it went well, what it wrote, what it complained of)."""
+    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, env=environment)
+    except FileNotFoundError:
+        raise SystemExit("run_test_v2: git is not installed") from None
+    return done.returncode == 0, done.stdout, done.stderr.strip()
+
+
+def near_tags(tag):
+    """Tags of upstream's whose names are close to one that it does not have."""
+    _, listed, _ = git("ls-remote", "--tags", "--refs", UPSTREAM)
+    return difflib.get_close_matches(tag, re.findall(r"refs/tags/(.*)$", listed, re.M), 5, 0.5)
+
+
+def fetch(folder, tag=None):
+    """Clone a tag of upstream's, by default the one that fits the installed transformers, into a folder.
+
+    Raises SystemExit, which says what is wrong: no git, no network, no such tag, a folder that holds something.
+    """
+    installed = upstream_version()
+    if tag is None and installed is None:
+        advice = "pip install transformers, or name a tag, as in --tag v5.16.0"
+        raise SystemExit(f"run_test_v2: transformers is not installed for {sys.executable}: {advice}")
+    tag = tag or f"v{installed}"
+    arguments = ["clone", "--quiet", "--depth", "1", "--branch", tag, UPSTREAM, folder]
+    good, _, complaint = git(*arguments)
+    if good:
+        print(f"transformers {tag} is in {folder}")
+        version = stated_version(Path(folder, "src/transformers/__init__.py"))
+        if version and version != installed:
+            print(f"It is {version}, and {installed or 'no transformers'} is installed; to run its tests:")
+            print(ways_to(os.path.abspath(folder)))
+        return 0
+    if re.search(r"Remote branch .* not found", complaint):
+        near = "; names like it: " + ", ".join(found) if (found := near_tags(tag)) else ""
+        raise SystemExit(f"run_test_v2: {UPSTREAM} has no tag {tag}{near}\nname one with --tag")
+    if re.search(r"Could not resolve host|Failed to connect|unable to access|timed out", complaint):
+        command = shlex.join(["git", *arguments])
+        raise SystemExit(f"run_test_v2: no network to {UPSTREAM}: {complaint}\nwhere there is a network: {command}")
+    raise SystemExit(f"run_test_v2: git says: {complaint}")
