@@ -5,6 +5,8 @@ import sys
 import weakref
 
 from .. import dtypes as dt
+from ..call.state import STATE
+from ..device import contiguous_format
 from ..registry import T
 from ..tensor import INFERENCE, Tensor, extent, is_contiguous, is_dense, numel
 from .graph import FunctionNode, edge, fitted, forward_name, meta_of, named, set_history
@@ -144,15 +146,24 @@ def rebase(self, node, nr=0):
     base_meta = meta_of(base)
     dtype, base_dtype = self.dtype, base.dtype
 
-    def backward(g):
-        gv = _whole(as_strided_of(_parts(g, apart), *of_base, *of_self), dtype, apart)
-        res = node.run([None] * nr + [gv])
+    def run(gv):
+        """What the operator's backward gives for the view's gradient: that of what the view held before, or None, and those of the other inputs."""
         # the first edge of an in-place node is the tensor it wrote to: its gradient goes into the base's
+        res = node.run([None] * nr + [gv])
         part = res[0] if node._edges and node._edges[0] is not None else None
-        if part is not None:
-            part = fitted(part, node._in_meta[0], node)
+        return part if part is None else fitted(part, node._in_meta[0], node), res[1:]
+
+    def backward(g):
+        if not apart and _may_be_written(g, *of_base, *of_self):
+            result = g.clone(memory_format=contiguous_format)
+            place = T.as_strided(result, *of_self[:2], of_self[2] - of_base[2])
+            part, others = run(place.clone(memory_format=contiguous_format))
+            place.zero_() if part is None else place.copy_(part)
+            return (result, *others)
+        gv = _whole(as_strided_of(_parts(g, apart), *of_base, *of_self), dtype, apart)
+        part, others = run(gv)
         part = part if part is None else _parts(part, apart)
-        return (_whole(as_strided_write(_parts(g, apart), part, *of_base, *of_self), base_dtype, apart), *res[1:])
+        return (_whole(as_strided_write(_parts(g, apart), part, *of_base, *of_self), base_dtype, apart), *others)
 
     copy = FunctionNode("CopySlices", backward, (base_edge, *node._edges[1:]), (base_meta, *node._in_meta[1:]), (base_meta,))
     copy.inner = node
@@ -160,6 +171,18 @@ def rebase(self, node, nr=0):
     set_history(base, copy)
     self._requires_grad = True
     v.rebuild(self, self._vc[0] if self._vc is not None else 0)
+
+
+def _may_be_written(g, bshape, bstride, boffset, shape, stride, offset):
+    """Whether the view's part of a copy of a base's gradient can be written to: nothing records or intercepts, and the view is a part of a contiguous base.
+
+    Otherwise the part is put in by functions that can be differentiated again, at the cost of a number for the place of each element.
+    """
+    if MODE.grad or STATE.active or g.__class__ is not Tensor or not is_contiguous(bshape, bstride) or g._shape != bshape:
+        return False
+    start = offset - boffset
+    whole = shape == bshape and stride == bstride
+    return not whole and 0 <= start and start + extent(shape, stride) <= numel(bshape)
 
 
 def _reach_views(base, written=None):

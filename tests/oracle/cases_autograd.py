@@ -997,3 +997,42 @@ def case_batches_of_gradients_at_the_edges(torch):
     last = torch.tanh(w @ x)
     found += [torch.autograd.grad(last, x, ones, is_grads_batched=True), error(torch.autograd.grad, last, x, torch.ones(4))]
     return found
+
+
+def case_gradients_through_chains_of_writes_into_views(torch):
+    """Writes into slices, transposes, diagonals and reshaped views of one tensor, with the first and the second derivative."""
+
+    def rows(x, y):
+        z = x * 1
+        for i in range(1, 4):
+            z[:, i, :i] = z[:, i, :i].clone() + (z[:, i, :i].clone().unsqueeze(-1) * z[:, :i, :i].clone()).sum(-2) * y[i]
+        return z
+
+    def mixed(x, y):
+        z = (x * 2).transpose(0, 1)
+        z[1].add_(y[1])
+        z[2:4, :, 1:3] = 0
+        z.diagonal(dim1=0, dim2=2).mul_(y[0])
+        return z
+
+    def reshaped(x, y):
+        z = x * 1
+        v = z.view(-1)
+        v[3:9].copy_(y.repeat(2)[:6])
+        v[::3] *= 2
+        z[0] = y[2]
+        first, second = z[:1], z[1:]
+        first.mul_(y[1])
+        second.copy_(first.clone() * second.clone())
+        return z
+
+    found = []
+    for f in (rows, mixed, reshaped):
+        x = torch.linspace(-1, 1, 32, dtype=torch.float64).reshape(2, 4, 4).requires_grad_()
+        y = torch.linspace(0.5, 2, 4, dtype=torch.float64).requires_grad_()
+        first = torch.autograd.grad(f(x, y).pow(3).sum(), (x, y))
+        graph = torch.autograd.grad(f(x, y).pow(3).sum(), (x, y), create_graph=True)
+        second = torch.autograd.grad(sum(g.pow(2).sum() for g in graph), (x, y))
+        batch = torch.autograd.grad(f(x, y), (x, y), torch.eye(3, 32, dtype=torch.float64).reshape(3, *f(x, y).shape), is_grads_batched=True)
+        found += [first, graph, second, batch]
+    return found
