@@ -55,7 +55,7 @@ def _bounds():
     """{package: requirement} of base.txt: NumPy's own, and those of packages that need NumPy 2 and do not state it."""
     with open(os.path.join(CONSTRAINTS, "base.txt"), encoding="utf-8") as file:
         lines = [line.strip() for line in file]
-    return {_key(re.match(r"[\w.-]+", line)[0]): line for line in lines if line and line[0] != "#"}
+    return {_key(re.split("[<>=!~]", line)[0]): line for line in lines if line and line[0] != "#"}
 
 
 def _numpy_users():
