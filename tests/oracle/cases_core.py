@@ -1152,13 +1152,10 @@ def case_graphs_of_modules_leave_them_as_they_are(torch):
 
 
 def case_truth_values_as_indices(torch):
-    """False alone assigns nothing and asks nothing of the value; in a tuple a truth value is an index; NumPy's are numbers."""
-    import warnings
-
-    warnings.simplefilter("ignore")
-    mask, numpy_bool = torch.tensor(False), type((torch.ones(1).numpy() > 0)[0])
+    """False alone assigns nothing and asks nothing of the value; in a tuple a truth value is an index."""
+    mask = torch.tensor(False)
     indices = [False, True, mask, ~mask, (False,), (True, True), (False, True), [False], (slice(None), False), (None, True), (0, False)]
-    indices += [numpy_bool(False), (0, numpy_bool(True)), [mask]]
+    indices += [[mask]]
     found = []
     for index in indices:
         for value in (1.0, torch.ones(4, 5), torch.ones(3), torch.tensor(5.0), torch.tensor(5)):

@@ -24,8 +24,8 @@ def _padded(x, value, kernel, stride, padding, dilation, out):
 
 
 def _reached(kernel, n, padding, dilation):
-    """The kernel without the positions that lie behind the input's end for every window: with ceil_mode it may be larger than the input."""
-    return tuple(min(k, (m + p - 1) // d + 1) for k, m, p, d in zip(kernel, n, padding, dilation))
+    """The kernel; where it is larger than the padded input, as with ceil_mode, without the positions that lie behind the input's end."""
+    return tuple(m + p if d == 1 and k > m + 2 * p > 0 else k for k, m, p, d in zip(kernel, n, padding, dilation))
 
 
 def _grid(values):
