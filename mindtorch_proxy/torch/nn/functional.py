@@ -15,6 +15,7 @@ from torch.overrides import (  # noqa: F401
 
 from . import _reduction as _Reduction, grad  # noqa: F401
 from ._arguments import _list_with_default, _pair, _single, _triple  # noqa: F401
+from ._scaled import ScalingType, SwizzleType, scaled_grouped_mm, scaled_mm  # noqa: F401
 
 # functions of the root namespace that are here as well, the same objects
 _ROOT = frozenset(

@@ -123,3 +123,11 @@ def as_sparse_gradcheck(gradcheck):
         return gradcheck(strided, values, **kwargs)
 
     return sparse_gradcheck
+
+
+from .semi_structured import (  # noqa: E402  (it makes classes of tensors, which need torch)
+    SparseSemiStructuredTensor,
+    SparseSemiStructuredTensorCUSPARSELT,
+    SparseSemiStructuredTensorCUTLASS,
+    to_sparse_semi_structured,
+)

@@ -1,0 +1,78 @@
+"""Tables of decompositions: functions that compute an operator by others, by overload.
+
+`make_fx(f, decomposition_table=...)` traces by them. The tables hold what programs register; PyTorch's own functions are not here, so that
+`core_aten_decompositions()`, which is made of them, raises NotImplementedError. Source: ``torch/_decomp/__init__.py`` of PyTorch 2.13.
+"""
+
+from torch._ops import OperatorBase, OpOverloadPacket
+from torch.utils._pytree import tree_leaves
+
+__all__ = [
+    "core_aten_decompositions",
+    "decomposition_table",
+    "get_decompositions",
+    "meta_table",
+    "pre_autograd_decomposition_table",
+    "register_decomposition",
+    "remove_decompositions",
+]
+global_decomposition_table = {"post_autograd": {}, "pre_autograd": {}, "meta": {}}
+decomposition_table = global_decomposition_table["post_autograd"]
+pre_autograd_decomposition_table = global_decomposition_table["pre_autograd"]
+meta_table = global_decomposition_table["meta"]
+
+
+def _table(type):
+    if type not in global_decomposition_table:
+        raise AssertionError(f"type must be one of {{'post_autograd', 'pre_autograd', 'meta'}}, got {type}")
+    return global_decomposition_table[type]
+
+
+def _overloads(op):
+    if isinstance(op, OpOverloadPacket):
+        return [getattr(op, name) for name in op.overloads()]
+    if not isinstance(op, OperatorBase):
+        raise RuntimeError(f"an operator or a packet of overloads is registered, not {op}")
+    return [op]
+
+
+def register_decomposition(aten_op, registry=None, *, type="post_autograd", unsafe=False):
+    """A decorator that enters a function as the decomposition of operators.
+
+    Args:
+        aten_op: an overload, a packet (all its overloads are meant), or any nesting of those in lists and dictionaries.
+        registry: the table to enter it in; None means the one that `type` names.
+        type: "post_autograd", "pre_autograd" or "meta".
+        unsafe: accepted as in PyTorch, whose wrapper for out= parameters it leaves away; there is no such wrapper here.
+
+    Raises:
+        RuntimeError: for an overload that the table has already.
+    """
+    table = _table(type) if registry is None else registry
+
+    def decorator(fn):
+        for op in [overload for given in tree_leaves(aten_op) for overload in _overloads(given)]:
+            if op in table:
+                raise RuntimeError(f"duplicate registrations for {op}")
+            table[op] = fn
+        return fn
+
+    return decorator
+
+
+def get_decompositions(aten_ops, type="post_autograd"):
+    """``{overload: function}`` of those among the operators that have a decomposition."""
+    table = _table(type)
+    return {op: table[op] for given in aten_ops for op in _overloads(given) if op in table}
+
+
+def remove_decompositions(decompositions, aten_ops):
+    """Take the operators' decompositions out of a table; what has none there is passed over."""
+    for given in aten_ops:
+        for op in _overloads(given):
+            decompositions.pop(op, None)
+
+
+def core_aten_decompositions():
+    """Raises NotImplementedError: PyTorch's own decompositions into its core operators are not here."""
+    raise NotImplementedError("torch._decomp.core_aten_decompositions: PyTorch's table of decompositions into core operators (any dtype, any device)")
