@@ -7,6 +7,7 @@ import inspect
 
 import torch
 from mindtorch_proxy.runtime.call.overrides import handle_torch_function, overridden_by_programs
+from mindtorch_proxy.runtime.dtypes import scalar_name
 
 _FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 _GROUPS = (32, 64, 128, 256)
@@ -53,8 +54,7 @@ def _looked_at(name, a, b, dtype):
 
 
 def _same_dtype(a, scales):
-    names = {torch.float32: "Float", torch.bfloat16: "BFloat16", torch.float16: "Half", torch.float64: "Double"}
-    _need(scales.dtype is a.dtype, f"expected scalar type {names[a.dtype]} but found {names.get(scales.dtype, scales.dtype)}")
+    _need(scales.dtype is a.dtype, f"expected scalar type {scalar_name(a.dtype)} but found {scalar_name(scales.dtype)}")
 
 
 @_operator

@@ -74,7 +74,7 @@ def _cast_to(name, to):
     return cast
 
 
-for _name, _to in {n: d for d, n in _dt.LEGACY.items()}.items():
+for _to, _name in _dt.LEGACY.items():
     if _name in ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"):
         globals()[f"_cast_{_name}"] = _cast_to(f"_cast_{_name}", _to)
 del _name, _to

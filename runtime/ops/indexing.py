@@ -229,7 +229,7 @@ def _item(i, device):
     if isinstance(i, Tensor):
         plain = not i._shape and i.dtype.category == dt.INT and i.dtype is not dt.uint8 and i.device.type != "meta"
         return int(i.item()) if plain else _to_index(i, device)
-    if isinstance(i, (np.integer, np.bool_)) or (hasattr(i, "__index__") and not isinstance(i, np.ndarray)):
+    if isinstance(i, np.integer) or (hasattr(i, "__index__") and not isinstance(i, np.ndarray)):
         return i.__index__()
     return _to_index(i, device)
 

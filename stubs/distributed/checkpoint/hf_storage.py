@@ -104,7 +104,7 @@ class HuggingFaceStorageReader(FileSystemReader):
         self.thread_count = thread_count
 
     def read_metadata(self):
-        stored, self._places = {}, {}
+        stored, places = {}, {}
         for path in sorted(Path(self.path).glob(f"*{SUFFIX}")):
             for name, block in read_header(path).items():
                 offsets, sizes = torch.Size(block.offsets or [0] * len(block.shape)), torch.Size(block.shape)
@@ -112,13 +112,12 @@ class HuggingFaceStorageReader(FileSystemReader):
                 tensor = stored.setdefault(name, TensorStorageMetadata(TensorProperties(dtype=DTYPES[block.dtype]), torch.Size(end), []))
                 tensor.size = torch.Size(map(max, tensor.size, end))
                 tensor.chunks.append(ChunkStorageMetadata(offsets, sizes))
-                self._places[MetadataIndex(name, offsets)] = path, block
-        places = {index: _StorageInfo(path.name, block.begin, block.end - block.begin) for index, (path, block) in self._places.items()}
+                places[MetadataIndex(name, offsets)] = path, block
         return Metadata(stored, storage_data=places, storage_meta=StorageMeta(load_id=self.load_id))
 
     def read_data(self, plan, planner):
         def read(item):
-            whole = read_tensor(*self._places[item.storage_index])
+            whole = read_tensor(*self.storage_data[item.storage_index])
             target = planner.resolve_tensor(item).detach()
             found = narrowed(whole, item.storage_offsets, item.lengths)
             if target.size() != found.size():
