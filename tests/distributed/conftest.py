@@ -76,10 +76,16 @@ def both(ranks, oracle_python):
     """both(module, functions, size): the results of ours and of the real torch. Each program runs once."""
     known = {}
 
+    def of_the_real_torch(*program):
+        try:
+            return ranks(*program, oracle_python)
+        except subprocess.TimeoutExpired:  # its tensorpipe hangs now and then when workers leave, more often on a busy machine
+            return ranks(*program, oracle_python)
+
     def run(module, functions, size):
         key = module, functions, size
         if key not in known:
-            known[key] = ranks(module, functions, size), ranks(module, functions, size, oracle_python)
+            known[key] = ranks(*key), of_the_real_torch(*key)
         return known[key]
 
     return run
