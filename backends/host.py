@@ -1,9 +1,13 @@
 """What backends have alike: letters for dtypes, which wider ones stand in, numbers as arrays, casts in the host's memory, MindSpore's dtypes."""
 
+import os
+
 import numpy as np
 
 from ..runtime import dtypes as dt
+from ..runtime.tensor import Tensor, numel
 from .quiet import quiet
+from .thresholds import PIECE
 
 CODES = {
     "b": dt.bool_,
@@ -47,8 +51,6 @@ def number_array(value, dtype):
         return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
     return astype(np.array(value), dtype)
 
-
-PIECE = 32768  # elements of which a few arrays stay in the cache
 
 
 def in_pieces(fn, *arrays, size=PIECE):
@@ -136,3 +138,21 @@ def ms_dtype_of(r):
     if k is None:
         k = _MS_DTYPES[d] = dt.ALL[{"Bool": "bool", "BFloat16": "bfloat16"}.get(str(d), str(d).lower())]
     return k
+
+
+_NUMPY = (np.ndarray, np.generic)
+CHECKED = bool(os.environ.get("MINDTORCH_CHECK"))  # whether results are held against what meta functions promised; tests set it
+
+
+def check_promise(result, shape, dtype):
+    """Raise AssertionError where a kernel's result does not fit the shape and dtype that the operator's meta function promised.
+
+    The result is converted to the promise otherwise, silently: a float would lose its fraction, a vector would be broadcast.
+    Another width of the same kind of number is no mistake, nor another shape with as many elements.
+    """
+    given = result.dtype if isinstance(result, Tensor) else dt.FROM_NP.get(result.dtype) if isinstance(result, _NUMPY) else ms_dtype_of(result)
+    if given is not None and given.category > dtype.category:
+        raise AssertionError(f"the kernel gives {given}, and the meta function promised {dtype}")
+    size = numel(tuple(result.shape))
+    if shape is not None and size != numel(shape):
+        raise AssertionError(f"the kernel gives the shape {tuple(result.shape)}, and the meta function promised {tuple(shape)}")

@@ -6,10 +6,11 @@ from ..runtime import decompositions, pyboost  # noqa: F401  (entered in the reg
 from ..runtime.autograd import MODE
 from ..runtime.call.state import NUMBERS_OR_NONE
 from ..runtime.tensor import Tensor, numel, wrap
+from .thresholds import threshold
 
 KINDS = ("pyboost", "legacy", "composite", "numpy")  # in the order of preference
 SPREAD = float("inf")  # above=SPREAD: preferred for a large result over which some operand must be spread
-SPREAD_FROM = 16384
+SPREAD_FROM = threshold(16384)
 
 
 class Kernel:
@@ -24,7 +25,8 @@ class Kernel:
     __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors", "when")
 
     def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False, when=None):
-        self.kind, self.fn, self.primitive, self.dtypes, self.why, self.above, self.broadcasts = kind, fn, primitive, dtypes, why, above, broadcasts
+        self.kind, self.fn, self.primitive, self.dtypes, self.why, self.broadcasts = kind, fn, primitive, dtypes, why, broadcasts
+        self.above = above if above in (0, SPREAD) else threshold(above)
         self.init, self.attrs, self.tensors, self.when = init, attrs or {}, tensors, when
 
     def takes(self, dtype):

@@ -17,9 +17,14 @@ if worker := os.environ.get("PYTEST_XDIST_WORKER"):  # MindSpore's threads in se
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
-PROGRAMS = [str(HERE / "models"), str(HERE / "oracle")]  # modules that both torches import: sessions and processes of the oracle
-sys.path[:0] = PROGRAMS
+PROGRAMS = [str(HERE / name) for name in ("models", "oracle", "differential")]  # modules that both torches import
+sys.path[:0] = [*PROGRAMS, str(HERE)]
+
+import recording
+from comparing import differences
+
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("MINDTORCH_CHECK", "1")  # kernels give what meta functions promise
 os.environ.setdefault("MINDTORCH_TRACEBACK", "full")  # a failing test shows where
 
 
@@ -41,30 +46,41 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xfail(strict=True, reason=f"{entry['category']}: {entry['reason']}"))
 
 
-# files whose tests compare what one run of all of their programs gave
-_TOGETHER = frozenset(f"tests/{name}.py" for name in ("nn/test_against_oracle", "oracle/test_differential", "stubs/test_against_oracle"))
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Each of these files goes to one worker, which makes that run once; all other tests go wherever there is time."""
+    """The cases of a file go to one worker, which runs that file once; all other tests go wherever there is time."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            file = nodeid.partition("::")[0]
-            return file if file in _TOGETHER else nodeid
+            return nodeid.partition("-")[0] if nodeid.startswith("tests/differential/test_cases.py::") else nodeid
 
     return Scheduling(config, log)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record", action="store_true", help="keep what the real torch gives in tests/recorded (with -n 0)")
+
+
+def pytest_report_header(config):
+    if path := os.environ.get("MINDTORCH_ORACLE_PYTHON"):
+        return f"real torch: {path}"
+    return f"real torch: none (MINDTORCH_ORACLE_PYTHON is not set); what torch {recording.VERSION} gave is read from tests/recorded"
 
 
 @pytest.fixture(scope="session")
 def python():
     """python(*arguments, **variables): run this Python, not activated, and return its output; check=False returns the process."""
 
-    def run(*arguments, check=True, executable=sys.executable, cwd="/", stdin="", **variables):
+    def run(*arguments, check=True, executable=sys.executable, cwd="/", stdin="", timeout=300, **variables):
         done = subprocess.run(
-            [executable, *map(str, arguments)], env=clean_environment(**variables), cwd=cwd, input=stdin, capture_output=True, text=True, timeout=100
+            [executable, *map(str, arguments)],
+            env=clean_environment(**variables),
+            cwd=cwd,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
         )
         if not check:
             return done
@@ -112,3 +128,47 @@ def oracle():
     yield start
     process.stdin.close()
     process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def answers(request, oracle, python, tmp_path_factory):
+    """answers(group, name): what the real torch gives, from its process or else as it was recorded; the test is skipped where neither is there.
+
+    The group is "cases", of which a name is a file in tests/differential/cases, or a module of tests/oracle with a function of the same name.
+    """
+    known, fresh = {}, {}
+
+    def ask(group, name):
+        folder = tmp_path_factory.mktemp(group)
+        if group != "cases":
+            return oracle(group, name, folder, group)()
+        differential = HERE / "differential"
+        command = [differential / "run_cases.py", folder / "out", differential / "cases" / f"{name}.py"]
+        python(*command, executable=os.environ["MINDTORCH_ORACLE_PYTHON"], timeout=900)
+        return pickle.loads((folder / "out").read_bytes())
+
+    def answer(group, name):
+        if (group, name) not in known:
+            recorded = recording.read(group, name)
+            if oracle:
+                known[group, name] = fresh.setdefault(group, {})[name] = ask(group, name)
+                if recorded is not None and not request.config.getoption("--record"):
+                    _check_recording(group, name, recorded, known[group, name])
+            elif recorded is None:
+                pytest.skip(f"there is no real torch, and no recording of {group} {name}")
+            else:
+                known[group, name] = recorded
+        return known[group, name]
+
+    yield answer
+    if request.config.getoption("--record"):
+        for group, found in fresh.items():
+            recording.write(group, found if group == "cases" else {name: recording.shortened(samples) for name, samples in found.items()})
+
+
+def _check_recording(group, name, recorded, fresh):
+    """Fail where the real torch gives something else than was recorded."""
+    if group != "cases":  # the first of the samples
+        fresh = fresh[: len(recorded)]
+    found = next(differences(recorded, fresh, f"recorded {group} {name}", strides=False), None)
+    assert not found, f"{found}\nmake the recordings anew: python -m pytest --record -n 0 tests/differential tests/oracle"

@@ -15,7 +15,8 @@ from collections import Counter, defaultdict
 from itertools import islice
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent / "tests" / "oracle")  # in place of this folder, which has a coverage.py of its own
+_TESTS = Path(__file__).resolve().parent.parent / "tests"
+sys.path[:1] = [str(_TESTS / "oracle"), str(_TESTS / "differential")]  # in place of this folder, which has a coverage.py of its own
 PARTS = ("forward", "nodes", "backward")
 SECONDS = 20  # for one sample
 
@@ -43,7 +44,7 @@ def draw(file):
 def look(samples, file):
     """In either torch: write, for each sample, its three parts, or the error's type."""
     import torch
-    from cases_dispatched import Seen, graph
+    from cases.dispatched import Seen, graph
     from samples import decode, resolve, tensors
 
     def stop(*_):

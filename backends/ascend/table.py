@@ -95,7 +95,7 @@ def kernel(op):
     if op.prim and exists(op.prim):
         return Kernel("pyboost", None, op.prim)
     fn = DECOMPOSITIONS.get(op.full)
-    lacks = f"{op.prim or 'no primitive'} has no Ascend kernel"
+    lacks = f"{op.prim} has no Ascend kernel" if op.prim else "MindSpore has no primitive for it"
     return Kernel("composite", fn, why=lacks) if fn is not None else Kernel("unsupported", None, why=lacks + " and nothing stands in")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...runtime import pyboost
 from ...runtime.tensor import fresh
+from .. import thresholds
 from ..quiet import UNWARNED
 from .blas import dot
 
@@ -82,7 +83,7 @@ _BITS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 def select(mask, a, b):
     """np.where(mask, a, b) for a and b of one dtype, by bits: a branch for every element costs four times as much on mixed masks."""
-    if mask.size < 2048:
+    if mask.size < thresholds.SELECT:
         return np.where(mask, a, b)
     bits = _BITS[a.dtype.itemsize]
     x, y = a.view(bits), b.view(bits)

@@ -10,7 +10,7 @@ from ...runtime.call.state import NUMBERS
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, fresh, from_array, numel, strided_view, wrap
-from ..host import astype, ms_dtype_of, number_array
+from ..host import CHECKED, astype, check_promise, ms_dtype_of, number_array
 from ..plan import CompositePlan, Plan, PrimitivePlan
 from ..quiet import geterrobj, quiet, seterrobj
 from . import table
@@ -208,6 +208,8 @@ class Cpu:
     def result(self, r, result, device):
         """What a kernel returned, in the shape, dtype and strides that are wanted."""
         shape, dtype = result[0], result[1]
+        if CHECKED:
+            check_promise(r, shape, dtype)
         if r.__class__ is np.ndarray and r.shape == shape and shape and r.dtype == dtype.np and len(result) == 2 and _in_one_piece(r):
             return fresh(r, dtype)
         strides = result[2] if len(result) > 2 else None

@@ -10,7 +10,7 @@ import time
 import warnings
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "oracle")]
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / name) for name in ("oracle", "differential")]
 warnings.simplefilter("ignore")
 
 import numpy as np  # noqa: E402

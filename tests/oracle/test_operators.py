@@ -49,10 +49,8 @@ def tensors(x):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_operator(name, oracle, tmp_path):
-    if not oracle:
-        pytest.skip("MINDTORCH_ORACLE_PYTHON names no Python with the real torch")
-    found, problems = oracle("samples", name, tmp_path, "samples")(), []
+def test_operator(name, answers):
+    found, problems = answers("samples", name), []
     if not found:
         pytest.skip("PyTorch has no samples of it")
     for sample, theirs in found:

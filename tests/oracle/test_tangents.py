@@ -47,10 +47,8 @@ def check_batches(sample):
             torch.testing.assert_close(got, None if each[0] is None else torch.stack(each), equal_nan=True)
 
 
-def check(name, oracle, folder):
-    if not oracle:
-        pytest.skip("MINDTORCH_ORACLE_PYTHON names no Python with the real torch")
-    found, problems = oracle("tangents", name, folder, "tangents")(), []
+def check(name, answers):
+    found, problems = answers("tangents", name), []
     if not found:
         pytest.skip("PyTorch has no differentiable samples of it")
     for sample, theirs in found:
@@ -69,11 +67,11 @@ def check(name, oracle, folder):
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_tangents(name, oracle, tmp_path):
-    check(name, oracle, tmp_path)
+def test_tangents(name, answers):
+    check(name, answers)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in QUICK])
-def test_other_tangents(name, oracle, tmp_path):
-    check(name, oracle, tmp_path)
+def test_other_tangents(name, answers):
+    check(name, answers)

@@ -6,7 +6,8 @@ import numpy as np
 
 from ....runtime.ops.activation import SELU_ALPHA, SELU_SCALE
 from ....runtime.ops.common import numel
-from ...host import PIECE, in_pieces, ms_dtype_of
+from ... import thresholds
+from ...host import in_pieces, ms_dtype_of
 from ...quiet import quiet
 from ..arrays import select, special, total_last, zeroed
 from ..backend import BACKEND
@@ -59,7 +60,7 @@ without("relu_backward", "takes NaN for negative")
 
 @numpy("relu_backward", "ReluGrad takes NaN for negative; Select is 9 times slower at 1M elements", dtypes="fd")
 def _relu_backward(g, y):
-    return zeroed(y <= 0, g) if g.size <= PIECE else _large_relu_backward(g, y)
+    return zeroed(y <= 0, g) if g.size <= thresholds.PIECE else _large_relu_backward(g, y)
 
 
 @_blocks
@@ -260,7 +261,7 @@ numpy("_C._nn.mish", "Mish is wrong in float64", lambda x: x * np.tanh(np.logadd
 
 # ------------------------------------------------------------------------------------------------ softmax
 _along = {}
-_ZEROS = {np.dtype(t): np.zeros(1 << 16, t) for t in "fd"}
+_ZEROS = {np.dtype(t): np.zeros(thresholds.ROW, t) for t in "fd"}
 
 
 def _softmax(prim, x, dim):
@@ -282,7 +283,7 @@ def _softmax(prim, x, dim):
 def _finite(a):
     """Whether all elements are finite: 0 * x is not 0 elsewhere. Sometimes False for what is."""
     n = a.size
-    if n <= 65536 and a.flags.c_contiguous:
+    if n <= thresholds.ROW and a.flags.c_contiguous:
         return a.reshape(n).dot(_ZEROS[a.dtype][:n]) == 0
     with quiet():
         total = np.add.reduce(a, axis=None)
@@ -296,7 +297,7 @@ def _by_rows(fn):
         *arrays, dim = args
         moved = [np.moveaxis(a, dim, -1) for a in arrays]
         n = moved[0].shape[-1]
-        flat, step = [np.ascontiguousarray(m).reshape(-1, n) for m in moved], max(131072 // n, 1)
+        flat, step = [np.ascontiguousarray(m).reshape(-1, n) for m in moved], max(thresholds.SOFTMAX_ROWS // n, 1)
         out = np.empty(flat[0].shape, flat[0].dtype)
         for i in range(0, len(out), step):
             fn(*[a[i : i + step] for a in flat], out[i : i + step])

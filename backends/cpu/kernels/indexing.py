@@ -3,6 +3,7 @@
 import numpy as np
 
 from ....runtime.tensor import from_array, strided_view
+from ... import thresholds
 from ..arrays import add_at, add_rows, check_places, first_of, flat_positions, flat_rows
 from ..table import inplace, numpy, without
 
@@ -195,7 +196,7 @@ for _name, _fn in {
 
 @numpy("_nonzero", "NonZero takes small floats for zero and fails on 0-d tensors; 4 us against 40 at 64 elements")
 def _nonzero(x):
-    if not x.ndim or x.size < 4096:
+    if not x.ndim or x.size < thresholds.NONZERO:
         return _columns(np.stack(np.nonzero(x))) if x.ndim else np.zeros((int(bool(x)), 0), np.int64)
     # positions in the flat array; the rows they lie in by counting, because dividing them takes longer
     mask = np.ascontiguousarray(x if x.dtype == bool else x != 0).reshape(-1, x.shape[-1])

@@ -4,6 +4,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.ops import linalg
+from ... import thresholds
 from ..arrays import squares_last
 from ..table import decomposed, legacy, numpy, without
 
@@ -18,7 +19,7 @@ def vector_norm(x, ord, dim, keepdim, dtype):
         return np.abs(x) if ord != 0 else x != 0
     wide = np.float64
     if ord == 2:
-        if len(dim) == x.ndim and x.flags.c_contiguous and x.size < 1 << 16:
+        if len(dim) == x.ndim and x.flags.c_contiguous and x.size < thresholds.VECTOR_NORM:
             r = np.sqrt(np.dot(x.reshape(-1), x.reshape(-1))) if x.size else x.dtype.type(0)
             return r.reshape((1,) * x.ndim) if keepdim else r
         if dim == (*range(dim[0], x.ndim),) and x.dtype.char in "fd" and x.size and x.flags.c_contiguous:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ....runtime.ops.loss import POINTWISE
-from ...host import PIECE, in_pieces
+from ... import thresholds
+from ...host import in_pieces
 from ..table import ALL, FLOATS, decomposed, numpy, without
 
 
@@ -11,7 +12,7 @@ from ..table import ALL, FLOATS, decomposed, numpy, without
 def _in_pieces(fn, operands, numbers):
     """fn of operands and numbers, by pieces that stay in the cache; at once where the operands are small, or not of one shape."""
     x = operands[0]
-    if x.size <= PIECE or not all(a is None or a.shape == x.shape and a.flags.c_contiguous for a in operands):
+    if x.size <= thresholds.PIECE or not all(a is None or a.shape == x.shape and a.flags.c_contiguous for a in operands):
         return fn(*operands, *numbers)
     out = np.empty(x.shape, x.dtype)
 

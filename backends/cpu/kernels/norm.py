@@ -5,12 +5,10 @@ import math
 import numpy as np
 
 from ....runtime import pyboost
-from ...host import PIECE
+from ... import thresholds
 from ..arrays import ones, total_last
 from ..blas import dot
 from ..table import legacy, numpy, pyboost_, without
-
-SMALL = 16384  # elements for which the blocks' preparations take longer than their sums by BLAS gain
 
 
 def merged(shape, stats, params):
@@ -28,7 +26,7 @@ def merged(shape, stats, params):
 
 def _blocks(sizes, stats):
     """Slices of the first dimension: one where the statistics run over it."""
-    rows = max(sizes[0], 1) if 0 in stats else max(PIECE // max(int(np.prod(sizes[1:])), 1), 1)
+    rows = max(sizes[0], 1) if 0 in stats else max(thresholds.PIECE // max(int(np.prod(sizes[1:])), 1), 1)
     return [slice(i, i + rows) for i in range(0, sizes[0], rows)]
 
 
@@ -68,16 +66,15 @@ def _mean(a, dims, n):
 
 
 # ---- one mean and one weight for each channel: channels by channels, so that all steps but the first and the last stay in the cache
-CHANNELS = 65536  # elements of a block of channels
 
 
 def _channels(sizes, stats, params, *arrays):
     """Contiguous arrays (N, C, ...) as (N, C, pieces, R), and slices of C; None if the statistics are other ones, or the array is small."""
-    if params != (0, 2) or stats not in (params, ()) or sizes[2] < 32 or math.prod(sizes) <= SMALL:
+    if params != (0, 2) or stats not in (params, ()) or sizes[2] < 32 or math.prod(sizes) <= thresholds.NORM:
         return None
     n, c, r = sizes
     pieces = next((k for k in range(-(-r // 2048), r // 1024 + 1) if r % k == 0), 1)
-    step = max(CHANNELS // (n * r), 1)
+    step = max(thresholds.CHANNELS // (n * r), 1)
     return [a.reshape(n, c, pieces, r // pieces) for a in arrays], [slice(i, i + step) for i in range(0, c, step)]
 
 
@@ -197,7 +194,7 @@ without("native_layer_norm", "LayerNormExt ends the process where weight is None
 @numpy("native_layer_norm", "LayerNormExt has no CPU kernel; the legacy LayerNorm is 6 times slower at 61k elements")
 def native_layer_norm(x, shape, weight, bias, eps):
     n, k = x.ndim, len(shape)
-    if not 0 < x.size <= SMALL:
+    if not 0 < x.size <= thresholds.NORM:
         return standardise(x, weight, bias, range(n - k, n), range(n - k), eps)
     rows = x.reshape(-1, math.prod(shape))
     of = rows.dtype.type(rows.shape[1])
@@ -298,8 +295,8 @@ def batch_norm(x, weight, bias, running_mean, running_var, training, momentum, e
     shift = (0 if bias is None else bias) - running_mean * scale
     scale, shift, out = scale.reshape(per), shift.reshape(per), np.empty(x.shape, np.result_type(x, scale, shift))
     each = math.prod(x.shape[1:])
-    samples = max(CHANNELS // max(each, 1), 1)
-    rows = x.shape[1] if each <= CHANNELS else max(CHANNELS // (each // x.shape[1]), 1)
+    samples = max(thresholds.CHANNELS // max(each, 1), 1)
+    rows = x.shape[1] if each <= thresholds.CHANNELS else max(thresholds.CHANNELS // (each // x.shape[1]), 1)
     for i in range(0, len(x), samples):
         for k in range(0, x.shape[1], rows):
             b, of = (slice(i, i + samples), slice(k, k + rows)), slice(k, k + rows)

@@ -9,6 +9,7 @@ import numpy as np
 from ....runtime import pyboost
 from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
+from ... import thresholds
 from ...host import in_pieces, ms_dtype_of
 from ..arrays import select
 from ..backend import BACKEND
@@ -42,9 +43,9 @@ def against(ufunc):
     """ufunc(a, b); a large array meets one number in pieces against a row of it: NumPy does not vectorise maximum and minimum otherwise."""
 
     def fn(a, b):
-        if b.ndim or a.size < 65536:
+        if b.ndim or a.size < thresholds.ROW:
             return ufunc(a, b)
-        row, out = np.full(65536, b, a.dtype), np.empty(a.shape, a.dtype)
+        row, out = np.full(thresholds.ROW, b, a.dtype), np.empty(a.shape, a.dtype)
         in_pieces(lambda piece, out: ufunc(piece, row[: len(piece)], out=out), a, out, size=len(row))
         return out
 

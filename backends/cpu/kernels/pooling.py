@@ -7,6 +7,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.ops.pooling import pooled
+from ... import thresholds
 from ..table import legacy, numpy, without
 
 
@@ -43,7 +44,7 @@ def max_pool(x, kernel, stride, padding, dilation, ceil):
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     kernel = _reached(kernel, n, padding, dilation)
     xp = _padded(x, lowest, kernel, stride, padding, dilation, out)
-    if x.size > 16384 and x.dtype.char in "fd":
+    if x.size > thresholds.POOL and x.dtype.char in "fd":
         found = _large_max_pool(xp, n, lowest, kernel, stride, padding, dilation, out)
         if found is not None:
             return found

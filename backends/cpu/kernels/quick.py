@@ -5,6 +5,7 @@ What the table has for other sizes or dtypes, measured.json may choose as well.
 
 import numpy as np
 
+from ... import thresholds
 from ..arrays import add_rows, special
 from ..blas import dot, matmul
 from ..table import quick
@@ -79,7 +80,7 @@ def _embedding_backward(g, indices, rows, padding_idx, by_freq):
     i = indices.reshape(-1)
     check_rows(i, rows)
     g = g.reshape(i.size, g.shape[-1])
-    if i.size * rows <= 1 << 16:
+    if i.size * rows <= thresholds.ONE_HOT:
         chosen = np.zeros((rows, i.size), g.dtype)
         chosen[i, np.arange(i.size)] = 1
         out = dot(chosen, g)

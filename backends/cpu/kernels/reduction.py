@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ... import thresholds
 from ..arrays import total_last
 from ..table import instead, legacy, numpy, pyboost_, without
 
@@ -10,7 +11,7 @@ from ..table import instead, legacy, numpy, pyboost_, without
 def _add(x, dims, **kw):
     """np.add.reduce; large rows by BLAS in a third of the time; columns dimension by dimension and in blocks, so that float errors grow
     with the block and not with the column."""
-    if x.size > 16384 and x.dtype.char in "fd" and dims and dims == (*range(dims[0], x.ndim),) and x.flags.c_contiguous:
+    if x.size > thresholds.SUM and x.dtype.char in "fd" and dims and dims == (*range(dims[0], x.ndim),) and x.flags.c_contiguous:
         return total_last(x.reshape(*x.shape[: dims[0]], -1))
     if x.dtype.kind not in "fc" or not dims or dims[-1] == x.ndim - 1:
         return np.add.reduce(x, dims, **kw)
@@ -114,11 +115,11 @@ def _scan(ufunc):
     def fn(x, dim, dtype):
         if not x.ndim:
             return x
-        if x.dtype.char != "f" or x.size < 65536:
+        if x.dtype.char != "f" or x.size < thresholds.SCAN:
             return ufunc.accumulate(x, dim, dtype=wide.get(x.dtype.char))
         # in blocks that stay in the cache in double precision too
         rows = np.ascontiguousarray(np.moveaxis(x, dim, -1)).reshape(-1, x.shape[dim])
-        out, step = np.empty_like(rows), max(16384 // x.shape[dim], 1)
+        out, step = np.empty_like(rows), max(thresholds.SCAN_BLOCK // x.shape[dim], 1)
         for i in range(0, len(rows), step):
             block = rows[i : i + step].astype(np.float64)
             out[i : i + step] = ufunc.accumulate(block, -1, out=block)

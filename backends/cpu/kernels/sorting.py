@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ... import thresholds
 from ..table import legacy, numpy, without
 
 
@@ -28,7 +29,7 @@ def _order(x, dim, descending):
 def _topk(x, k, dim, largest, sorted):
     if not x.ndim:
         return (x, np.zeros((), np.int64))
-    if dim == x.ndim - 1 and x.size > 16384 and x.dtype.kind == "f" and 0 < k <= x.shape[dim] // 8:
+    if dim == x.ndim - 1 and x.size > thresholds.TOPK and x.dtype.kind == "f" and 0 < k <= x.shape[dim] // 8:
         rows = x.reshape(-1, x.shape[dim])
         found = _greatest(rows if largest else -rows, k)
         if found is not None:

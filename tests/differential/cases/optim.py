@@ -2,7 +2,6 @@
 
 import pickle
 
-__warningregistry__ = {}  # here already, so that a warning adds no name while run_cases.py goes through them
 
 OPTIMIZERS = {
     "SGD": ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.9, "dampening": 0.5}),

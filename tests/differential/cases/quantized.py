@@ -5,7 +5,6 @@ import io
 import pickle
 import warnings
 
-__warningregistry__ = {}
 
 
 def text(f):

@@ -6,7 +6,6 @@ import pickle
 import re
 import warnings
 
-__warningregistry__ = {}
 
 
 def text(f):

@@ -3,6 +3,8 @@
 import inspect
 import sys
 
+TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+
 
 def text(f):
     """What f returns, or its error with the first line of its text."""

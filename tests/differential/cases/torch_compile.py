@@ -8,7 +8,8 @@ import io
 import pickle
 from unittest import mock
 
-__warningregistry__ = {}
+TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+
 
 
 def text(f):

@@ -10,6 +10,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
+TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+
 
 def gist(f):
     """What f returns, or its error with how its text begins."""

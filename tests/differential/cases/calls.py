@@ -1,5 +1,7 @@
 """Which operators a mode below autograd sees, forward and backward, of modules and functions: PyTorch's names, overloads and arguments."""
 
+TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+
 MODULES = """
 nn.Linear(4, 3) | leaf(2, 4)
 nn.Linear(4, 3) | leaf(2, 5, 4)

@@ -4,9 +4,8 @@ import copy
 import io
 import warnings
 
-from cases_quantized import text
+from cases.quantized import text
 
-__warningregistry__ = {}
 
 
 def model(torch, conv=False):

@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 
+TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+
 
 def outcomes(torch, programs):
     """What the last expression of each program gives, or its error; programs are statements before it, separated by semicolons."""

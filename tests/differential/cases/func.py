@@ -1,5 +1,7 @@
 """torch.func and torch.vmap: each call gives what PyTorch gives."""
 
+TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+
 
 def outcome(f):
     """What f returns, or the type of its error."""

@@ -1,0 +1,59 @@
+"""What the real torch gave, kept beside the tests: without a real torch they are compared with that.
+
+`python -m pytest --record -n 0 tests/differential tests/oracle` makes the recordings anew, with the real torch that MINDTORCH_ORACLE_PYTHON names.
+A recording is a ZIP file for each group of answers. Its entries are pickles of plain data: numbers, strings, NumPy's arrays, and lists,
+tuples and dictionaries of those.
+"""
+
+import io
+import lzma
+import pickle
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent / "recorded"
+VERSION = "2.13.0"  # of the real torch
+LIMIT = 6000  # bytes of an entry: of a list of samples as many are kept as have room
+_CLASSES = {("numpy.core.multiarray", "_reconstruct"), ("numpy.core.multiarray", "scalar"), ("numpy", "ndarray"), ("numpy", "dtype")}
+
+
+class _Reader(pickle.Unpickler):
+    """Reads plain data only, so that a recording can hold no code."""
+
+    def find_class(self, module, name):
+        module = module.replace("numpy._core", "numpy.core")
+        if (module, name) not in _CLASSES:
+            raise pickle.UnpicklingError(f"{module}.{name} is no plain data")
+        return super().find_class(module, name)
+
+
+def _packed(answer):
+    return lzma.compress(pickle.dumps(answer, protocol=4))
+
+
+def read(group, name):
+    """The recorded answer, or None."""
+    path = HERE / f"{group}.zip"
+    if not path.exists():
+        return None
+    with zipfile.ZipFile(path) as archive:
+        if name not in archive.namelist():
+            return None
+        return _Reader(io.BytesIO(lzma.decompress(archive.read(name)))).load()
+
+
+def write(group, answers):
+    """Replace a group's recording by these answers, {name: answer}."""
+    HERE.mkdir(exist_ok=True)
+    with zipfile.ZipFile(HERE / f"{group}.zip", "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(answers):
+            entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))  # the same answers make the same file
+            archive.writestr(entry, _packed(answers[name]))
+
+
+def shortened(found):
+    """As many of a list of samples as have room in an entry; at least one."""
+    keep = len(found)
+    while keep > 1 and len(_packed(found[:keep])) > LIMIT:
+        keep = max(1, keep * 2 // 3)
+    return found[:keep]
