@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from ..runtime import dtypes as dt
+from ..runtime.pyboost import array_of
 from ..runtime.tensor import Tensor, numel
 from .quiet import quiet
 from .thresholds import PIECE
@@ -50,7 +51,6 @@ def number_array(value, dtype):
     if dtype.category == dt.INT and isinstance(value, int):
         return np.array(value & ((1 << (8 * dtype.itemsize)) - 1), dtype=f"u{dtype.itemsize}").view(dtype.np)
     return astype(np.array(value), dtype)
-
 
 
 def in_pieces(fn, *arrays, size=PIECE):
@@ -148,11 +148,25 @@ def check_promise(result, shape, dtype):
     """Raise AssertionError where a kernel's result does not fit the shape and dtype that the operator's meta function promised.
 
     The result is converted to the promise otherwise, silently: a float would lose its fraction, a vector would be broadcast.
-    Another width of the same kind of number is no mistake, nor another shape with as many elements.
+    A conversion that loses nothing is no mistake (some primitives give complex numbers without an imaginary part),
+    nor another width of the same kind of number, nor another shape with as many elements.
     """
     given = result.dtype if isinstance(result, Tensor) else dt.FROM_NP.get(result.dtype) if isinstance(result, _NUMPY) else ms_dtype_of(result)
-    if given is not None and given.category > dtype.category:
+    if given is not None and given.category > dtype.category and _loses(result, dtype):
         raise AssertionError(f"the kernel gives {given}, and the meta function promised {dtype}")
     size = numel(tuple(result.shape))
     if shape is not None and size != numel(shape):
         raise AssertionError(f"the kernel gives the shape {tuple(result.shape)}, and the meta function promised {tuple(shape)}")
+
+
+def _loses(result, dtype):
+    """Whether values of a higher category of dtypes are not those of this one."""
+    if isinstance(result, Tensor):
+        a = result._array()
+    else:
+        a = result if isinstance(result, _NUMPY) else array_of(result, tuple(result.shape), ms_dtype_of(result).np)
+    if dtype.category == dt.FLOAT:
+        return bool(np.any(a.imag))
+    if dtype.category == dt.BOOL:  # of whole numbers all but 0 are true
+        return a.dtype.kind not in "iu" and not np.isin(a, (0, 1)).all()
+    return bool(np.any(a != np.trunc(a)))

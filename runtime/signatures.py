@@ -142,6 +142,8 @@ special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_
  special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w : Tensor x, Tensor n, *, OUT | Number
  x, Tensor n, *, OUT | Tensor x, Number n, *, OUT
 Tensor.fill_ : Tensor value | Number value
+Tensor.set_ :  | torch.Storage source | torch.Storage source, int storage_offset, INTS size, INTS stride = None | Tensor source | Tensor source,
+ int storage_offset, INTS size, INTS stride = None
 Tensor.to : torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, FORMAT | torch.dtype dtype, bool
  non_blocking = False, bool copy = False, *, FORMAT | Tensor tensor, bool non_blocking = False, bool copy = False, *, FORMAT
 """

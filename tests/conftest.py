@@ -74,13 +74,7 @@ def python():
 
     def run(*arguments, check=True, executable=sys.executable, cwd="/", stdin="", timeout=300, **variables):
         done = subprocess.run(
-            [executable, *map(str, arguments)],
-            env=clean_environment(**variables),
-            cwd=cwd,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
+            [executable, *map(str, arguments)], env=clean_environment(**variables), cwd=cwd, input=stdin, capture_output=True, text=True, timeout=timeout
         )
         if not check:
             return done

@@ -430,7 +430,7 @@ class _Error(Node):
         self.message = message
 
     def name(self):
-        return "Error"
+        return "torch::autograd::Error"
 
     def run(self, grads):
         raise RuntimeError(self.message)

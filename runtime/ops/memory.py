@@ -406,17 +406,22 @@ _ZERO = dict(function=False, method=False, memory=True, aten="zero.default", nod
 _zero = op("_zero(Tensor self, Scalar value=0) -> Tensor", derivative=lambda g: T.zeros_like(g), **_ZERO)
 
 
-def fill_(self, value, op=_fill):
+def fill_(self, value):
     """Set every element to a number or to a 0-d tensor's value."""
+    return _filled(self, value, _fill)
+
+
+def _filled(self, value, op):
+    """fill_ as one of the operators that fill."""
     if isinstance(value, Tensor):
         if value._shape:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._shape)} dimensions.")
     elif not isinstance(value, (int, float, complex)) and not hasattr(value, "item"):
         raise mismatch("fill_", True, (value,), {})
     if STATE.interceptors and LOCAL.tracer is not None:
-        return traced(op, (self, value), lambda self, value: fill_(self, value, op), "_")
+        return traced(op, (self, value), lambda self, value: _filled(self, value, op), "_")
     if STATE.duals and (level := innermost((self, value))) is not None:
-        return forward.written(self, value, level, lambda: fill_(self, value))
+        return forward.written(self, value, level, lambda: _filled(self, value, op))
     if MODE.grad and (self._requires_grad or self._view is not None):
         check_inplace(self, value)
     if self.__class__ in LAZY:
@@ -448,7 +453,7 @@ Tensor.fill_ = _overridable(fill_)
 
 
 def zero_(self):
-    return fill_(self, 0, _zero)
+    return _filled(self, 0, _zero)
 
 
 Tensor.zero_ = _overridable(zero_)
@@ -498,6 +503,8 @@ _resize_memory_as = op("_resize_memory_as(Tensor self, Tensor the_template, *, M
 @tensor_method
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
     """Put the tensor over another storage or another tensor's memory."""
+    if not isinstance(source, (Tensor, TypedStorage, UntypedStorage, type(None))) or storage_offset != 0 and size is None:
+        raise mismatch("set_", True, (source, storage_offset)[: 1 + (storage_offset != 0)], {})
     if source is not None and STATE.interceptors and intercepted((self, source)):
         source = source.untyped() if isinstance(source, TypedStorage) else source
         if size is None:
@@ -589,10 +596,9 @@ def resize_as(self, other):
 composite("is_same_size(Tensor self, Tensor other) -> bool")(lambda self, other: self._shape == other._shape)
 
 
-@tensor_method
-def resize_(self, *size, memory_format=None):
+@composite("Tensor.resize_(Tensor self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor", varargs="size")
+def resize_(self, size, memory_format):
     """Change the shape in place; memory grows when it must, and keeps its leading elements."""
-    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
     if STATE.interceptors and intercepted((self,)):
         return handle(_resize_memory, (self, size, memory_format), _resized, "_")
     return _resized(self, size, memory_format)

@@ -17,12 +17,16 @@ class Beta(ExponentialFamily):
     concentration0 = property(lambda self: self._dirichlet.concentration[..., 1], doc="The second parameter, beta.")
     mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
     mode = property(lambda self: self._dirichlet.mode[..., 0])
-    variance = property(lambda self: self._dirichlet.variance[..., 0])
 
     def __init__(self, concentration1, concentration0, validate_args=None):
         both = torch.stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
+
+    @property
+    def variance(self):
+        total = self.concentration1 + self.concentration0
+        return self.concentration1 * self.concentration0 / (total**2 * (total + 1))
 
     def rsample(self, sample_shape=()):
         return self._dirichlet.rsample(sample_shape).select(-1, 0)

@@ -33,8 +33,9 @@ class _Names(ast.NodeTransformer):
     def visit_FunctionDef(self, node):
         if not node.name.startswith("case_"):
             return node
-        returned = {name.id for r in ast.walk(node) if isinstance(r, ast.Return) and r.value for name in ast.walk(r.value) if isinstance(name, ast.Name)}
-        for inner in ast.walk(node):
+        own = list(_statements(node))
+        returned = {name.id for r in own if isinstance(r, ast.Return) and r.value for name in ast.walk(r.value) if isinstance(name, ast.Name)}
+        for inner in own:
             if isinstance(inner, ast.Return) and inner.value is not None:
                 inner.value = self._named(inner.value)
             elif isinstance(inner, ast.Assign) and _is_empty_dict(inner.value) and _is_one_of(inner.targets, returned):
@@ -52,7 +53,15 @@ class _Names(ast.NodeTransformer):
     def visit_DictComp(self, node):
         self.generic_visit(node)
         pairs = ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
-        return ast.Call(ast.Name("_Results", ast.Load()), [pairs], [])
+        return ast.Call(ast.Name("_collected", ast.Load()), [pairs], [])
+
+
+def _statements(function):
+    """All nodes of a function, without those of functions and classes inside it."""
+    for child in ast.iter_child_nodes(function):
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            yield child
+            yield from _statements(child)
 
 
 def _is_empty_dict(value):
@@ -69,7 +78,7 @@ def load(path):
         tree = _Names().visit(ast.parse(file.read(), str(path)))
     spec = importlib.util.spec_from_file_location("cases", path)
     module = importlib.util.module_from_spec(spec)
-    vars(module).update(_Results=Results, _named=named)
+    vars(module).update(_Results=Results, _named=named, _collected=lambda pairs: dict(Results(pairs)))
     exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), vars(module))
     return module
 

@@ -12,8 +12,25 @@ import warnings
 import numpy as np
 
 
+def _parts(torch, x):
+    """The strided tensors of a sparse tensor."""
+    x = x.detach()
+    if x.layout is torch.sparse_coo:
+        return x._indices(), x._values()
+    if x.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return x.crow_indices(), x.col_indices(), x.values()
+    return x.ccol_indices(), x.row_indices(), x.values()
+
+
 def plain(torch, x):
     """A result as plain data, for pickle."""
+    if isinstance(x, torch.Tensor) and x.layout is not torch.strided:
+        return [
+            str(x.layout),
+            tuple(x.shape),
+            bool(x.requires_grad),
+            *(plain(torch, part.clone(memory_format=torch.contiguous_format)) for part in _parts(torch, x)),
+        ]
     if isinstance(x, torch.Tensor):
         t = x.detach().resolve_conj().resolve_neg()
         values = t.to(torch.float32) if t.dtype is torch.bfloat16 else t
@@ -23,7 +40,7 @@ def plain(torch, x):
             tuple(t.shape),
             tuple(t.stride()),
             bool(x.requires_grad),
-            np.array(values.numpy(force=True)) if t.device.type != "meta" else None,
+            np.array(values.numpy(force=True)) if t.device.type != "meta" and t.numel() else None,
         )
     if isinstance(x, dict):
         return {k: plain(torch, v) for k, v in x.items()}

@@ -4,7 +4,9 @@ import importlib
 import inspect
 import warnings
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from comparing import STRICT
+
+TOLERANCE = STRICT
 
 MODULES = (
     "cuda cuda.memory cuda.random cuda.graphs cuda.nccl cuda.nvtx cuda.profiler cuda.tunable xpu xpu.memory mps mps.profiler mtia mtia.memory backends.mps"

@@ -1,6 +1,8 @@
 """Which operators a mode below autograd sees, forward and backward, of modules and functions: PyTorch's names, overloads and arguments."""
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from comparing import STRICT
+
+TOLERANCE = STRICT
 
 MODULES = """
 nn.Linear(4, 3) | leaf(2, 4)

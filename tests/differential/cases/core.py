@@ -1081,12 +1081,12 @@ def case_arguments_of_another_type(torch):
 def case_losses_and_norms_by_the_wrong_dimension(torch):
     loss, x = torch.nn.functional.multilabel_soft_margin_loss, torch.arange(24.0).reshape(2, 3, 4) / 9
     return (
-        loss(x[0, 0], x[0] > 0.5),
+        loss(x[0, 0], (x[0] > 0.5).float()),
         _words(lambda: loss(x[0, 0, 0], x[0, 0])),
         torch.nuclear_norm(x),
         [torch.norm_except_dim(t) for t in (x, x[0], x[0, 0])],
         [type(part).__name__ for part in (x[0].lu(), x[0].lu(get_infos=True), torch.lu(x[0], get_infos=True), torch.lu(x[0]))],
-        [x.clamp(torch.tensor(0.2), 1.0), x.clamp(0.2, torch.tensor(1.0))],
+        attempts(lambda: x.clamp(torch.tensor(0.2), 1.0), lambda: x.clamp(0.2, torch.tensor(1.0))),
     )
 
 

@@ -10,7 +10,9 @@ import tempfile
 import warnings
 from pathlib import Path
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from comparing import STRICT
+
+TOLERANCE = STRICT
 
 
 def gist(f):

@@ -155,22 +155,20 @@ def case_attention_by_name(torch):
     return found
 
 
+def case_rsub_scaled(torch):
+    return _told(lambda x, y: torch.rsub(y, x, alpha=2), *_inputs(torch, (3, 4), (4,)))
+
+
+def case_lerp_in_place(torch):
+    return _told(lambda x, y: (x * 2).lerp_(x * 3, 0.3), *_inputs(torch, (3, 4), (4,)))
+
+
 def case_scaled(torch):
     """What alpha multiplies is multiplied in the gradient too, within a mode and in place."""
     x, y = _inputs(torch, (3, 4), (4,))
-    fs = [
-        lambda x, y: torch.add(x, y, alpha=3),
-        lambda x, y: torch.sub(x, y, alpha=0.5),
-        lambda x, y: torch.rsub(y, x, alpha=2),
-        lambda x, y: x.add(2, alpha=3),
-    ]
-    fs += [
-        lambda x, y: (x * 2).add_(y, alpha=3),
-        lambda x, y: (x * 2).sub_(y, alpha=-2),
-        lambda x, y: torch.add(x, y, alpha=True),
-        lambda x, y: (x * 2).add_(x, alpha=2),
-    ]
-    fs += [lambda x, y: (x * 2).lerp_(x * 3, 0.3), lambda x, y: (x * 2).addcmul_(x, y, value=2), lambda x, y: (x * 2).addcdiv_(x, y + 1, value=-2)]
+    fs = [lambda x, y: torch.add(x, y, alpha=3), lambda x, y: torch.sub(x, y, alpha=0.5), lambda x, y: x.add(2, alpha=3)]
+    fs += [lambda x, y: (x * 2).add_(y, alpha=3), lambda x, y: (x * 2).sub_(y, alpha=-2), lambda x, y: (x * 2).add_(x, alpha=2)]
+    fs += [lambda x, y: (x * 2).addcmul_(x, y), lambda x, y: (x * 2).addcmul_(x, y, value=2), lambda x, y: (x * 2).addcdiv_(x, y + 1, value=-2)]
     z, w = (torch.rand(3, dtype=torch.complex64).requires_grad_() for _ in range(2))
     return [_told(f, x, y) for f in fs] + [_told(lambda z, w: torch.add(z, w, alpha=1 + 2j), z, w), _told(lambda z, w: (z * 2).sub_(w, alpha=2j), z, w)]
 

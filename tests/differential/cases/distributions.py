@@ -1,19 +1,14 @@
 """torch.distributions: parameters, moments, samples of one seed, densities, divergences, transforms and constraints, as in PyTorch."""
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from attempts import attempt
+from comparing import STRICT
+
+TOLERANCE = STRICT
+
 WIDER = {
     "case_gradients": {"float32": (2e-5, 2e-6)},  # Gamma's derivative with respect to its shape is a series, summed in float32
     "case_compounds": {"float32": (2e-5, 2e-6)},  # the density of broken sticks takes logarithms of differences of what is left
 }
-
-
-
-def outcome(f):
-    """What f returns, or the type of its error."""
-    try:
-        return f()
-    except Exception as e:
-        return f"raises {type(e).__name__}"
 
 
 def families(torch):
@@ -98,11 +93,11 @@ def case_moments_and_shapes(torch):
     return table(
         torch,
         lambda d: (
-            {n: outcome(lambda n=n: getattr(d, n)) for n in names if n in ("mean", "mode", "variance", "stddev") or hasattr(type(d), n)}
+            {n: attempt(lambda n=n: getattr(d, n)) for n in names if n in ("mean", "mode", "variance", "stddev") or hasattr(type(d), n)}
             | {
                 "repr": repr(d),
                 "shapes": [d.batch_shape, d.event_shape],
-                "support": outcome(lambda: repr(d.support).replace("(upper_bound=4)", "()")),
+                "support": attempt(lambda: repr(d.support).replace("(upper_bound=4)", "()")),
                 "constraints": repr(d.arg_constraints),
             }
         ),
@@ -110,20 +105,20 @@ def case_moments_and_shapes(torch):
 
 
 def case_samples(torch):
-    return table(torch, lambda d: {"sample": outcome(lambda: d.sample((3,))), "rsample": outcome(lambda: d.rsample((2,)))})
+    return table(torch, lambda d: {"sample": attempt(lambda: d.sample((3,))), "rsample": attempt(lambda: d.rsample((2,)))})
 
 
 def case_densities(torch):
     def f(d):
         v = torch.stack([d.mean] * 2) if type(d).__name__ == "Wishart" else d.sample((4,))
         return {
-            "log_prob": outcome(lambda: d.log_prob(v)),
-            "cdf": outcome(lambda: d.cdf(v)),
-            "icdf": outcome(lambda: d.icdf(torch.tensor(0.3))),
-            "entropy": outcome(d.entropy),
-            "enumerate": outcome(d.enumerate_support),
-            "nan": outcome(lambda: d.log_prob(v * float("nan"))),
-            "shape": outcome(lambda: d.log_prob(torch.ones(7, 5))),
+            "log_prob": attempt(lambda: d.log_prob(v)),
+            "cdf": attempt(lambda: d.cdf(v)),
+            "icdf": attempt(lambda: d.icdf(torch.tensor(0.3))),
+            "entropy": attempt(d.entropy),
+            "enumerate": attempt(d.enumerate_support),
+            "nan": attempt(lambda: d.log_prob(v * float("nan"))),
+            "shape": attempt(lambda: d.log_prob(torch.ones(7, 5))),
         }
 
     return table(torch, f)
@@ -135,11 +130,11 @@ def case_expanded(torch):
         v = d.mean.nan_to_num() if type(d).__name__ == "Wishart" else d.sample((4,))[:, None]
         return {
             "shapes": [e.batch_shape, e.event_shape],
-            "log_prob": outcome(lambda: e.log_prob(v)),
-            "mean": outcome(lambda: e.mean),
-            "expanded entropy": outcome(e.entropy),
+            "log_prob": attempt(lambda: e.log_prob(v)),
+            "mean": attempt(lambda: e.mean),
+            "expanded entropy": attempt(e.entropy),
             "repr": repr(e),
-            "sample": outcome(lambda: e.sample()),
+            "sample": attempt(lambda: e.sample()),
         }
 
     return table(torch, f)
@@ -148,7 +143,7 @@ def case_expanded(torch):
 def case_divergences(torch):
     all = families(torch)
     return {
-        f"{n} {m}": outcome(lambda: torch.distributions.kl_divergence(p, q))
+        f"{n} {m}": attempt(lambda: torch.distributions.kl_divergence(p, q))
         for n, p in all
         for m, q in all
         if type(p).__name__ != "Wishart" or type(q).__name__ == "Wishart"
@@ -184,7 +179,7 @@ def case_compounds(torch):
         v = d.sample((2,))
         result.append(
             [
-                outcome(f)
+                attempt(f)
                 for f in (
                     lambda: d.mean,
                     lambda: d.variance,
@@ -229,7 +224,7 @@ def case_transforms(torch):
         a = x.abs()
         y = f(a)
         result[f"{len(result)} {f!r}"] = [
-            outcome(g)
+            attempt(g)
             for g in (
                 lambda: y,
                 lambda: f.inv(y),
@@ -262,9 +257,9 @@ def case_constraints(torch):
             repr(c),
             c.event_dim,
             c.is_discrete,
-            [outcome(lambda: c.check(v)) for v in values],
-            outcome(lambda: repr(D.biject_to(c))),
-            outcome(lambda: repr(D.transform_to(c))),
+            [attempt(lambda: c.check(v)) for v in values],
+            attempt(lambda: repr(D.biject_to(c))),
+            attempt(lambda: repr(D.transform_to(c))),
         ]
     return result
 

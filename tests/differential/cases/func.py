@@ -1,14 +1,10 @@
 """torch.func and torch.vmap: each call gives what PyTorch gives."""
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from attempts import attempt
+from comparing import STRICT
 
-
-def outcome(f):
-    """What f returns, or the type of its error."""
-    try:
-        return f()
-    except Exception as e:
-        return f"raises {type(e).__name__}"
+TOLERANCE = STRICT
+STRIDES = False  # results of batched calls may lie in memory otherwise
 
 
 def case_vmap_of_elementwise_and_promotion(torch):
@@ -117,7 +113,7 @@ def case_vmap_makes_attention_masks(torch):
 def case_vmap_refuses(torch):
     vm, x, s = torch.vmap, torch.randn(4, 3, 5), torch.randn(4)
     return [
-        outcome(f)
+        attempt(f)
         for f in (
             lambda: vm(lambda a: a.item())(s),
             lambda: vm(lambda a: a if a > 0 else -a)(s),
@@ -138,7 +134,7 @@ def case_gradients_of_functions(torch):
     F, t = torch.func, torch.tensor
     x, X, w = torch.randn(3), torch.randn(4, 3), torch.randn(3, requires_grad=True)
     return [
-        outcome(f)
+        attempt(f)
         for f in (
             lambda: F.grad(lambda a: (a**3).sum())(x),
             lambda: F.grad(lambda a, b: (a * b).sum(), (0, 1))(x, x + 1),
@@ -262,7 +258,7 @@ def case_vmap_of_random_calls(torch):
             for dims in (0, 1, None):
                 torch.manual_seed(7)
                 given = x[0] if dims is None else x.movedim(0, dims).contiguous()
-                found.append(outcome(lambda: torch.vmap(lambda x, _: f(x), (dims, 0), randomness=randomness)(given, torch.zeros(4))))  # noqa: B023
+                found.append(attempt(lambda: torch.vmap(lambda x, _: f(x), (dims, 0), randomness=randomness)(given, torch.zeros(4))))  # noqa: B023
                 found.append((name, randomness, dims))
     for chunk_size in (None, 3):
         torch.manual_seed(7)
@@ -312,7 +308,7 @@ def case_what_vmap_refuses(torch):
         lambda: vm(lambda x: x, out_dims="a")(x),
         lambda: vm(lambda x: x.squeeze(1))(x[:, 0, 0]),
     ]
-    return [outcome(f) for f in calls]
+    return [attempt(f) for f in calls]
 
 
 def case_what_transforms_refuse(torch):
@@ -405,7 +401,7 @@ def case_results_of_an_inner_transform_are_changed_in_place(torch):
         y = x * 2
         return grad(lambda z: (z * y.mul_(2)).sum())(x).sum()
 
-    return [outcome(lambda f=f: grad(f)(x)) for f in (of_vjp, of_jvp, of_grad, captured)]
+    return [attempt(lambda f=f: grad(f)(x)) for f in (of_vjp, of_jvp, of_grad, captured)]
 
 
 def case_names_of_the_nodes_of_custom_functions_in_transforms(torch):
@@ -466,7 +462,7 @@ def case_a_ctx_with_other_saved_tensors(torch):
         *(c.saved_tensors for c in (ctx, outer, inner)),
         inner.needs_input_grad,
         ctx.kept,
-        outcome(lambda: CtxWithSavedTensors(ctx, ())),
+        attempt(lambda: CtxWithSavedTensors(ctx, ())),
         [reductify_leaf(*leaf) for leaf in leaves],
     ]
 
@@ -485,8 +481,8 @@ def case_models_made_many_at_once(torch):
         torch.allclose(torch.vmap(fn)(weights, (x,)), torch.baddbmm(weights[1][:, None], x, weights[0].mT)),
         torch.allclose(fn_of_one(one, (x,)), torch.nn.functional.linear(x, *one)),
         torch.vmap(normed)(params, buffers, (x,)),
-        [outcome(lambda n=n: functional_init(Linear, n)(2, 4)) for n in ((1, 2), (0,))],
-        outcome(lambda: functional_init(Norm, (2,))(2)),
+        [attempt(lambda n=n: functional_init(Linear, n)(2, 4)) for n in ((1, 2), (0,))],
+        attempt(lambda: functional_init(Norm, (2,))(2)),
     ]
 
 
@@ -589,11 +585,11 @@ def case_functionalize_inside_and_around_others(torch):
         leaf.grad,
         vmap(functionalize(of_its_argument))(changed),
         changed,
-        outcome(lambda: functionalize(lambda x: outside.add_(x))(x)),
+        attempt(lambda: functionalize(lambda x: outside.add_(x))(x)),
         functionalize(lambda x: outside.add_(1))(x),
-        outcome(lambda: functionalize(lambda x: torch.ones(3, dtype=torch.int64).add_(x))(x)),
-        outcome(lambda: functionalize(lambda x: x[0].add_(x))(x)),
-        outcome(lambda: functionalize(Function.apply)(x)),
+        attempt(lambda: functionalize(lambda x: torch.ones(3, dtype=torch.int64).add_(x))(x)),
+        attempt(lambda: functionalize(lambda x: x[0].add_(x))(x)),
+        attempt(lambda: functionalize(Function.apply)(x)),
     ]
 
 
@@ -652,7 +648,7 @@ def case_what_our_own_code_marks_inside_transforms(torch):
         lambda: torch.nn.Parameter(torch.ones(2).as_subclass(Own)),
         lambda: torch.nn.Buffer(torch.ones(2)),
     )
-    return [outcome(lambda: torch.vmap(lambda x: x + f())(torch.ones(3, 2))) for f in calls]  # noqa: B023
+    return [attempt(lambda: torch.vmap(lambda x: x + f())(torch.ones(3, 2))) for f in calls]  # noqa: B023
 
 
 def case_modules_that_a_transformed_function_makes(torch):
@@ -665,7 +661,7 @@ def case_modules_that_a_transformed_function_makes(torch):
         return change(linear(x)).sum()
 
     def through(change):
-        return outcome(lambda: torch.func.grad(f)(torch.ones(3), change))
+        return attempt(lambda: torch.func.grad(f)(torch.ones(3), change))
 
     refused = through(lambda y: y * torch.nn.Parameter(made_outside, requires_grad=False).mul_(2))
     return [through(lambda y: y * y), through(lambda y: y.data.mul_(2) + y), through(lambda y: y * made_outside.data.mul_(2)), refused]

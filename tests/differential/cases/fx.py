@@ -7,8 +7,10 @@ import math
 import operator
 from math import sqrt
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from attempts import answer
+from comparing import STRICT
 
+TOLERANCE = STRICT
 
 
 def module(torch):
@@ -34,13 +36,6 @@ def module(torch):
             return {"o": z, "t": (z + y, 1 - z), "w": w * math.pi, "sh": x.shape[0], "d": (-u) ** 2, "n": torch.tensor([1.0, 2.0]) * w}
 
     return M()
-
-
-def text(f):
-    try:
-        return f()
-    except Exception as e:
-        return [type(e).__name__, str(e).split("\n")[0]]
 
 
 def case_symbolic_trace(torch):
@@ -78,7 +73,7 @@ def case_functions(torch):
         return x + 1 if flag else x - 1
 
     return [
-        text(lambda: torch.fx.symbolic_trace(f).code)
+        answer(lambda: torch.fx.symbolic_trace(f).code)
         for f in (
             f1,
             f2,
@@ -112,7 +107,7 @@ def case_changing_graphs(torch):
         gm.code,
         gm(torch.ones(1), torch.tensor([3.0])),
         torch.fx.GraphModule({}, g)(torch.ones(1)),
-        text(lambda: g.erase_node(x)),
+        answer(lambda: g.erase_node(x)),
         torch.fx.Transformer(torch.fx.symbolic_trace(lambda x: x + 1)).transform()(torch.ones(1)),
     ]
 
@@ -183,8 +178,8 @@ def case_passes(torch):
         folded.has_folding_been_run,
         result.graph_module(torch.ones(1)),
         result.modified,
-        text(lambda: manager.add_checks(lambda a, b: None)),
-        text(lambda: PassManager([second, first], constraints=[this_before_that_pass_constraint(first, second)]).validate_constraints())[:1],
+        answer(lambda: manager.add_checks(lambda a, b: None)),
+        answer(lambda: PassManager([second, first], constraints=[this_before_that_pass_constraint(first, second)]).validate_constraints())[:1],
     ]
 
 
@@ -244,7 +239,7 @@ def case_arguments_that_nest_and_code_of_ones_own(torch):
     added(items)
     return [
         gm({"a": one, "b": [one]}, 2),
-        text(lambda: gm({"a": one, "b": [one]}, 3))[:1],
+        answer(lambda: gm({"a": one, "b": [one]}, 3))[:1],
         [n.name for n in gm.graph.nodes],
         listed([one, one]),
         torch.fx.Transformer(listed).transform()([one, one]),
@@ -272,7 +267,7 @@ def case_where_an_error_of_a_graph_comes_from(torch):
     for f in (lambda x: torch.dot(x, x), Inner(), lambda x: torch.relu(x) + torch.ones(2), lambda x: x.foo):
         shown = io.StringIO()
         with contextlib.redirect_stderr(shown):
-            kind = text(lambda f=f: torch.fx.symbolic_trace(f)(torch.ones(3, 3)))[0]
+            kind = answer(lambda f=f: torch.fx.symbolic_trace(f)(torch.ones(3, 3)))[0]
         found.append([kind, [line for line in shown.getvalue().splitlines() if line.startswith("Call using")]])
     return found
 
@@ -325,7 +320,7 @@ def case_patterns_with_defaults_and_modules(torch):
         [n for n, _ in module.named_modules()],
         const_fold.split_const_subgraphs(Folded())(torch.ones(2)),
         [_type_repr(t) for t in (int, type(None), torch.Tensor, ..., list[int], 42, "x", copy.copy)],
-        text(lambda: torch.fx.node.map_arg(next(iter(module.graph.nodes)), "f"))[:1],
+        answer(lambda: torch.fx.node.map_arg(next(iter(module.graph.nodes)), "f"))[:1],
     ]
 
 
@@ -340,7 +335,7 @@ def case_signatures_of_operators(torch):
         check_mutable_operations = True
 
     def whole(target, *args, types=None, **kwargs):
-        return text(lambda: tuple(normalize_function(target, args, kwargs, types, normalize_to_only_use_kwargs=True).kwargs.items()))
+        return answer(lambda: tuple(normalize_function(target, args, kwargs, types, normalize_to_only_use_kwargs=True).kwargs.items()))
 
     return [
         [str(s) for s in get_signature_for_torch_op(torch.sum)[:4]],
@@ -352,7 +347,7 @@ def case_signatures_of_operators(torch):
         whole(aten.resize_as_.default, x, the_template=x),
         whole(torch.nn.functional.layer_norm, x, [2]),
         whole(torch.cumsum, x, 0, 1, 2, types=(torch.Tensor,))[:1],
-        text(lambda: torch.fx.symbolic_trace(torch.sigmoid)) and text(lambda: Checking().trace(lambda x: torch.sigmoid(x, out=x)))[1][:34],
+        answer(lambda: torch.fx.symbolic_trace(torch.sigmoid)) and answer(lambda: Checking().trace(lambda x: torch.sigmoid(x, out=x)))[1][:34],
         [type_matches(*p) for p in ((list[int], int), (float, int), (int, torch.dtype), (torch.Tensor, torch.nn.Parameter))],
         [str(create_type_hint(t)) for t in ([int, int], (torch.nn.Parameter, torch.Tensor), [int, str], int)],
         str(linear.normalized_arguments(traced, normalize_to_only_use_kwargs=True)),
@@ -457,7 +452,7 @@ def case_nodes_know_where_they_come_from(torch):
         g.code,
         [n.name for n in pickle.loads(pickle.dumps(g)).graph.nodes],
         [lists([1, 2]), torch.fx.Interpreter(lists).run([1, 2])],
-        [text(foreign.lint)[0], text(lambda: missing.trace(M()))[0]],
+        [answer(foreign.lint)[0], answer(lambda: missing.trace(M()))[0]],
         [pytree.tree_leaves(frozen), type(pytree.tree_map(lambda x: x, frozen)).__name__],
         [getattr(n, "ph_key", None) for n in marked.graph.nodes],
         g._replicate_for_data_parallel()._is_replica,
@@ -575,7 +570,7 @@ def case_constants_are_indexed_by_arguments(torch):
         return b
 
     reads = (lambda b, x: b[x], lambda b, x: b[:, x], lambda b, x: b[x, x], lambda b, x: b[[x, x]], write)
-    return [text(lambda read=read: trace(read)) for read in reads]
+    return [answer(lambda read=read: trace(read)) for read in reads]
 
 
 def case_methods_that_are_named_become_nodes(torch):
@@ -626,8 +621,8 @@ def case_functions_of_torch_and_the_operators_behind_them(torch):
     return [
         [(_find_builtin(f), list(map(str, get_signature_for_torch_op(f) or []))) for f in functions],
         [getattr(torch, n) is getattr(torch.nn.functional, n) for n in same],
-        text(lambda: torch.classes.quantized.Conv2dPackedParamsBase_),
-        text(lambda: torch.classes.__path__._path),
+        answer(lambda: torch.classes.quantized.Conv2dPackedParamsBase_),
+        answer(lambda: torch.classes.__path__._path),
     ]
 
 
@@ -723,5 +718,5 @@ def case_places_of_insertion(torch):
     with g.inserting_before(sinh):
         g.erase_node(sinh)
         add("trunc")
-    refused = [text(lambda: f(other)) for f in (g.inserting_before, g.inserting_after, x.append, x.prepend)]
+    refused = [answer(lambda: f(other)) for f in (g.inserting_before, g.inserting_after, x.append, x.prepend)]
     return [seen, refused]

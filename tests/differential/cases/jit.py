@@ -4,15 +4,10 @@ import copy
 import io
 import warnings
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from attempts import answer
+from comparing import STRICT
 
-
-
-def text(f):
-    try:
-        return f()
-    except Exception as e:
-        return [type(e).__name__, str(e).split("\n")[0]]
+TOLERANCE = STRICT
 
 
 def net(torch):
@@ -55,7 +50,7 @@ def case_jit_trace_of_a_module(torch):
     children = [[n, type(m).__name__, m.original_name] for n, m in traced.named_modules()]
     own_graph = traced.graph
     outer = [n.kind() for n in own_graph.nodes() if n.kind() == "prim::CallMethod"]
-    own = [text(lambda: traced.a.fc(torch.ones(1, 2))), text(lambda: traced.a(torch.ones(1, 2))), traced.a.code.split("\n")[:2]]
+    own = [answer(lambda: traced.a.fc(torch.ones(1, 2))), answer(lambda: traced.a(torch.ones(1, 2))), traced.a.code.split("\n")[:2]]
     flags = [
         isinstance(traced.forward, torch._C.ScriptMethod),
         traced.forward.name,
@@ -87,7 +82,7 @@ def case_jit_trace_module(torch):
         traced(torch.ones(2)),
         traced.other(torch.ones(2)),
         traced.other.code.split("(")[0],
-        text(lambda: torch.jit.trace_module(Two(), {"": torch.ones(1)})),
+        answer(lambda: torch.jit.trace_module(Two(), {"": torch.ones(1)})),
     ]
 
 
@@ -153,9 +148,13 @@ def case_jit_tracer_warnings(torch):
 def case_jit_errors(torch):
     linear = torch.nn.Linear(1, 1)
     p = torch.ones(1, requires_grad=True)
-    found = [text(lambda: torch.jit.trace(lambda x: {"a": x}, torch.ones(1))), text(lambda: torch.jit.trace(lambda x: 5, torch.ones(1)))]
-    found += [text(lambda: torch.jit.trace(lambda x: x * p, torch.ones(1)))[:2], text(lambda: torch.jit.freeze(torch.jit.trace(linear, torch.ones(1, 1))))]
-    found += [text(lambda: torch.jit.freeze(linear)), text(lambda: torch.jit.save(linear, io.BytesIO())), text(lambda: torch.jit.load("/nowhere/at/all.pt"))]
+    found = [answer(lambda: torch.jit.trace(lambda x: {"a": x}, torch.ones(1))), answer(lambda: torch.jit.trace(lambda x: 5, torch.ones(1)))]
+    found += [answer(lambda: torch.jit.trace(lambda x: x * p, torch.ones(1)))[:2], answer(lambda: torch.jit.freeze(torch.jit.trace(linear, torch.ones(1, 1))))]
+    found += [
+        answer(lambda: torch.jit.freeze(linear)),
+        answer(lambda: torch.jit.save(linear, io.BytesIO())),
+        answer(lambda: torch.jit.load("/nowhere/at/all.pt")),
+    ]
     return [f[0] if "expects a Script" in f[1] else f for f in found]
 
 
@@ -212,7 +211,7 @@ def case_jit_script_faces(torch):
     torch.nn.init.ones_(m[0].weight), torch.nn.init.zeros_(m[0].bias)
     found = [f(torch.ones(1)), f(torch.ones(1), 3), type(f).__name__, f.name, type(m).__name__, repr(m), len(m), m(torch.ones(1, 1)), sorted(m.state_dict())]
     found += [isinstance(m, torch.nn.Sequential), isinstance(m, torch.jit.ScriptModule), torch.jit.script(m) is m, m.eval().training]
-    return [*found, torch.jit.is_tracing(), torch.jit.Attribute(1, int), text(lambda: torch.jit.script(torch.nn.Linear))[0], torch.jit.annotate(int, 3)]
+    return [*found, torch.jit.is_tracing(), torch.jit.Attribute(1, int), answer(lambda: torch.jit.script(torch.nn.Linear))[0], torch.jit.annotate(int, 3)]
 
 
 def case_jit_sizes_within_functions(torch):

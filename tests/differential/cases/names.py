@@ -3,15 +3,10 @@
 import inspect
 import sys
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from attempts import answer
+from comparing import STRICT
 
-
-def text(f):
-    """What f returns, or its error with the first line of its text."""
-    try:
-        return f()
-    except Exception as e:
-        return [type(e).__name__, str(e).split("\n")[0][:100]]
+TOLERANCE = STRICT
 
 
 def case_scatter_gather(torch):
@@ -22,7 +17,7 @@ def case_scatter_gather(torch):
         scatter((), [0, 1]),
         scatter_kwargs((1,), {"a": 2}, [0]),
         scatter_kwargs((), {"a": 2}, [0, 1]),
-        text(lambda: gather([(torch.ones(1),)], "cpu")),
+        answer(lambda: gather([(torch.ones(1),)], "cpu")),
         is_namedtuple(torch.ones(2).max(0)),
         is_namedtuple((1,)),
     ]
@@ -38,7 +33,7 @@ def case_parse_to(torch):
             ((torch.float16,), {}),
             ((), {"memory_format": torch.channels_last}),
         ]
-    ] + [text(lambda: parse("cpu", copy=True))]
+    ] + [answer(lambda: parse("cpu", copy=True))]
 
 
 def case_futures(torch):
@@ -49,7 +44,7 @@ def case_futures(torch):
     f.set_result(3)
     broken = torch.futures.Future[int]()
     broken.set_exception(ValueError("no"))
-    return [before, f.done(), after.wait(), seen, isinstance(f, torch.Future), text(broken.wait), torch.futures.wait_all([f, after])]
+    return [before, f.done(), after.wait(), seen, isinstance(f, torch.Future), answer(broken.wait), torch.futures.wait_all([f, after])]
 
 
 def case_storage_size(torch):
@@ -109,7 +104,7 @@ def case_functorch(torch):
         len(buffers),
         functorch.grad(lambda p: g(p, x).sum())(weights),
         torch.vmap(many, (0, 0, None))(stacked, (), x),
-        text(lambda: functorch.make_functional(model)),
+        answer(lambda: functorch.make_functional(model)),
         isinstance(f, functorch.FunctionalModuleWithBuffers),
     ]
 
@@ -129,11 +124,11 @@ def case_named_members(torch):
         list(dict(a.named_tensors())),
         missing,
         absent,
-        text(lambda: a.swap_tensors_dict({"0.bias": torch.ones(1), "0.nothing": torch.ones(1)})),
+        answer(lambda: a.swap_tensors_dict({"0.bias": torch.ones(1), "0.nothing": torch.ones(1)})),
         model[0].bias.shape,
-        text(lambda: a.get_submodule("5")),
-        text(lambda: a.get_tensor("0.in_features")),
-        text(lambda: swap_tensor(model, "a.b", new)),
+        answer(lambda: a.get_submodule("5")),
+        answer(lambda: a.get_tensor("0.in_features")),
+        answer(lambda: swap_tensor(model, "a.b", new)),
         [t.shape for t in a.get_tensors(["1.running_mean", "0.bias"])],
     ]
 
@@ -154,7 +149,7 @@ def case_autograd_profile(torch):
         with profiler.record_function("mine"):
             torch.ones(3).add(1)
     names = [e.name for e in p.function_events]
-    again = text(p.__enter__)
+    again = answer(p.__enter__)
     return [
         states,
         isinstance(p.function_events, profiler.EventList),
@@ -163,8 +158,8 @@ def case_autograd_profile(torch):
         {e.key: e.count for e in p.key_averages()}["mine"],
         "aten::add" in p.table(sort_by="cpu_time_total"),
         again,
-        text(lambda: str(profiler.profile())),
-        text(lambda: profiler.emit_nvtx().__enter__()),
+        answer(lambda: str(profiler.profile())),
+        answer(lambda: profiler.emit_nvtx().__enter__()),
     ]
 
 
@@ -192,7 +187,7 @@ def case_dispatch_keys(torch):
         repr(torch._C._dispatch_keys(torch.ones(2, device="meta"))),
         [torch._C._dispatch_key_for_device("cpu"), str(torch._C._dispatch_key_parse("CPU"))],
         [torch._C._dispatch_has_kernel_for_dispatch_key(*a) for a in kernels],
-        text(lambda: torch._C._dispatch_has_kernel_for_dispatch_key("no_such::operator", "CPU")),
+        answer(lambda: torch._C._dispatch_has_kernel_for_dispatch_key("no_such::operator", "CPU")),
     ]
 
 
@@ -227,9 +222,9 @@ def case_assert(torch):
     traced = torch.fx.symbolic_trace(Traced())
     return [
         [n.name for n in traced.graph.nodes],
-        text(lambda: traced(torch.ones(3))),
+        answer(lambda: traced(torch.ones(3))),
         traced(torch.ones(2)),
-        text(lambda: torch._assert(torch.tensor(False), "m")),
+        answer(lambda: torch._assert(torch.tensor(False), "m")),
     ]
 
 
@@ -242,7 +237,7 @@ def case_files(torch):
         t = torch.from_file(path, shared=True, size=4)
         t.fill_(2)
         del t
-        errors = [text(f) for f in (lambda: torch.from_file(path + "y", size=2), lambda: torch.from_file(path, size=20))]
+        errors = [answer(f) for f in (lambda: torch.from_file(path + "y", size=2), lambda: torch.from_file(path, size=20))]
         return [
             os.path.getsize(path),
             torch.from_file(path, size=3),
@@ -255,7 +250,7 @@ def case_tangents(torch):
     ad = torch.autograd.forward_ad
     with ad.dual_level() as level:
         found = [level, ad.unpack_dual(torch.ones(2))]
-    return [found, text(lambda: ad.make_dual(torch.ones(2), torch.ones(2)))[0], ad.unpack_dual(torch.ones(1)).tangent]
+    return [found, answer(lambda: ad.make_dual(torch.ones(2), torch.ones(2)))[0], ad.unpack_dual(torch.ones(1)).tangent]
 
 
 def case_sparse_types(torch):
@@ -272,7 +267,7 @@ def case_kl_of_any_class(torch):
         pass
 
     register_kl(Mine, torch.distributions.Normal)(lambda p, q: 1)
-    return [(Mine, torch.distributions.Normal) in _KL_REGISTRY, text(lambda: register_kl("x", torch.distributions.Normal))[0]]
+    return [(Mine, torch.distributions.Normal) in _KL_REGISTRY, answer(lambda: register_kl("x", torch.distributions.Normal))[0]]
 
 
 def case_cuda_names(torch):
@@ -282,7 +277,7 @@ def case_cuda_names(torch):
         with torch.cuda.profiler.profile():
             pass
 
-    return [torch.cuda._lazy_call(print), text(profiled), text(torch.cuda.sparse.FloatTensor), callable(comm.gather)]
+    return [torch.cuda._lazy_call(print), answer(profiled), answer(torch.cuda.sparse.FloatTensor), callable(comm.gather)]
 
 
 def case_overrides_through_super(torch):
@@ -307,7 +302,7 @@ def case_numpy_where_nothing_is_recorded(torch):
     v = torch.nn.Parameter(torch.ones(2)).view(-1)
     with torch.no_grad():
         inside = [v.numpy(), np.asarray(v), v.requires_grad]
-    return [inside, text(v.numpy), text(lambda: np.asarray(v)), v.numpy(force=True)]
+    return [inside, answer(v.numpy), answer(lambda: np.asarray(v)), v.numpy(force=True)]
 
 
 def case_callbacks_of_a_pass_within_a_pass(torch):
@@ -354,7 +349,7 @@ def case_observers(torch):
         q.default_weight_observer,
     ):
         observer = make()
-        unseen = text(observer.calculate_qparams)
+        unseen = answer(observer.calculate_qparams)
         same = observer(x) is x
         observer(y)
         results.append([unseen, same, observer.calculate_qparams(), observer.quant_min, observer.quant_max, dict(observer.state_dict()), observer.extra_repr()])
@@ -367,11 +362,11 @@ def case_observers(torch):
     return [
         results,
         channels.calculate_qparams(),
-        text(lambda: q.QConfig(q.MinMaxObserver(), None)),
+        answer(lambda: q.QConfig(q.MinMaxObserver(), None)),
         type(config.weight()).__name__,
         [n for n, _ in wrapped.named_modules()],
         wrapped(x),
-        [functional.add(x, x), functional.add_relu(x, -2 * x), text(lambda: functional(x))],
+        [functional.add(x, x), functional.add_relu(x, -2 * x), answer(lambda: functional(x))],
         torch.quantization.ObserverBase is q.ObserverBase,
     ]
 
@@ -431,18 +426,18 @@ def case_dim_order(torch):
     formats = [torch.channels_last, torch.contiguous_format]
     checks = [True, "x", formats, [torch.channels_last]]
     orders = [t.dim_order() for t in (x, torch.empty(2, 3).t(), torch.empty(2, 3, 4, 5).to(memory_format=torch.channels_last), torch.empty(()))]
-    return orders + [text(lambda c=c: x.dim_order(ambiguity_check=c)) for c in checks]
+    return orders + [answer(lambda c=c: x.dim_order(ambiguity_check=c)) for c in checks]
 
 
 def case_grad_dtype(torch):
     x = torch.ones(2, requires_grad=True)
     x.grad_dtype = torch.float16
     (x * 2).sum().backward()
-    seen = [x.grad, text(lambda: setattr(x, "grad_dtype", torch.float32))]
+    seen = [x.grad, answer(lambda: setattr(x, "grad_dtype", torch.float32))]
     x.grad = x.grad_dtype = None
     x.grad = torch.ones(2, dtype=torch.float64)
     y = x * 2
-    return [*seen, x.grad, x.grad_dtype, text(lambda: y.grad_dtype), text(lambda: setattr(x, "grad_dtype", 3)), torch.ones(2, dtype=torch.int8).grad_dtype]
+    return [*seen, x.grad, x.grad_dtype, answer(lambda: y.grad_dtype), answer(lambda: setattr(x, "grad_dtype", 3)), torch.ones(2, dtype=torch.int8).grad_dtype]
 
 
 def case_grad_layout(torch):
@@ -459,7 +454,7 @@ def case_hash_tensor(torch):
     x = torch.arange(24).reshape(2, 3, 4)
     dims = (0, -1, (0, 2), [], (1,))
     wrong = [lambda: torch.hash_tensor(x, mode=1), lambda: torch.hash_tensor(torch.ones(0)), lambda: torch.hash_tensor(x.to(torch.complex64))]
-    return [torch.hash_tensor(x.to(d), dim, keepdim=True).tolist() for d in (torch.int64, torch.bfloat16) for dim in dims] + [text(f) for f in wrong]
+    return [torch.hash_tensor(x.to(d), dim, keepdim=True).tolist() for d in (torch.int64, torch.bfloat16) for dim in dims] + [answer(f) for f in wrong]
 
 
 def case_rearrange(torch):
@@ -468,7 +463,7 @@ def case_rearrange(torch):
     good.append(("b (h k) (w l) c -> b h w (c k l)", {"k": 2, "l": 2}))
     bad = [("b h -> b", {}), ("b h w c -> b h w c", {"z": 2}), ("b b w c -> b w c", {}), ("b (...) -> b", {}), ("b h w c", {})]
     values = [torch.func.rearrange(x, pattern, **sizes) for pattern, sizes in good]
-    return [[v.shape, v] for v in values] + [text(lambda p=p, k=k: torch.func.rearrange(x, p, **k)) for p, k in bad]
+    return [[v.shape, v] for v in values] + [answer(lambda p=p, k=k: torch.func.rearrange(x, p, **k)) for p, k in bad]
 
 
 def case_causal_biases(torch):
@@ -476,7 +471,7 @@ def case_causal_biases(torch):
 
     attention = torch.nn.functional.scaled_dot_product_attention
     q, k = torch.arange(24.0).reshape(1, 2, 3, 4) / 24, torch.arange(40.0).reshape(1, 2, 5, 4) / 40
-    out = [[*CausalVariant], text(lambda: causal_upper_left(3))]
+    out = [[*CausalVariant], answer(lambda: causal_upper_left(3))]
     for make in (causal_lower_right, causal_upper_left):
         b = make(3, 5)
         out += [
@@ -484,7 +479,7 @@ def case_causal_biases(torch):
             b.variant,
             attention(q, k, k, attn_mask=b),
             repr(b),
-            text(lambda b=b: attention(q, k, k, attn_mask=b, is_causal=True)),
+            answer(lambda b=b: attention(q, k, k, attn_mask=b, is_causal=True)),
         ]
     return out
 
@@ -578,7 +573,7 @@ def case_tuned_parameters_of_sparse_kernels(torch):
         get_meta(op, (9, 9), "a device", version),
         get_meta(op, (1, 2), "another", version),
         *minimize(target, {"a": 0, "b": 0}, {"a": 1, "b": 1}, step),
-        text(lambda: minimize(target, {"a": 9, "b": 0}, {"a": 8, "b": 1}, step)[0]),
+        answer(lambda: minimize(target, {"a": 9, "b": 0}, {"a": 8, "b": 1}, step)[0]),
     ]
 
 
@@ -636,7 +631,7 @@ def case_parts_of_data_loaders(torch):
     with get_socket_with_port() as sock:
         free = sock.getsockname()[1] != get_free_port()
     watch = worker.ManagerWatchdog()
-    unknown = text(lambda: signal_handling._remove_worker_pids(7))[0]
+    unknown = answer(lambda: signal_handling._remove_worker_pids(7))[0]
     return [list(Twice(loader)), HAS_NUMPY, watch.is_alive(), failed(0), failed(3), unknown, free, "align_tensors" in torch.__all__]
 
 
@@ -662,7 +657,7 @@ def case_parameters_and_wrong_calls(torch):
     ]
     calls += [lambda: torch.UntypedStorage(foo=1), lambda: prune.Identity.apply(linear, "weight", 1), lambda: prune.L1Unstructured.apply(linear, "weight")]
     calls += [lambda k=k: torch.random.fork_rng(**k).__enter__() for k in ({"devices": [0]}, {"device_type": "cpu"}, {"device_type": "hpu"}, {"devices": 3})]
-    return [[(p.name, p.kind.name) for p in inspect.signature(f).parameters.values()] for f in functions], [text(f) for f in calls]
+    return [[(p.name, p.kind.name) for p in inspect.signature(f).parameters.values()] for f in functions], [answer(f) for f in calls]
 
 
 def case_kernels_that_replace_one_another(torch):
@@ -673,12 +668,12 @@ def case_kernels_that_replace_one_another(torch):
         first.impl("f", lambda x, n=n: x + n, "CPU")
         found.append(torch.ops.replaced.f(torch.ones(1)))
     second = torch.library.Library("replaced", "IMPL")
-    found.append(text(lambda: second.impl("f", lambda x: x, "CPU", allow_override=False)))
+    found.append(answer(lambda: second.impl("f", lambda x: x, "CPU", allow_override=False)))
     second.impl("f", lambda x: x + 3, "CPU")
     found.append(torch.ops.replaced.f(torch.ones(1)))
     for _ in range(2):
         torch.library.register_fake("replaced::f", lambda x: x)
-    refused = text(lambda: torch.library.register_fake("replaced::f", lambda x: x, allow_override=False))
+    refused = answer(lambda: torch.library.register_fake("replaced::f", lambda x: x, allow_override=False))
     return [*found, refused[0], refused[1].partition(" at ")[0]]
 
 
@@ -694,9 +689,9 @@ def case_pipes_hooks_and_streams(torch):
     try:
         IterDataPipe.set_getstate_hook(lambda state: {"kept": sorted(state)})
         found.append(sorted(vars(pickle.loads(pickle.dumps(pipe)))))
-        found.append(text(lambda: IterDataPipe.set_getstate_hook(len)))
+        found.append(answer(lambda: IterDataPipe.set_getstate_hook(len)))
         IterDataPipe.set_reduce_ex_hook(lambda p: (list, ([3],)))
-        found += [pickle.loads(pickle.dumps(pipe)), MapDataPipe.getstate_hook, text(lambda: IterDataPipe.set_reduce_ex_hook(len))]
+        found += [pickle.loads(pickle.dumps(pipe)), MapDataPipe.getstate_hook, answer(lambda: IterDataPipe.set_reduce_ex_hook(len))]
     finally:
         IterDataPipe.set_getstate_hook(None), IterDataPipe.set_reduce_ex_hook(None)
     archive, log = io.StringIO("a"), []
@@ -707,7 +702,7 @@ def case_pipes_hooks_and_streams(torch):
     for m in members:
         m.close()
         log.append([parent.closed, archive.closed, repr(m).partition(",")[0]])
-    return [*found, *log, text(lambda: StreamWrapper(archive, 3)), "read" in dir(members[0]), StreamWrapper(3).closed]
+    return [*found, *log, answer(lambda: StreamWrapper(archive, 3)), "read" in dir(members[0]), StreamWrapper(3).closed]
 
 
 def case_dir_lists_submodules(torch):
@@ -729,5 +724,5 @@ def case_callbacks_of_futures(torch):
         failed.wait,
         done.then(lambda f: f.wait() + 1).wait,
     ]
-    found = [text(f) for f in [*calls, lambda: done.then(5), lambda: done.add_done_callback(5)]]
+    found = [answer(f) for f in [*calls, lambda: done.then(5), lambda: done.add_done_callback(5)]]
     return [f[:1] + [f[1].partition(" The following argument")[0]] if isinstance(f, list) else f for f in found]

@@ -7,7 +7,6 @@ import re
 import warnings
 
 
-
 def text(f):
     try:
         return repr(f())

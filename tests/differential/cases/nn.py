@@ -4,7 +4,6 @@ import copy
 import pickle
 
 
-
 def outcome(f):
     """What f returns, or the error that it raises."""
     try:

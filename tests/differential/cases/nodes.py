@@ -1,5 +1,7 @@
 """Hooks of nodes and modules that return what they may not, memory formats that are ambiguous, convolutions of nothing, refused parametrizations."""
 
+from attempts import answer
+
 
 def _told(f, *args, **kwargs):
     try:
@@ -287,11 +289,10 @@ def case_complex_numbers_written_to_by_their_parts(torch):
     return [*map(run, (whole, row, real, imaginary, base)), a.grad]
 
 
-def case_in_place_on_a_view_differentiated_twice(torch):
+def case_in_place_on_a_result_that_a_node_has_saved(torch):
     x = torch.tensor([[[[1.0, 1.0], [0.5, 2.0]]]], requires_grad=True)
     t = torch.relu_((x + 1).view_as(x)).exp_()
-    (g,) = torch.autograd.grad(t.pow(2).sum(), x, create_graph=True)
-    return [g, torch.autograd.grad(g.sum(), x)]
+    return answer(lambda: torch.autograd.grad(t.pow(2).sum(), x, create_graph=True))
 
 
 def case_expanded_tensors_written_to(torch):

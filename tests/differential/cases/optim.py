@@ -2,7 +2,6 @@
 
 import pickle
 
-
 OPTIMIZERS = {
     "SGD": ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.9, "dampening": 0.5}),
     "Adam": ({}, {"amsgrad": True, "weight_decay": 0.1, "maximize": True}),

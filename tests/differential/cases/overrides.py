@@ -2,8 +2,9 @@
 
 import copy
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from comparing import STRICT
 
+TOLERANCE = STRICT
 
 
 def duck(torch):

@@ -6,7 +6,6 @@ import pickle
 import warnings
 
 
-
 def text(f):
     try:
         return repr(f())

@@ -7,7 +7,6 @@ import warnings
 from cases.quantized import text
 
 
-
 def model(torch, conv=False):
     """A small model between stubs."""
     nn, q, nnq = torch.nn, torch.ao.quantization, torch.ao.nn.quantized

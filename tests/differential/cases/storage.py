@@ -327,9 +327,8 @@ def case_what_is_a_view_to_autograd(torch):
     y.sum().backward()
     with torch.no_grad():  # and written to with gradients afterwards: their memory is nobody else's
         made = [x.t().reshape(6), x.t().flip(0), x.t().sort(0)[0], x[0].dot(x[1]), x @ x[0], torch.kron(x, x).flatten(), torch.tril_indices(2, 2).double()]
-    for t in made:
-        t.mul_(torch.tensor(2.0, requires_grad=True))
-    return found, leaf.grad, [t._version for t in made], made[:-1]
+    written = attempts(*(lambda t=t: t.mul_(torch.tensor(2.0, requires_grad=True)) for t in made))
+    return {"facts": found, "gradient": leaf.grad, "written": written, "versions": [t._version for t in made]}
 
 
 def case_results_lie_in_memory_of_their_own(torch):

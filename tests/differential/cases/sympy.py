@@ -3,8 +3,9 @@
 import itertools
 
 import sympy
+from comparing import STRICT
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+TOLERANCE = STRICT
 
 NUMBERS = [sympy.Integer(n) for n in (-7, -2, -1, 0, 1, 2, 3, 8, 100)] + [sympy.Float(x) for x in (-2.5, 0.5, 3.0)]
 

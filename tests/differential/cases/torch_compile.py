@@ -8,15 +8,10 @@ import io
 import pickle
 from unittest import mock
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
+from attempts import answer
+from comparing import STRICT
 
-
-
-def text(f):
-    try:
-        return f()
-    except Exception as e:
-        return [type(e).__name__, str(e).split("\n")[0]]
+TOLERANCE = STRICT
 
 
 def net(torch):
@@ -46,7 +41,7 @@ def case_split_module(torch):
     graph = torch.fx.symbolic_trace(net(torch))
     names = {}
     named = split_module(graph, graph, lambda n: 0, names, partition_affix="part", tuple_return=True)
-    circle = text(lambda: split_module(graph, graph, lambda n: int(n.name in ("add", "mul"))))
+    circle = answer(lambda: split_module(graph, graph, lambda n: int(n.name in ("add", "mul"))))
     return [*found, named.code, names, circle]
 
 
@@ -59,12 +54,12 @@ def case_shapes(torch):
     metas = [tuple(n.meta["tensor_meta"])[:4] for n in graph.graph.nodes if n.op.startswith("call")]
     metas = [[list(s), str(d), r, list(t)] for s, d, r, t in metas]
     fake = torch.fx.symbolic_trace(net(torch))
-    text(lambda: FakeTensorProp(fake).propagate(torch.ones(3, 2), torch.ones(2)))  # parameters are no fake tensors
+    answer(lambda: FakeTensorProp(fake).propagate(torch.ones(3, 2), torch.ones(2)))  # parameters are no fake tensors
     FakeTensorProp(fake, torch._subclasses.fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)).propagate(torch.ones(3, 2), torch.ones(2))
     return [
         metas,
         [list(n.meta["val"].shape) for n in fake.graph.nodes if n.op.startswith("call")],
-        text(lambda: ShapeProp(graph).propagate(torch.ones(3, 2), 5))[0],
+        answer(lambda: ShapeProp(graph).propagate(torch.ones(3, 2), 5))[0],
     ]
 
 
@@ -119,7 +114,7 @@ def case_optimized_module(torch):
     m.extra = 3
     found += [n.extra, m.training, m.eval() is m, n.training, m.l is n.l, sorted(m.state_dict()), [k for k, _ in m.named_modules()], repr(m)]
     del m.extra
-    found += [hasattr(n, "extra"), text(lambda: m.nothing), m._orig_mod is n, type(pickle.loads(pickle.dumps(torch.compile(torch.nn.Linear(1, 1))))).__name__]
+    found += [hasattr(n, "extra"), answer(lambda: m.nothing), m._orig_mod is n, type(pickle.loads(pickle.dumps(torch.compile(torch.nn.Linear(1, 1))))).__name__]
     inner = torch.nn.Linear(2, 2)
     inner.compile(backend="eager")
     return [*found, list(inner(torch.ones(1, 2)).shape), len(torch.compile(torch.nn.Sequential(torch.nn.ReLU()))), m(torch.ones(1, 2), torch.ones(2))]
@@ -190,10 +185,10 @@ def case_compile_errors(torch):
 
     whole = dict(backend=lambda gm, inputs: gm.forward, fullgraph=True)
     return [
-        text(lambda: torch.compile(lambda x: x + 1, backend=refuses)(torch.ones(1))),
-        text(lambda: torch.compile(lambda x: x if x.sum() > 0 else -x, **whole)(torch.ones(1))),
+        answer(lambda: torch.compile(lambda x: x + 1, backend=refuses)(torch.ones(1))),
+        answer(lambda: torch.compile(lambda x: x if x.sum() > 0 else -x, **whole)(torch.ones(1))),
         torch.compile(lambda x: x if x.sum() > 0 else -x, backend="eager")(torch.ones(1)),
-        text(lambda: torch.compile(lambda x: x, backend="nothing")(1))[0],
+        answer(lambda: torch.compile(lambda x: x, backend="nothing")(1))[0],
     ]
 
 
@@ -215,7 +210,7 @@ def case_inductor_settings(torch):
 
     with c.patch({"triton.cudagraphs": True, "max_autotune": True}):
         inside = [c.triton.cudagraphs, c.max_autotune]
-    return [inside, c.triton.cudagraphs, c.max_autotune, text(lambda: c.nothing_such)[0]]
+    return [inside, c.triton.cudagraphs, c.max_autotune, answer(lambda: c.nothing_such)[0]]
 
 
 def case_modes_see_methods(torch):
@@ -268,10 +263,10 @@ def case_export(torch):
         again(torch.zeros(2, 2), d={"a": torch.ones(1)}),
         sorted(m.state_dict()),
         sorted(p.state_dict),
-        text(lambda: m(torch.ones(3, 2), d={"a": torch.ones(1)}))[0],
-        text(lambda: p(torch.ones(2, 2))),
-        text(lambda: torch.export.export(lambda x: x, (1,)))[0],
-        text(lambda: torch.export.export(torch.nn.Linear(1, 1), torch.ones(1)))[0],
+        answer(lambda: m(torch.ones(3, 2), d={"a": torch.ones(1)}))[0],
+        answer(lambda: p(torch.ones(2, 2))),
+        answer(lambda: torch.export.export(lambda x: x, (1,)))[0],
+        answer(lambda: torch.export.export(torch.nn.Linear(1, 1), torch.ones(1)))[0],
     ]
 
 

@@ -3,17 +3,10 @@
 import collections
 
 import numpy as np
+from attempts import answer
+from comparing import STRICT
 
-TOLERANCE = {"float32": (1.3e-6, 2e-6), "complex64": (1e-7, 1e-7)}
-
-
-
-def text(f):
-    """What f returns, or its error with the first line of its text."""
-    try:
-        return f()
-    except Exception as e:
-        return [type(e).__name__, str(e).split("\n")[0][:200]]
+TOLERANCE = STRICT
 
 
 def whole(f):
@@ -109,11 +102,11 @@ def case_data_worker_errors(torch):
         raise ValueError("init")
 
     return [
-        text(lambda: list(D.DataLoader(Bad(), 2, num_workers=1))),
-        text(lambda: list(D.DataLoader(Bad(), 2))),
-        text(lambda: list(D.DataLoader(Dies(), num_workers=1)))[0],
-        text(lambda: list(D.DataLoader(Sleeps(), num_workers=1, timeout=0.5))),
-        text(lambda: list(D.DataLoader([1], num_workers=1, worker_init_fn=init))),
+        answer(lambda: list(D.DataLoader(Bad(), 2, num_workers=1))),
+        answer(lambda: list(D.DataLoader(Bad(), 2))),
+        answer(lambda: list(D.DataLoader(Dies(), num_workers=1)))[0],
+        answer(lambda: list(D.DataLoader(Sleeps(), num_workers=1, timeout=0.5))),
+        answer(lambda: list(D.DataLoader([1], num_workers=1, worker_init_fn=init))),
     ]
 
 
@@ -134,7 +127,7 @@ def case_data_collate_and_checks(torch):
         dict(multiprocessing_context="fork"),
     )
     return [
-        text(f)
+        answer(f)
         for f in (
             lambda: D.default_collate([P(1, 2.0), P(3, 4.0)]),
             lambda: D.default_collate([{"a": np.float32(1), "b": [1, 2]}] * 2),
@@ -155,7 +148,7 @@ def case_data_collate_and_checks(torch):
             lambda: len(D.DataLoader(stream(torch, 5), 2)),
             lambda: list(D.DataLoader(stream(torch, 5), None)),
         )
-    ] + [text(lambda: list(D.DataLoader(ds, **o))) for o in options]
+    ] + [answer(lambda: list(D.DataLoader(ds, **o))) for o in options]
 
 
 def case_pytree(torch):
@@ -238,7 +231,7 @@ def case_make_tensor(torch):
     for dtype in (torch.float32, torch.int64, torch.bool, torch.uint8, torch.bfloat16):
         for k in ({}, dict(low=1, high=5), dict(noncontiguous=True), dict(exclude_zero=True), dict(low=5, high=1), dict(requires_grad=True)):
             torch.manual_seed(0)
-            out.append(text(lambda: torch.testing.make_tensor(3, 4, dtype=dtype, device="cpu", **k)))
+            out.append(answer(lambda: torch.testing.make_tensor(3, 4, dtype=dtype, device="cpu", **k)))
     return out
 
 
@@ -305,7 +298,7 @@ def case_checkpoint(torch):
         return torch.autograd.grad(g.sum(), x)
 
     return [
-        text(g)
+        answer(g)
         for g in (
             lambda: run(f, use_reentrant=True),
             lambda: run(f, use_reentrant=False),
@@ -320,7 +313,7 @@ def case_checkpoint(torch):
             lambda: sequential(True),
             lambda: sequential(False),
             with_keywords,
-            lambda: text(in_place)[0],
+            lambda: answer(in_place)[0],
             lambda: [calls.__setitem__(0, 0), checkpoint(early, x, use_reentrant=False).sum().backward(), calls[0]],
         )
     ]
@@ -336,15 +329,15 @@ def case_masked(torch):
                 [
                     name,
                     [
-                        text(lambda: f(x, *a, mask=mask, **k)) if name != "norm" else text(lambda: f(x, 2, *a, mask=mask, **k))
+                        answer(lambda: f(x, *a, mask=mask, **k)) if name != "norm" else answer(lambda: f(x, 2, *a, mask=mask, **k))
                         for a in ((), (0,), (-1,))
                         for k in ({}, {"keepdim": True})
                     ],
                 ]
             )
         for name in ("softmax", "log_softmax", "softmin", "cumsum", "cumprod"):
-            out.append([name, text(lambda: getattr(torch.masked, name)(x, 1, mask=mask, dtype=torch.float32))])
-        out.append(text(lambda: torch.masked.normalize(x, 2.0, 1, mask=mask)))
+            out.append([name, answer(lambda: getattr(torch.masked, name)(x, 1, mask=mask, dtype=torch.float32))])
+        out.append(answer(lambda: torch.masked.normalize(x, 2.0, 1, mask=mask)))
     return out
 
 
@@ -359,7 +352,7 @@ def case_library(torch):
         scaled_square(torch.ones(2)),
         torch.ops.cases.scaled_square(torch.ones(2), 3.0),
         torch.ops.cases.scaled_square.default(torch.ones(2), 3.0),
-        text(lambda: scaled_square(torch.ones(2, requires_grad=True)).sum().backward())[0],
+        answer(lambda: scaled_square(torch.ones(2, requires_grad=True)).sum().backward())[0],
     ]
 
     def setup(ctx, inputs, output):
@@ -377,7 +370,7 @@ def case_library(torch):
     L.impl("cases::early", ["CPU"])(lambda x, n: x + n)
     lib.impl("early_too", lambda x: x * 2, "CPU")
     L.register_fake("cases::early", lambda x, n: torch.empty_like(x))
-    out.append(text(lambda: torch.ops.cases.early))
+    out.append(answer(lambda: torch.ops.cases.early))
     L.define("cases::early", "(Tensor x, int n) -> Tensor")
     lib.define("early_too(Tensor x) -> Tensor")
     out += [torch.ops.cases.early(torch.ones(1), 2), torch.ops.cases.early(torch.ones(1, device="meta"), 2).shape, torch.ops.cases.early_too(torch.ones(1))]
@@ -385,7 +378,7 @@ def case_library(torch):
         x.grad,
         scaled_square(torch.ones(2, device="meta")).shape,
         torch.ops.cases.plus_one(torch.ones(1)),
-        text(lambda: torch.ops.cases.plus_one(torch.ones(1, device="meta")))[0],
+        answer(lambda: torch.ops.cases.plus_one(torch.ones(1, device="meta")))[0],
         L.infer_schema(scaled_square._init_fn, mutates_args=()),
     ]
 
@@ -427,10 +420,10 @@ def case_amp(torch):
         [str(s) for s in state]
         + log
         + [
-            text(lambda: A("meta"))[0],
-            text(lambda: A(torch.device("cpu"))),
-            text(lambda: A("cpu", torch.float32)._enabled),
-            text(lambda: A("cuda")._enabled),
+            answer(lambda: A("meta"))[0],
+            answer(lambda: A(torch.device("cpu"))),
+            answer(lambda: A("cpu", torch.float32)._enabled),
+            answer(lambda: A("cuda")._enabled),
             torch.amp.GradScaler("cuda").state_dict(),
         ]
     )
@@ -444,7 +437,7 @@ def case_absent_devices(torch):
             return "entered"
 
     return [
-        text(f)
+        answer(f)
         for f in (
             C.is_available,
             C.device_count,
@@ -498,7 +491,7 @@ def case_futures_of_values(torch):
     f.set_result(3)
     h = F()
     h.set_exception(ValueError("no"))
-    return [g.wait(), log, f.done(), text(h.wait), text(lambda: f.set_result(4))[0], torch.futures.wait_all([f, g])]
+    return [g.wait(), log, f.done(), answer(h.wait), answer(lambda: f.set_result(4))[0], torch.futures.wait_all([f, g])]
 
 
 def case_benchmark_comparisons(torch):
@@ -521,22 +514,31 @@ def case_benchmark_comparisons(torch):
         change()
         tables.append(str(c))
     told = [[m.median, m.mean, m.iqr, m.significant_figures, m.has_warnings, m.title, m.as_row_name, m.env, repr(m).partition(chr(10))[2]] for m in some]
-    return [tables, told, len(b.Measurement.merge(some + some)), b.select_unit(1.5e-5), b.trim_sigfig(123.456, 2), text(lambda: b.Compare([1]))]
+    return [tables, told, len(b.Measurement.merge(some + some)), b.select_unit(1.5e-5), b.trim_sigfig(123.456, 2), answer(lambda: b.Compare([1]))]
 
 
 def case_sobol(torch):
     engine = torch.quasirandom.SobolEngine
     s, out = engine(3), torch.empty(0)
-    found = [s.draw(4), s.quasi, s.draw(3), s.fast_forward(5).draw(2), s.num_generated, s.draw(0), s.reset().draw_base2(2), text(lambda: s.draw_base2(3).shape)]
+    found = [
+        s.draw(4),
+        s.quasi,
+        s.draw(3),
+        s.fast_forward(5).draw(2),
+        s.num_generated,
+        s.draw(0),
+        s.reset().draw_base2(2),
+        answer(lambda: s.draw_base2(3).shape),
+    ]
     for dtype in (torch.float32, torch.float64):
         q = engine(2, scramble=True, seed=3)
         found += [q.draw(3, dtype=dtype), q.shift, q.sobolstate, q.quasi, repr(q)]
     found += [engine(2).draw(2, out=out) is out, out, engine(2000).draw(9).double().sum(), engine(2).fast_forward(1000).draw(2)]
     return found + [
-        text(lambda: engine(0)),
-        text(lambda: engine(21202)),
-        text(lambda: engine(2).draw(0)),
-        text(lambda: engine(2).draw(3) is engine(2).draw_base2(0)),
+        answer(lambda: engine(0)),
+        answer(lambda: engine(21202)),
+        answer(lambda: engine(2).draw(0)),
+        answer(lambda: engine(2).draw(3) is engine(2).draw_base2(0)),
     ]
 
 
@@ -582,12 +584,12 @@ def case_flops(torch):
     raw._get_raw = True
     found += [count(lambda: x.sin(), custom_mapping={torch.ops.aten.sin: f}) for f in (raw, lambda a, out_shape=None: a[0] + out_shape[1])]
     fc.register_flop_formula(torch.ops.aten.cos)(lambda a, out_shape=None: 7)
-    again = text(lambda: fc.register_flop_formula(torch.ops.aten.cos)(raw))
+    again = answer(lambda: fc.register_flop_formula(torch.ops.aten.cos)(raw))
     return [
         found,
         count(lambda: x.cos()),
         again,
-        text(lambda: fc.register_flop_formula(3)(raw)),
+        answer(lambda: fc.register_flop_formula(3)(raw)),
         fc.get_suffix_str(10**6),
         fc.convert_num_with_suffix(1234567, "M"),
     ]
@@ -605,14 +607,14 @@ def case_selective_checkpoints(torch):
 
         wanted, x.grad = policy if isinstance(policy, list) else decide, None
         y = c.checkpoint(f, x, use_reentrant=False, context_fn=lambda: c.create_selective_checkpoint_contexts(wanted, **options))
-        return [text(y.backward), x.grad]
+        return [answer(y.backward), x.grad]
 
     plain, changed, mm = lambda a: (a @ a).sin().sum(), lambda a: (a @ a).mul_(2).sin().sum(), [torch.ops.aten.mm.default]
     found = [run(p, plain) for p in [*c.CheckpointPolicy, True, False, mm]]
     found += [run(mm, changed), run(c.CheckpointPolicy.MUST_SAVE, changed)[0], run(c.CheckpointPolicy.MUST_SAVE, changed, allow_cache_entry_mutation=True)]
     y = c.checkpoint(plain, x, use_reentrant=False, context_fn=lambda: c.create_selective_checkpoint_contexts(mm))
-    found += [text(lambda: y.backward(retain_graph=True)), text(y.backward), [a for a in asked if a]]
-    return found + [text(lambda: c.create_selective_checkpoint_contexts(bad)) for bad in (3, [torch.ops.aten.mm])] + [[p.name for p in c.CheckpointPolicy]]
+    found += [answer(lambda: y.backward(retain_graph=True)), answer(y.backward), [a for a in asked if a]]
+    return found + [answer(lambda: c.create_selective_checkpoint_contexts(bad)) for bad in (3, [torch.ops.aten.mm])] + [[p.name for p in c.CheckpointPolicy]]
 
 
 def case_modes_of_selective_checkpoints(torch):
@@ -643,7 +645,7 @@ def case_modes_of_selective_checkpoints(torch):
     x, storage = torch.ones(2, requires_grad=True), collections.defaultdict(dict)
     y = c.checkpoint(f, x, use_reentrant=False, early_stop=False, context_fn=lambda: (c._CachingTorchDispatchMode(decide, storage), Hands(decide, storage)))
     y.sum().backward(retain_graph=True)
-    again = text(lambda: y.sum().backward())
+    again = answer(lambda: y.sum().backward())
     return seen, asked, x.grad.round(decimals=4), again
 
 
@@ -654,7 +656,7 @@ def case_operators_that_ask_for_geometry(torch):
     tensors = [x, x.t(), x[:, 1], x.expand(2, 2, 3), x[:1], torch.empty(0, 3), torch.empty(()), torch.ones(3)[::2]]
     found.append([aten.is_non_overlapping_and_dense(t) for t in tensors])
     ignored = sorted(map(str, torch.utils.checkpoint.SAC_IGNORED_OPS))
-    return found, str(aten.is_strides_like_format.default._schema), [name for name in ignored if name.startswith("aten")], text(lambda: aten.size.int(x, 5))
+    return found, str(aten.is_strides_like_format.default._schema), [name for name in ignored if name.startswith("aten")], answer(lambda: aten.size.int(x, 5))
 
 
 def case_iterable_datasets_that_are_their_own_iterators(torch):
@@ -723,7 +725,7 @@ def case_a_module_under_load(torch):
     calls, module = [], torch.nn.Linear(4, 2)
     module.register_forward_hook(lambda *args: calls.append(1))
     bench = ThroughputBenchmark(module)
-    found = [text(bench.benchmark), format_time(time_us=5), format_time(time_ms=5), format_time(time_s=5), text(lambda: format_time(1, 2))]
+    found = [answer(bench.benchmark), format_time(time_us=5), format_time(time_ms=5), format_time(time_s=5), answer(lambda: format_time(1, 2))]
     for _ in range(3):
         bench.add_input(torch.ones(1, 4))
     found += [torch.equal(bench.run_once(torch.ones(1, 4)), module(torch.ones(1, 4))), bench.run_once(torch.ones(1, 4)).requires_grad]

@@ -9,15 +9,12 @@ import types
 import typing
 import warnings
 
+from attempts import answer
+from comparing import STRICT
+
+TOLERANCE = STRICT
+
 __warningregistry__ = {}
-
-
-def text(f):
-    """What f returns, or its error with the first line of its text."""
-    try:
-        return f()
-    except Exception as e:
-        return [type(e).__name__, str(e).split("\n")[0][:100]]
 
 
 def case_bases_of_operators(torch):
@@ -28,8 +25,8 @@ def case_bases_of_operators(torch):
     return [isinstance(o, OperatorBase) for o in operators] + [
         issubclass(OpOverload, OperatorBase),
         issubclass(HigherOrderOperator, OperatorBase),
-        text(bare),
-        text(bare.name),
+        answer(bare),
+        answer(bare.name),
         torch.ops.aten.add.Tensor.name(),
     ]
 
@@ -129,7 +126,7 @@ def case_memory_of_a_device_that_is_not_there(torch):
         lambda: memory._record_memory_history(False),
         lambda: memory._record_memory_history(enabled=None),
     ]
-    return [text(f) for f in calls] + [hasattr(torch.cuda, "_snapshot")]
+    return [answer(f) for f in calls] + [hasattr(torch.cuda, "_snapshot")]
 
 
 def case_kinds_of_memory(torch):
@@ -146,7 +143,7 @@ def case_binding_to_processors(torch):
         [(m.name, m.value) for m in AffinityMode],
         repr(options),
         options == NumaOptions(AffinityMode("node"), False),
-        text(lambda: setattr(options, "affinity_mode", 3))[0],
+        answer(lambda: setattr(options, "affinity_mode", 3))[0],
         _maybe_wrap_with_numa_binding(len, gpu_index=0, numa_options=None) is len,
     ]
 
@@ -187,7 +184,7 @@ def case_attributes_of_graph_modules(torch):
     return [
         sorted(target.state_dict()),
         _get_attr(target, "0.0.weight") is source[0][0].weight,
-        text(lambda: _get_attr(target, "a.x.c")),
+        answer(lambda: _get_attr(target, "a.x.c")),
         sorted(dict(_CodeOnlyModule(dict(source.__dict__)).named_parameters())),
         copy.deepcopy(traced).kept,
     ]
@@ -205,7 +202,7 @@ def case_nodes_of_gradients(torch):
     leaf = torch.ones(2, requires_grad=True)
     other = leaf * 2
     found = [find(leaf).name(), find(other) is other.grad_fn, find(torch.autograd.graph.get_gradient_edge(other)) is other.grad_fn]
-    return [*found, text(lambda: find(torch.ones(2)))]
+    return [*found, answer(lambda: find(torch.ones(2)))]
 
 
 def case_small_names(torch):
@@ -242,7 +239,7 @@ def case_shapes_of_attention(torch):
         (two, two, three, None, None), (three, three, three, one, None), (two, two, two, two, None), (three, three, three, two, one),
         (two, two, two, one, one), (two, two, two, one, torch.ones(2, 4, 5)), (two, two, two, one, torch.ones(2, 4, 4)), (two, two, two, one, two),
     ]  # fmt: skip
-    return [text(lambda case=case: check(*case, 2)) for case in cases]
+    return [answer(lambda case=case: check(*case, 2)) for case in cases]
 
 
 def case_aliases_and_modes(torch):
@@ -267,4 +264,4 @@ def case_building_of_extensions(torch):
     from torch.utils import cpp_extension as c
 
     ready = c.is_ninja_available()
-    return [isinstance(ready, bool), (text(c.verify_ninja_availability) is None) == ready, callable(c.SyclExtension), callable(c._get_cuda_arch_flags)]
+    return [isinstance(ready, bool), (answer(c.verify_ninja_availability) is None) == ready, callable(c.SyclExtension), callable(c._get_cuda_arch_flags)]

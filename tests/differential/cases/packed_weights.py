@@ -2,13 +2,10 @@
 names.
 """
 
+from attempts import answer
+from comparing import STRICT
 
-def text(f):
-    """What f returns, or its error with the first line of its text."""
-    try:
-        return f()
-    except Exception as e:
-        return [type(e).__name__, str(e).split("\n")[0][:100]]
+TOLERANCE = STRICT
 
 
 def case_int8_weights(torch):
@@ -24,16 +21,16 @@ def case_int8_weights_refused(torch):
     a, w, s = torch.randn(4, 16), torch.randint(-128, 128, (8, 16), dtype=torch.int8), torch.rand(8)
     mm, needs = torch._weight_int8pack_mm, torch.randn(4, 16, requires_grad=True)
     return [
-        text(lambda: mm(a.double(), w, s.double())),
-        text(lambda: mm(a.int(), w, s.int())),
-        text(lambda: mm(a.t(), w, s)),
-        text(lambda: mm(a, w.float(), s)),
-        text(lambda: mm(a, w, s.half())),
-        text(lambda: mm(a, w, s[:4])),
-        text(lambda: mm(a, w, s[None])),
-        text(lambda: mm(a[:, :8].contiguous(), w[:, ::2], s)),
+        answer(lambda: mm(a.double(), w, s.double())),
+        answer(lambda: mm(a.int(), w, s.int())),
+        answer(lambda: mm(a.t(), w, s)),
+        answer(lambda: mm(a, w.float(), s)),
+        answer(lambda: mm(a, w, s.half())),
+        answer(lambda: mm(a, w, s[:4])),
+        answer(lambda: mm(a, w, s[None])),
+        answer(lambda: mm(a[:, :8].contiguous(), w[:, ::2], s)),
         mm(needs, w, s).requires_grad,
-        text(lambda: mm(needs, w, s).sum().backward()),
+        answer(lambda: mm(needs, w, s).sum().backward()),
         torch.ops.aten._weight_int8pack_mm(a, w, s).shape,
     ]
 
@@ -60,20 +57,20 @@ def case_int4_weights_refused(torch):
     pack, mm, p = torch._convert_weight_to_int4pack_for_cpu, torch._weight_int4pack_mm_for_cpu, torch._convert_weight_to_int4pack_for_cpu(w, 2)
     a, s = torch.randn(4, 64), torch.rand(2, 64, 2)
     return [
-        text(lambda: pack(w.long(), 2)),
-        text(lambda: pack(w[:10], 2)),
-        text(lambda: pack(w[:, :5].contiguous(), 2)),
-        text(lambda: pack(w[0], 2)),
-        text(lambda: mm(a, p, 16, s)),
-        text(lambda: mm(a, w, 32, s)),
-        text(lambda: mm(a.double(), p, 32, s.double())),
-        text(lambda: mm(a, p, 32, s.half())),
-        text(lambda: mm(a, p, 32, s[:, :3])),
-        text(lambda: mm(a, p, 32, s[0])),
-        text(lambda: mm(a[:, ::2], p, 32, s)),
-        text(lambda: mm(a[:, :32].contiguous(), p, 32, s)),
-        text(lambda: torch._convert_weight_to_int4pack(w, 2))[0],
-        text(lambda: torch._weight_int4pack_mm(a, w, 32, s))[0],
+        answer(lambda: pack(w.long(), 2)),
+        answer(lambda: pack(w[:10], 2)),
+        answer(lambda: pack(w[:, :5].contiguous(), 2)),
+        answer(lambda: pack(w[0], 2)),
+        answer(lambda: mm(a, p, 16, s)),
+        answer(lambda: mm(a, w, 32, s)),
+        answer(lambda: mm(a.double(), p, 32, s.double())),
+        answer(lambda: mm(a, p, 32, s.half())),
+        answer(lambda: mm(a, p, 32, s[:, :3])),
+        answer(lambda: mm(a, p, 32, s[0])),
+        answer(lambda: mm(a[:, ::2], p, 32, s)),
+        answer(lambda: mm(a[:, :32].contiguous(), p, 32, s)),
+        answer(lambda: torch._convert_weight_to_int4pack(w, 2))[0],
+        answer(lambda: torch._weight_int4pack_mm(a, w, 32, s))[0],
     ]
 
 
@@ -83,7 +80,7 @@ def case_casts(torch):
     return [getattr(torch, f"_cast_{n}")(x) for n in names] + [
         torch._cast_Byte(x.abs(), non_blocking=True),
         torch._cast_Float(x) is x,
-        text(lambda: torch._cast_Long("a")),
+        answer(lambda: torch._cast_Long("a")),
     ]
 
 
@@ -98,4 +95,4 @@ def case_shallow_copy_types(torch):
         matrix.to_sparse_csr(),
         matrix.to_sparse_csc(),
     ]
-    return [torch._has_compatible_shallow_copy_type(a, b) for a in kinds for b in kinds] + [text(lambda: torch._has_compatible_shallow_copy_type(x, 3))]
+    return [torch._has_compatible_shallow_copy_type(a, b) for a in kinds for b in kinds] + [answer(lambda: torch._has_compatible_shallow_copy_type(x, 3))]

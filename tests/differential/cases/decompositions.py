@@ -1,5 +1,9 @@
 """torch._decomp: what programs register, and tracing by it."""
 
+from comparing import STRICT
+
+TOLERANCE = STRICT
+
 LIBRARIES = []  # a library's operators go with it
 
 
