@@ -835,7 +835,7 @@ def case_gradients_of_products_are_products(torch):
         return torch.sparse_coo_tensor([indices], values, size).requires_grad_()
 
     def parts(*gradients):
-        return [(g.layout, g._indices(), g._values()) if g.is_sparse else g for g in gradients]
+        return [(g.layout, g._indices().clone(memory_format=torch.contiguous_format), g._values()) if g.is_sparse else g for g in gradients]
 
     grad, found, one = torch.autograd.grad, [], torch.ones(2)
     i, j = coo([1, 1], [1.0, 3.0]), coo([1, 1, 0], [1.0, 3.0, 4.0])
