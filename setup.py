@@ -4,6 +4,6 @@ from setuptools import find_namespace_packages, setup
 
 FOLDERS = {"mindtorch_proxy": "mindtorch_proxy", **{f"mindtorch_proxy.{part}": part for part in ("runtime", "backends", "stubs", "examples")}}
 packages = []
-for name, folder in FOLDERS.items():  # a folder without __init__.py may be a part of a package whose other part lies in another part
+for name, folder in FOLDERS.items():  # `stubs` and `stubs/utils` have no __init__.py: they are parts of torch and torch.utils
     packages += [name, *(f"{name}.{inside}" for inside in find_namespace_packages(folder, exclude=["*__pycache__*"]))]
 setup(packages=packages)

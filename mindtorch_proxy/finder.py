@@ -9,9 +9,10 @@ from importlib.machinery import PathFinder
 
 TORCH_VERSION = "2.13.0+mindspore"
 HERE = os.path.dirname(os.path.abspath(__file__))
-# a wheel has stubs inside the package, a checkout beside it
+# modules that any torch could serve lie in `stubs`: inside the package in a wheel, beside it in a checkout
 STUBS = next((p for p in (os.path.join(HERE, "stubs"), os.path.join(os.path.dirname(HERE), "stubs")) if os.path.isdir(p)), None)
 ROOTS = [os.path.join(HERE, "torch"), *filter(None, [STUBS])]
+SPLIT = ("torch", "torch.utils")  # the packages of which both trees have a part
 
 METADATA = f"""\
 Metadata-Version: 2.1
@@ -45,14 +46,10 @@ class TorchFinder:
             return PathFinder.find_spec(fullname, path or [HERE])
         if fullname != "torch" and not (fullname.startswith("torch.") and path is not None):
             return None
-        if fullname == "torch":
-            spec, folders = PathFinder.find_spec("torch", [HERE]), ROOTS
-        else:
-            spec = PathFinder.find_spec(fullname, path)
-            folders = [os.path.join(p, fullname.rpartition(".")[2]) for p in path]
+        spec = PathFinder.find_spec(fullname, [HERE] if fullname == "torch" else path)
         if spec is not None and spec.loader is not None and spec.origin:
-            if spec.submodule_search_locations is not None:  # a package's parts lie in both trees
-                spec.submodule_search_locations[:] = filter(os.path.isdir, folders)
+            if fullname in SPLIT:
+                spec.submodule_search_locations[:] = (os.path.join(root, *fullname.split(".")[1:]) for root in ROOTS)
             return spec
         for finder in sys.meta_path:  # a torch built in place has a finder of its own, which looks at no path
             other = None if finder is self or not hasattr(finder, "find_spec") else finder.find_spec(fullname, path, target)

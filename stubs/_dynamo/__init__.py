@@ -164,9 +164,9 @@ def explain(f, *extra_args, **extra_kwargs):
 
 def _of_operators(module, decompositions, args):
     """The graph of operators of a graph of torch functions; its nodes say which function or module they are from."""
-    from ..fx.experimental.proxy_tensor import make_fx
-    from ..fx.interpreter import Interpreter
-    from ..fx.traceback import preserve_node_meta
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.interpreter import Interpreter
+    from torch.fx.traceback import preserve_node_meta
 
     module.forward = lambda *given: Interpreter(module).run(*given)
     with preserve_node_meta():

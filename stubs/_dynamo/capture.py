@@ -13,13 +13,13 @@ import re
 import types
 
 import torch
+from torch.fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
+from torch.fx.graph_module import GraphModule
+from torch.fx.node import map_aggregate
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from ..fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
-from ..fx.graph_module import GraphModule
-from ..fx.node import map_aggregate
-from ..nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from ..overrides import TorchFunctionMode
-from ..utils._pytree import tree_flatten, tree_unflatten
 from . import config
 from .exc import BackendCompilerFailed, Unsupported
 from .external_utils import compiling

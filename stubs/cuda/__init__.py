@@ -3,7 +3,7 @@
 import traceback as _traceback
 from collections import OrderedDict as _OrderedDict
 
-from .. import AcceleratorError, OutOfMemoryError
+from torch import AcceleratorError, OutOfMemoryError
 from .. import _absent_device as _absent
 
 _error = AssertionError("Torch not compiled with CUDA enabled")

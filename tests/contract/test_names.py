@@ -43,6 +43,50 @@ ALLOWED = {
     ("mindtorch_proxy/torch/jit/_interpreter.py", "_ON_VALUES"): "what TorchScript does under these names with values that are no tensors",
     ("mindtorch_proxy/torch/utils/_sympy/interp.py", "_OF_TWO"): "methods of what analyses an expression of SymPy's",
     ("mindtorch_proxy/torch/nn/functional.py", "_ROOT"): "functions of torch that nn.functional holds too, as the same objects",
+    ("mindtorch_proxy/torch/_functorch/_functionalization.py", "_BACK"): "the inverse of each view",
+    ("mindtorch_proxy/torch/_functorch/_random.py", "_FACTORIES"): "how vmap draws: the arguments of factories",
+    ("mindtorch_proxy/torch/_functorch/_random.py", "_LIKE"): "how vmap draws: the arguments of factories",
+    ("mindtorch_proxy/torch/_functorch/_random.py", "_SAMPLERS"): "how vmap draws: the arguments of samplers",
+    ("mindtorch_proxy/torch/_functorch/_random.py", "_FILLS"): "how vmap draws: what fills in place",
+    ("mindtorch_proxy/torch/_functorch/_random.py", "_DROPOUTS"): "how vmap draws: what draws only in training",
+    ("mindtorch_proxy/torch/_functorch/_random.py", "_BATCH_OF_ITS_OWN"): "how vmap draws: what has a dimension of its own for the batch",
+    ("mindtorch_proxy/torch/_functorch/_random.py", "_IN_PARTS"): "how vmap draws: what consists of other functions",
+    ("mindtorch_proxy/torch/_functorch/_refused.py", "_RECURRENT"): "PyTorch's refusals under vmap",
+    ("mindtorch_proxy/torch/_functorch/_refused.py", "REFUSED"): "PyTorch's refusals under vmap",
+    ("mindtorch_proxy/torch/_functorch/vmap.py", "_REARRANGING"): "the table of batching rules",
+    ("mindtorch_proxy/torch/_functorch/vmap.py", "_DYNAMIC"): "the table of batching rules",
+    ("mindtorch_proxy/torch/_functorch/vmap.py", "_ARITHMETIC"): "the table of batching rules",
+    ("mindtorch_proxy/torch/_functorch/vmap.py", "_BY_NAME"): "the table of batching rules",
+    ("mindtorch_proxy/torch/_functorch/vmap.py", "_ALSO_POINTWISE"): "the table of batching rules: functions that no operator of their name declares",
+    ("mindtorch_proxy/torch/_functorch/vmap.py", "_PASS"): "the table of batching rules",
+    ("mindtorch_proxy/torch/_functorch/vmap.py", "_PRODUCTS"): "the table of batching rules",
+    ("mindtorch_proxy/torch/_functorch/vmap.py", "_LEAST_DIMS"): "the table of batching rules",
+    ("mindtorch_proxy/torch/distributed/_functional_collectives.py", "_OPERATIONS"): "names of ReduceOp",
+    ("mindtorch_proxy/torch/distributed/_shard/sharded_tensor/__init__.py", "-"): "names of its functions",
+    ("mindtorch_proxy/torch/distributed/tensor/_collective_utils.py", "OPERATIONS"): "names of ReduceOp",
+    ("mindtorch_proxy/torch/distributed/tensor/_rules.py", "LINEAR"): "the table of rules for sharded arguments",
+    ("mindtorch_proxy/torch/distributed/tensor/_rules.py", "_REDUCTIONS"): "the table of rules for sharded arguments",
+    ("mindtorch_proxy/torch/distributed/tensor/_rules.py", "-"): "the table of rules for sharded arguments",
+    ("mindtorch_proxy/torch/distributed/tensor/placement_types.py", "ALL_REDUCE_OPS"): "names of ReduceOp",
+    ("mindtorch_proxy/torch/fx/graph.py", "_BINARY"): "Python's operators, as fx writes them",
+    ("mindtorch_proxy/torch/fx/graph.py", "_INPLACE"): "Python's operators, as fx writes them",
+    ("mindtorch_proxy/torch/fx/passes/dialect/common/cse_pass.py", "rand_ops"): "a public list of PyTorch's",
+    ("mindtorch_proxy/torch/fx/passes/tools_common.py", "-"): "a public list of PyTorch's",
+    ("mindtorch_proxy/torch/fx/proxy.py", "_REFLECTED"): "Python's operators by their own names",
+    ("mindtorch_proxy/torch/fx/proxy.py", "_MAGIC"): "Python's operators by their own names",
+    ("mindtorch_proxy/torch/masked/_ops.py", "_IDENTITY"): "the table from which torch.masked is made: the value that changes no result",
+    ("mindtorch_proxy/torch/masked/_ops.py", "_ELEMENTWISE"): "the table from which torch.masked is made",
+    ("mindtorch_proxy/torch/masked/_ops.py", "_REDUCTIONS"): "the table from which torch.masked is made",
+    ("mindtorch_proxy/torch/masked/_ops.py", "-"): "the table from which torch.masked is made",
+    ("mindtorch_proxy/torch/masked/_ops.py", "known"): "the table from which torch.masked is made",
+    ("mindtorch_proxy/torch/masked/maskedtensor/binary.py", "BINARY_NAMES"): "a public list of PyTorch's: what masked tensors take",
+    ("mindtorch_proxy/torch/masked/maskedtensor/binary.py", "INPLACE_BINARY_NAMES"): "a public list of PyTorch's: what masked tensors take",
+    ("mindtorch_proxy/torch/masked/maskedtensor/reductions.py", "REDUCE_NAMES"): "a public list of PyTorch's: what masked tensors take",
+    ("mindtorch_proxy/torch/masked/maskedtensor/unary.py", "UNARY_NAMES"): "a public list of PyTorch's: what masked tensors take",
+    ("mindtorch_proxy/torch/masked/maskedtensor/unary.py", "INPLACE_UNARY_NAMES"): "a public list of PyTorch's: what masked tensors take",
+    ("mindtorch_proxy/trace.py", "UNWRITTEN"): "what gives memory that nothing has written to: PyTorch has no tag for it",
+    ("stubs/_dynamo/capture.py", "_BY_VALUE"): "what a graph cannot hold, because its size is known by values alone",
+    ("stubs/_dynamo/capture.py", "_OPERATORS"): "Python's operators by their own names",
     ("mindtorch_proxy/torch/nn/init.py", "gains"): "values of the argument `nonlinearity`",
 }
 
@@ -87,7 +131,7 @@ def words_of(node):
     return []
 
 
-@pytest.mark.parametrize("folder", ["runtime", "backends", "mindtorch_proxy"])
+@pytest.mark.parametrize("folder", ["runtime", "backends", "mindtorch_proxy", "stubs"])
 def test_no_list_of_operators_beside_the_declarations(folder):
     found = {(p.relative_to(ROOT).as_posix(), target): known for p in sorted((ROOT / folder).rglob("*.py")) for _, target, known in lists_of_names(p)}
     assert {k: v for k, v in found.items() if k not in ALLOWED} == {}

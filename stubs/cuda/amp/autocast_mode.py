@@ -1,12 +1,11 @@
 """autocast, custom_fwd and custom_bwd for device type cuda."""
 
 import torch
+from torch.amp import autocast as _autocast
+from torch.amp import autocast_mode as _autocast_mode
+from torch.amp import custom_bwd as _custom_bwd
+from torch.amp import custom_fwd as _custom_fwd
 from typing_extensions import deprecated
-
-from ...amp import autocast as _autocast
-from ...amp import autocast_mode as _autocast_mode
-from ...amp import custom_bwd as _custom_bwd
-from ...amp import custom_fwd as _custom_fwd
 
 __all__ = ["autocast", "custom_fwd", "custom_bwd"]
 

@@ -1,8 +1,7 @@
 """GradScaler for device type cuda."""
 
+from torch.amp import GradScaler as _GradScaler
 from typing_extensions import deprecated
-
-from ...amp import GradScaler as _GradScaler
 
 __all__ = ["GradScaler"]
 

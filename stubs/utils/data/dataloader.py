@@ -15,8 +15,8 @@ from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
 import torch
+from torch import multiprocessing
 
-from ... import multiprocessing
 from . import _utils, graph_settings
 from ._utils import ExceptionWrapper
 from ._utils.collate import default_collate, default_convert

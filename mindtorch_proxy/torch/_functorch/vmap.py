@@ -128,7 +128,7 @@ def _dispatch(func, args, kwargs):
     if name in _META:
         with torch._C.DisableTorchFunction():
             return func(*args, **kwargs)
-    rule = _POINTWISE_RULE if name in _POINTWISE else _RULES.get(name) or (_POINTWISE_RULE if _is_elementwise(func) else None)
+    rule = _RULES.get(name) or (_POINTWISE_RULE if _is_pointwise(name, func) else None)
     if name == "resize" and in_place and _is_batched(args[0], level):
         return _resized_in_place(args, kwargs)
     if in_place and name in _REARRANGING and _is_batched(args[0], level):
@@ -151,9 +151,18 @@ def _dispatch(func, args, kwargs):
     return args[0] if in_place or name == "setitem" else result
 
 
-def _is_elementwise(func):
+def _is_pointwise(name, func):
+    """Whether a function computes each element from those at its place alone."""
     ops = getattr(func, "ops", ())
-    return bool(ops) and all(op.promote is not None for op in ops)
+    return name in _ALSO_POINTWISE or bool(ops) and all(op.promote is not None for op in ops) or _is_tagged(name)
+
+
+@functools.cache
+def _is_tagged(name):
+    """Whether PyTorch's operator of this name has the tag `pointwise`, and draws no random numbers."""
+    packet = getattr(torch.ops.aten, name, None)
+    tags = {tag for overload in (packet.overloads() if packet else ()) for tag in getattr(packet, overload).tags}
+    return torch.Tag.pointwise in tags and torch.Tag.nondeterministic_seeded not in tags
 
 
 _REARRANGING = frozenset("squeeze unsqueeze transpose swapaxes swapdims t as_strided".split())
@@ -301,19 +310,13 @@ _META = frozenset(
     is_cuda is_cpu is_meta is_sparse requires_grad get_device len is_signed is_leaf is_quantized names grad_fn hash repr
     format is_nested is_same_size""".split()
 )
-_POINTWISE = frozenset(
+# alike for each element, beside what is declared so or has PyTorch's tag: Python's operators by the names of their methods, conversions,
+# and functions that are made of such operators
+_ALSO_POINTWISE = frozenset(
     """
-    abs absolute acos acosh add addcdiv addcmul and angle arccos arcsin arctan arctan2 asin asinh atan atan2 atanh bitwise_and
-    bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip conj
-    conj_physical copysign cos cosh deg2rad detach digamma div divide elu eq erf erfc erfinv exp exp2 expm1 fix
-    float_power floor floor_divide floordiv fmax fmin fmod frac full_like gcd ge gelu greater greater_equal gt hardshrink hardsigmoid
-    hardswish hardtanh heaviside hypot i0 iadd igamma igammac imag invert isclose isfinite isinf isnan isneginf isposinf isreal lcm
-    ldexp le leaky_relu lerp less less_equal lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
-    logical_xor logit logsigmoid lshift lt maximum minimum mish mod mul multiply mvlgamma nan_to_num ne neg negative
-    nextafter not_equal ones_like or polygamma pos positive pow rad2deg radd rdiv real reciprocal relu relu6 remainder rfloordiv rmod
-    rmul ror round rpow rshift rsqrt rsub rtruediv rxor selu sgn sigmoid sign signbit silu sin sinc sinh softplus softshrink softsign
-    sqrt square sub subtract tan tanh tanhshrink threshold true_divide truediv trunc type float double half bfloat16 int
-    long short bool char byte where xlogy xor zero zeros_like empty_like copy cfloat cdouble cpu""".split()
+    and floordiv iadd invert lshift mod or pos radd rdiv rfloordiv rmod rmul ror rpow rshift rtruediv rxor truediv xor
+    bfloat16 bool byte cdouble cfloat char cpu double float half int long short type
+    conj copy detach divide empty_like full_like hardswish imag isclose isreal ones_like real softsign tanhshrink zero zeros_like""".split()
 )
 _PASS = frozenset(
     "resolve_conj resolve_neg view_as_real view_as_complex tril triu inverse _mt det logdet slogdet cholesky matrix_exp mT mH adjoint one_hot".split()

@@ -43,8 +43,6 @@ from torch._dispatch_keys import (
 )
 
 _TensorBase = TensorBase
-# torch._C._distributed_c10d and its like are files of a folder
-__path__ = [f"{folder}/_C" for folder in _modules["torch"].__path__]
 
 
 _ELSEWHERE = {
