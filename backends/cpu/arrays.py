@@ -8,10 +8,10 @@ import numpy as np
 
 from ...runtime import pyboost
 from ...runtime.tensor import fresh
-from ..quiet import UNWARNED
+from ..quiet import unwarned
 from .blas import dot
 
-MOST_DIMS = 32  # of NumPy's arrays
+MOST_DIMS = 32 if np.__version__.startswith("1.") else 64  # of NumPy's arrays
 LIBC = ctypes.CDLL(None)
 OURS = not any(name.startswith("MALLOC_") for name in os.environ)  # else the user says how memory is kept
 
@@ -105,7 +105,7 @@ def zeroed(mask, a):
 def plus_in_place(r, shape, dtype, a):
     """A kernel's result that nobody else holds, plus an array that broadcasts to its shape, as a tensor of a shape."""
     out = pyboost.array_of(r, shape, dtype.np)
-    np.add(out, a, out, **UNWARNED)
+    unwarned(np.add, out, a, out)
     t = fresh(out, dtype)
     if len(shape) == len(r._shape):
         t._ms = r

@@ -18,10 +18,14 @@ def _openblas():
     for path in glob(join(dirname(dirname(np.__file__)), "numpy.libs", "*openblas*")):
         try:
             library = ctypes.CDLL(path)
-            change, current = library.openblas_set_num_threads64_, library.openblas_get_num_threads64_
-        except (OSError, AttributeError):
+        except OSError:
             continue
-        return (change, current) if current() > 1 else None
+        for prefix in ("openblas", "scipy_openblas"):  # in the wheels of NumPy 1 and of NumPy 2
+            try:
+                change, current = (library[f"{prefix}_{name}_num_threads64_"] for name in ("set", "get"))
+            except AttributeError:
+                continue
+            return (change, current) if current() > 1 else None
     return None
 
 
