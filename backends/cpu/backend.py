@@ -10,7 +10,7 @@ from ...runtime.call.state import NUMBERS
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, fresh, from_array, numel, strided_view, wrap
-from ..host import alias, astype, number_array
+from ..host import alias, astype, ms_dtype_of, number_array
 from ..plan import CompositePlan, Plan, PrimitivePlan
 from ..quiet import quiet, restore, silence
 from . import table
