@@ -6,8 +6,10 @@ import time
 
 import numpy as np
 
+from ...runtime import dtypes as dt
 from ...runtime import pyboost
 from ...runtime.tensor import fresh
+from ..host import number_array
 from ..quiet import unwarned
 from .blas import dot
 
@@ -95,6 +97,11 @@ def select(mask, a, b):
     out = np.bitwise_and(out, keep, out=out if out.shape == np.broadcast_shapes(out.shape, keep.shape) else None)
     out ^= y
     return out.view(a.dtype)
+
+
+def number_in(a, value):
+    """A Python number as an array without dimensions, in the dtype of an array; integers wrap, where NumPy 2 would refuse them."""
+    return number_array(value, dt.FROM_NP[a.dtype])
 
 
 def zeroed(mask, a):

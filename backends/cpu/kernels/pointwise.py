@@ -10,7 +10,7 @@ from ....runtime import pyboost
 from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
 from ...host import alias, in_pieces, ms_dtype_of
-from ..arrays import select
+from ..arrays import number_in, select
 from ..backend import BACKEND
 from ..table import INTS, SPREAD, composite, decomposed, instead, legacy, numpy, pyboost_, update, without
 
@@ -343,12 +343,12 @@ def _lerp(a, b, w):
 numpy(
     "addcmul",
     "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements",
-    lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b),
+    lambda x, a, b, v: x + (a * b if v == 1 else number_in(x, v) * a * b),
 )
 numpy(
     "addcdiv",
     "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
-    lambda x, a, b, v: x + (a / b if v == 1 else np.asarray(v, x.dtype) * a / b),
+    lambda x, a, b, v: x + (a / b if v == 1 else number_in(x, v) * a / b),
 )
 # PyTorch's in-place operators write where they read; MindSpore's Inplace primitives have no CPU kernels
 _PASS = "no Inplace primitive has a CPU kernel; the primitive and a copy take 11 times as long at 64k elements"
@@ -374,13 +374,13 @@ for _name, _fn in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "_div"
 @update("addcmul", _PASS)
 @_in_blocks
 def _add_product(out, a, b, v):
-    out += a * b if v == 1 else v * a * b
+    out += a * b if v == 1 else number_in(out, v) * a * b
 
 
 @update("addcdiv", _PASS)
 @_in_blocks
 def _add_quotient(out, a, b, v):
-    out += a / b if v == 1 else v * a / b
+    out += a / b if v == 1 else number_in(out, v) * a / b
 
 
 @_in_blocks
