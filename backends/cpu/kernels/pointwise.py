@@ -341,14 +341,10 @@ def _lerp(a, b, w):
 
 
 numpy(
-    "addcmul",
-    "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements",
-    lambda x, a, b, v: x + (a * b if v == 1 else number_in(x, v) * a * b),
+    "addcmul", "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements", lambda x, a, b, v: x + (a * b if v == 1 else number_in(x, v) * a * b)
 )
 numpy(
-    "addcdiv",
-    "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
-    lambda x, a, b, v: x + (a / b if v == 1 else number_in(x, v) * a / b),
+    "addcdiv", "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements", lambda x, a, b, v: x + (a / b if v == 1 else number_in(x, v) * a / b)
 )
 # PyTorch's in-place operators write where they read; MindSpore's Inplace primitives have no CPU kernels
 _PASS = "no Inplace primitive has a CPU kernel; the primitive and a copy take 11 times as long at 64k elements"
