@@ -32,6 +32,7 @@ from .forks import finish_imports, threads_sleep
 LOCK = threading.RLock()
 _cache = {}
 LAST = "last_type", "last_value", "last_traceback", "last_exc"  # what Python keeps in sys of an error that it has shown
+NUMPY_1 = np.__version__.startswith("1.")
 MADE = 128  # primitives with constructor arguments that are kept
 _made: deque = deque()
 _ms = _from_numpy = _data_ptr = _fork = None
@@ -162,7 +163,7 @@ def _load():
         raise does_not_load(error) from error
 
     ms.runtime.launch_blocking()
-    if not np.__version__.startswith("1."):
+    if not NUMPY_1:
         _refused(c, gen_ops_prim)
     if ms.get_context("device_target") != "CPU":  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too
         _set_target("CPU")

@@ -13,7 +13,7 @@ from ..host import number_array
 from ..quiet import unwarned
 from .blas import dot
 
-MOST_DIMS = 32 if np.__version__.startswith("1.") else 64  # of NumPy's arrays
+MOST_DIMS = 32 if pyboost.NUMPY_1 else 64  # of NumPy's arrays
 LIBC = ctypes.CDLL(None)
 OURS = not any(name.startswith("MALLOC_") for name in os.environ)  # else the user says how memory is kept
 

@@ -14,7 +14,7 @@ from mindtorch_proxy.backends.host import alias
 from mindtorch_proxy.runtime import pyboost
 
 ONE, ZERO = np.array([1.0]), np.array([0.0])
-IS_1 = np.__version__.startswith("1.")
+IS_1 = pyboost.NUMPY_1
 
 
 @pytest.fixture(params=["numpy_1", "numpy_2", "any_numpy"])
