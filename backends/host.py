@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..runtime import dtypes as dt
+from ..runtime import pyboost
 from .quiet import quiet
 
 CODES = {
@@ -136,3 +137,8 @@ def ms_dtype_of(r):
     if k is None:
         k = _MS_DTYPES[d] = dt.ALL[{"Bool": "bool", "BFloat16": "bfloat16"}.get(str(d), str(d).lower())]
     return k
+
+
+def alias(r):
+    """The NumPy alias of a contiguous MindSpore tensor in the host's memory, whatever its dtype. MindSpore's own refuses bfloat16 beside NumPy 2."""
+    return pyboost.array_of(r, r._shape, ms_dtype_of(r).np)
