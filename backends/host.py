@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from ..runtime import dtypes as dt
-from ..runtime.pyboost import array_of
+from ..runtime import pyboost
 from ..runtime.tensor import Tensor, numel
 from .quiet import quiet
 from .thresholds import PIECE
@@ -140,6 +140,11 @@ def ms_dtype_of(r):
     return k
 
 
+def alias(r):
+    """The NumPy alias of a contiguous MindSpore tensor in the host's memory, whatever its dtype. MindSpore's own refuses bfloat16 beside NumPy 2."""
+    return pyboost.array_of(r, r._shape, ms_dtype_of(r).np)
+
+
 _NUMPY = (np.ndarray, np.generic)
 CHECKED = bool(os.environ.get("MINDTORCH_CHECK"))  # whether results are held against what meta functions promised; tests set it
 
@@ -161,10 +166,7 @@ def check_promise(result, shape, dtype):
 
 def _loses(result, dtype):
     """Whether values of a higher category of dtypes are not those of this one."""
-    if isinstance(result, Tensor):
-        a = result._array()
-    else:
-        a = result if isinstance(result, _NUMPY) else array_of(result, tuple(result.shape), ms_dtype_of(result).np)
+    a = result._array() if isinstance(result, Tensor) else result if isinstance(result, _NUMPY) else alias(result)
     if dtype.category == dt.FLOAT:
         return bool(np.any(a.imag))
     if dtype.category == dt.BOOL:  # of whole numbers all but 0 are true

@@ -102,7 +102,7 @@ def problems(found, active):
     numpy, mindspore = installed.get("numpy"), installed.get("mindspore")
     sentences = [installation.python_problem(), installation.package_problem(), installation.mindspore_problem()]
     if numpy:
-        sentences.append(installation.numpy_problem(numpy) or installation.library_problem(numpy))
+        sentences.append(installation.library_problem(numpy))
     else:
         sentences.append(f"NumPy is not installed: {installation.numpy_command()}")
     wrong = [tuple(sentence.split(": ", 1)) for sentence in sentences if sentence]

@@ -16,6 +16,7 @@ PYTHONS = (3, 10), (3, 12)
 CPU_MINDSPORE = "2.7.2"
 CONSTRAINTS = os.path.join(HERE, "constraints")
 LAST_NUMPY_1 = "1.26.4"
+FILES = ("torch.txt", "base.txt"), ("numpy2-torch.txt", "numpy2.txt")  # for NumPy 1 and NumPy 2; the first of two where pip takes torch for installed
 
 
 class BrokenInstallation(ImportError):
@@ -35,10 +36,11 @@ def python_problem():
 
 
 def constraints():
-    """The file for `pip install -c` that fits this environment: torch.txt where pip takes torch for installed because of us, else base.txt."""
+    """The file for `pip install -c` that fits this environment: by the NumPy that it has, and by whether pip takes torch for installed because of us."""
     from . import environment
 
-    return os.path.join(CONSTRAINTS, "torch.txt" if environment.metadata_is_ours() else "base.txt")
+    with_torch, without = FILES[_is_2(_installed_numpy())]
+    return os.path.join(CONSTRAINTS, with_torch if environment.metadata_is_ours() else without)
 
 
 def pip_command(*packages):
@@ -46,23 +48,39 @@ def pip_command(*packages):
     return shlex.join([sys.executable, "-m", "pip", "install", "-c", constraints(), *packages])
 
 
+def _is_2(numpy):
+    """Whether a version of NumPy is not one of NumPy 1."""
+    return int(numpy.partition(".")[0]) >= 2
+
+
+def _installed_numpy():
+    """The version of NumPy that pip has installed; the last of NumPy 1, which works with every MindSpore by its metadata, where there is none."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("numpy")
+    except metadata.PackageNotFoundError:
+        return LAST_NUMPY_1
+
+
 def _key(name):
     """A package's name as pip compares it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _bounds():
-    """{package: requirement} of base.txt: NumPy's own, and those of packages that need NumPy 2 and do not state it."""
-    with open(os.path.join(CONSTRAINTS, "base.txt"), encoding="utf-8") as file:
+def _bounds(numpy):
+    """{package: requirement} of the file for a version of NumPy: NumPy's own, and those of packages that need another one and do not state it."""
+    with open(os.path.join(CONSTRAINTS, FILES[_is_2(numpy)][1]), encoding="utf-8") as file:
         lines = [line.strip() for line in file]
     return {_key(re.split("[<>=!~]", line)[0]): line for line in lines if line and line[0] != "#"}
 
 
-def _numpy_users():
-    """(name, version, what it requires of NumPy) of every installed package that requires NumPy, or that base.txt bounds."""
+def _numpy_users(bounded):
+    """(name, version, what it requires of NumPy) of every installed package that requires NumPy, or that is among those bounded."""
     from importlib import metadata
 
-    bounded, seen = _bounds().keys() - {"numpy"}, set()
+    # MindSpore 2.7.2 states that it needs NumPy 1, and works with both (docs/troubleshooting.md)
+    seen = {"numpy", "mindspore"}
     for found in metadata.distributions():
         name = found.metadata["Name"]
         if not name or _key(name) in seen:  # a broken one, or one that another hides
@@ -85,9 +103,9 @@ def _unmet(need, version):
 
 
 def numpy_conflicts(numpy):
-    """{package: sentence} of the installed packages that do not work with a version of NumPy 1; ImportError without `packaging`."""
-    bounds, conflicts = _bounds(), {}
-    for name, version, needs in _numpy_users():
+    """{package: sentence} of the installed packages that do not work with a version of NumPy; ImportError without `packaging`."""
+    bounds, conflicts = _bounds(numpy), {}
+    for name, version, needs in _numpy_users(bounds):
         unmet = [need.partition(";")[0].strip() for need in needs if _unmet(need, numpy)]
         if unmet:
             conflicts[name] = f"{name} {version} requires {' and '.join(unmet)}"
@@ -97,22 +115,17 @@ def numpy_conflicts(numpy):
 
 
 def numpy_command():
-    """The command that brings NumPy 1, and with it the installed packages that need NumPy 2, in versions that go together."""
+    """The command that brings NumPy, and with it the installed packages that need another one, in versions that go together."""
+    numpy = _installed_numpy()
     try:
-        packages = list(numpy_conflicts(LAST_NUMPY_1))
+        packages = list(numpy_conflicts(numpy))
     except ImportError:  # then every package that has to do with NumPy is named: pip leaves those that fit as they are
-        packages = sorted(name for name, *_ in _numpy_users() if _key(name) != "mindtorch-proxy")
+        packages = sorted(name for name, *_ in _numpy_users(_bounds(numpy)) if _key(name) != "mindtorch-proxy")
     return pip_command("numpy", *packages)
 
 
-def numpy_problem(version):
-    if int(version.partition(".")[0]) >= 2:
-        return f"NumPy {version} is installed, but mindtorch_proxy works with NumPy 1 only: {numpy_command()}"
-    return None
-
-
 def library_problem(numpy):
-    """What is wrong where NumPy 1 is installed and other packages do not work with it."""
+    """What is wrong where other packages do not work with the NumPy that is installed."""
     try:
         conflicts = numpy_conflicts(numpy)
     except ImportError:
@@ -140,11 +153,11 @@ def check():
     problem = python_problem() or package_problem()
     if problem is None:
         try:
-            numpy = importlib.import_module("numpy")
+            importlib.import_module("numpy")
         except ImportError as error:
             problem = f"NumPy does not load ({error}): {numpy_command()}"
         else:
-            problem = numpy_problem(numpy.__version__) or mindspore_problem()
+            problem = mindspore_problem()
     if problem is not None:
         raise BrokenInstallation(problem, name="mindtorch_proxy")
 

@@ -10,6 +10,7 @@ import ast
 import concurrent.futures.thread  # noqa: F401  (before our handlers of forks, see there)
 import ctypes
 import gc
+import io
 import logging  # noqa: F401  (likewise)
 import os
 import signal
@@ -30,6 +31,8 @@ from .forks import finish_imports, threads_sleep
 
 LOCK = threading.RLock()
 _cache = {}
+LAST = "last_type", "last_value", "last_traceback", "last_exc"  # what Python keeps in sys of an error that it has shown
+NUMPY_1 = np.__version__.startswith("1.")
 MADE = 128  # primitives with constructor arguments that are kept
 _made: deque = deque()
 _ms = _from_numpy = _data_ptr = _fork = None
@@ -155,11 +158,13 @@ def _load():
     try:
         import mindspore as ms
         from mindspore import _c_expression as c
-        from mindspore.ops.auto_generate import gen_ops_prim  # noqa: F401  (checked here, used by primitive())
+        from mindspore.ops.auto_generate import gen_ops_prim
     except Exception as error:  # what its import runs into, it raises
         raise does_not_load(error) from error
 
     ms.runtime.launch_blocking()
+    if not NUMPY_1:
+        _refused(c, gen_ops_prim)
     if ms.get_context("device_target") != "CPU":  # with CANN on the machine legacy primitives would be checked by Ascend's rules on the CPU too
         _set_target("CPU")
     if threads.few():
@@ -170,6 +175,30 @@ def _load():
     global _fork
     _fork = c.fork_utils
     return ms
+
+
+def _refused(c, primitives):
+    """One call with arguments that no primitive takes, after which MindSpore 2.10 works beside NumPy 2.
+
+    Its parser of arguments imports NumPy 1's C interface at the first argument that is no tensor, once in a process. Beside NumPy 2 that fails: NumPy writes
+    to sys.stderr, MindSpore hands the ImportError to sys.excepthook, and leaves it to the call, which ends in SystemError. Later calls are right.
+    """
+    kept = {name: getattr(sys, name) for name in ("excepthook", "stderr", *LAST) if hasattr(sys, name)}
+    sys.excepthook, sys.stderr = _unseen, io.StringIO()
+    try:
+        c.pyboost_add(primitives.Add(), [object(), object()])
+    except (TypeError, SystemError):
+        pass
+    finally:
+        for name in LAST:
+            if hasattr(sys, name):
+                delattr(sys, name)
+        for name, value in kept.items():
+            setattr(sys, name, value)
+
+
+def _unseen(kind, error, traceback):
+    """In place of sys.excepthook."""
 
 
 def _set_target(target):

@@ -585,7 +585,7 @@ class Tensor(metaclass=TensorMeta):
         a = self._array()
         return a.view() if a.flags.writeable else a
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype=None):
         a = self.numpy()
         return a if dtype is None else a.astype(dtype, copy=False)
 

@@ -6,13 +6,15 @@ import time
 
 import numpy as np
 
+from ...runtime import dtypes as dt
 from ...runtime import pyboost
 from ...runtime.tensor import fresh
 from .. import thresholds
-from ..quiet import UNWARNED
+from ..host import number_array
+from ..quiet import unwarned
 from .blas import dot
 
-MOST_DIMS = 32  # of NumPy's arrays
+MOST_DIMS = 32 if pyboost.NUMPY_1 else 64  # of NumPy's arrays
 LIBC = ctypes.CDLL(None)
 OURS = not any(name.startswith("MALLOC_") for name in os.environ)  # else the user says how memory is kept
 
@@ -98,6 +100,11 @@ def select(mask, a, b):
     return out.view(a.dtype)
 
 
+def number_in(a, value):
+    """A Python number as an array without dimensions, in the dtype of an array; integers wrap, where NumPy 2 would refuse them."""
+    return number_array(value, dt.FROM_NP[a.dtype])
+
+
 def zeroed(mask, a):
     """a, and zero where the mask holds."""
     return select(mask, np.zeros((), a.dtype), a)
@@ -106,7 +113,7 @@ def zeroed(mask, a):
 def plus_in_place(r, shape, dtype, a):
     """A kernel's result that nobody else holds, plus an array that broadcasts to its shape, as a tensor of a shape."""
     out = pyboost.array_of(r, shape, dtype.np)
-    np.add(out, a, out, **UNWARNED)
+    unwarned(np.add, out, a, out)
     t = fresh(out, dtype)
     if len(shape) == len(r._shape):
         t._ms = r

@@ -10,9 +10,9 @@ from ...runtime.call.state import NUMBERS
 from ...runtime.device import HOST as CPU
 from ...runtime.storage import UntypedStorage
 from ...runtime.tensor import Tensor, extent, fresh, from_array, numel, strided_view, wrap
-from ..host import CHECKED, astype, check_promise, ms_dtype_of, number_array
+from ..host import CHECKED, alias, astype, check_promise, ms_dtype_of, number_array
 from ..plan import CompositePlan, Plan, PrimitivePlan
-from ..quiet import geterrobj, quiet, seterrobj
+from ..quiet import quiet, restore, silence
 from . import table
 from .arrays import MOST_DIMS
 from .refusals import depends_on_shape, refuse
@@ -39,8 +39,7 @@ class NumpyPlan(Plan):
         if self.limit is not None and self.passes_on(result, args):
             return self.larger().run(result, args)
         self.calls += 1
-        before = geterrobj()
-        seterrobj([before[0], 0, None])  # quiet(), written out
+        before = silence()  # quiet(), written out
         try:
             if self.single:
                 a = args[0]._np
@@ -48,7 +47,7 @@ class NumpyPlan(Plan):
             else:
                 r = Plan.compute(self, args)
         finally:
-            seterrobj(before)
+            restore(before)
         return self.leave(r, result)
 
     def compute(self, args):
@@ -83,12 +82,11 @@ class NumpyPlan(Plan):
             else:
                 arrays.append(t._array())
         self.calls += 1
-        before = geterrobj()
-        seterrobj([before[0], 0, None])
+        before = silence()
         try:
             r = self.fn(*arrays, *attributes)
         finally:
-            seterrobj(before)
+            restore(before)
         return self.leave(r, (shape, self.out))
 
 
@@ -223,7 +221,7 @@ class Cpu:
         own = r.__class__ is np.ndarray or isinstance(r, np.generic)
         if not own and strides is None and ms_dtype_of(r) is dtype and tuple(r.shape) == tuple(shape):
             return wrap(r, tuple(shape), dtype)
-        a = host(r) if not own else r if r.__class__ is np.ndarray and r.shape else np.array(r)  # of a single number a kernel may return its argument
+        a = alias(r) if not own else r if r.__class__ is np.ndarray and r.shape else np.array(r)  # of a single number a kernel may return its argument
         a = _astype_unless(a, dtype)
         if a.shape != tuple(shape):
             if len(shape) > MOST_DIMS and a.size == numel(shape):
@@ -400,11 +398,6 @@ def _converted(a, have, want):
 
 def _astype_unless(a, dtype):
     return a if a.dtype == dtype.np else astype(a, dtype)
-
-
-def host(r):
-    """The NumPy alias of a kernel's result."""
-    return pyboost.array_of(r, r._shape, ms_dtype_of(r).np)
 
 
 BACKEND = Cpu()

@@ -1,6 +1,7 @@
 """NumPy's products, by one thread where they are not worth more (runtime/threads.py): OpenBLAS shares a product of 262,144 multiplications, and waits."""
 
 import ctypes
+import itertools
 from functools import cache
 from glob import glob
 from os.path import dirname, join
@@ -9,16 +10,17 @@ import numpy as np
 
 from ...runtime import threads
 
+PREFIXES = "openblas", "scipy_openblas"  # of OpenBLAS's functions in the wheels of NumPy 1 and of NumPy 2
 LEAST = 9216  # multiplications by a vector that OpenBLAS begins to share
 
 
 @cache
 def _openblas():
     """(set, get) of the number of threads of the OpenBLAS in NumPy's wheel; None where it has one, or NumPy was built with another library."""
-    for path in glob(join(dirname(dirname(np.__file__)), "numpy.libs", "*openblas*")):
+    for path, prefix in itertools.product(glob(join(dirname(dirname(np.__file__)), "numpy.libs", "*openblas*")), PREFIXES):
         try:
             library = ctypes.CDLL(path)
-            change, current = library.openblas_set_num_threads64_, library.openblas_get_num_threads64_
+            change, current = (library[f"{prefix}_{name}_num_threads64_"] for name in ("set", "get"))
         except (OSError, AttributeError):
             continue
         return (change, current) if current() > 1 else None

@@ -209,8 +209,9 @@ def new_full(self, size, fill_value, dtype, layout, device, requires_grad, pin_m
 
 # ------------------------------------------------------------------------------------------------ from data
 def _not_convertible(dtype):
+    name = "numpy." * (dtype.type is not str) + dtype.type.__name__  # str: NumPy 2's strings of any length
     return TypeError(
-        f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: float64, float32, float16, complex64, "
+        f"can't convert np.ndarray of type {name}. The only supported types are: float64, float32, float16, complex64, "
         "complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
     )
 

@@ -604,6 +604,8 @@ def _scatter_prepare(self, dim, index, src, *rest):
     dim, given = wrap_dim(dim, len(self._shape)), isinstance(src, Tensor)
     if given and src.dtype is not self.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not given:
+        check_number(src, self.dtype)
     if numel(index._shape):
         n = max(len(index._shape), 1)
         for name, t in (("self", self), ("src", src))[: 1 + given]:
@@ -675,6 +677,8 @@ def _along_prepare(self, dim, index, source, *rest):
             f"{dt.scalar_name(source.dtype)}"
         )
     (check_source if rest else _check_copied)("index_add_", self, dim, index, source)
+    for alpha in rest:
+        check_number(alpha, self.dtype)
     return self, dim, index, source, *rest
 
 

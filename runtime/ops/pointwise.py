@@ -614,12 +614,19 @@ op(
     exact=2,
     node=_by_number("Lerp", "weight", 0, 1),
 )
+
+
+def _addcmul_promote(common, self, tensor1, tensor2, value):
+    check_number(value, common)
+    return common, common
+
+
 _addcmul_grads = {
     "self": lambda g: g,
     "tensor1": lambda g, tensor2, value: g * conj(tensor2 * value),
     "tensor2": lambda g, tensor1, value: g * conj(tensor1 * value),
 }
-_ADDCMUL = dict(numbers_between=True, promote=DEFAULT, derivative=_addcmul_grads)
+_ADDCMUL = dict(numbers_between=True, promote=_addcmul_promote, derivative=_addcmul_grads)
 op("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "AddcmulExt", autocast=WIDEST_ON_ACCELERATORS, **_ADDCMUL)
 
 

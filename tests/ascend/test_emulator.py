@@ -99,7 +99,9 @@ import os, sys
 import numpy as np
 import mindspore as ms
 from mindspore.mint import distributed as d
+from mindtorch_proxy.runtime import pyboost
 
+pyboost.mindspore()  # MindSpore 2.10 refuses the first call with a number beside NumPy 2
 rank = int(sys.argv[1])
 os.environ.update(RANK=str(rank), RANK_ID=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2], DEVICE_ID="0")
 ms.set_device("Ascend")

@@ -59,13 +59,17 @@ def extras():
 
 
 def test_the_files_agree_with_setup_cfg():
-    assert {path.name for path in FOLDER.glob("*.txt")} == {"base.txt", "cpu.txt", "torch.txt"}
+    assert {path.name for path in FOLDER.glob("*.txt")} == {"base.txt", "cpu.txt", "torch.txt", "numpy2.txt", "numpy2-torch.txt"}
     base, cpu, torch = map(pins, ("base.txt", "cpu.txt", "torch.txt"))
     assert lines("base.txt")[0] == "numpy<2" and "mindspore" not in base and "torch" not in base
     assert cpu == base | declared("options.extras_require", "cpu") == base | {"mindspore": f"=={installation.CPU_MINDSPORE}"}
     assert torch == base | {"torch": f"=={Version(TORCH_VERSION).public}"}
-    wanted = declared("options", "install_requires")
-    assert base["numpy"] == wanted["numpy"] and Version(installation.LAST_NUMPY_1) in Requirement(lines("base.txt")[0]).specifier
+    two, two_torch = pins("numpy2.txt"), pins("numpy2-torch.txt")
+    assert two_torch == two | {"torch": torch["torch"]}
+    wanted = SpecifierSet(declared("options", "install_requires")["numpy"])
+    for version, first, second in ((installation.LAST_NUMPY_1, True, False), ("1.25.0", True, False), ("2.0.0", False, True), ("2.4.6", False, True)):
+        assert version in wanted and (version in SpecifierSet(base["numpy"]), version in SpecifierSet(two["numpy"])) == (first, second)
+    assert "3.0.0" not in wanted and "3.0.0" not in SpecifierSet(two["numpy"])
     for name, needs in extras().items():  # no extra lets in what the files leave out
         first = re.fullmatch(r"<(\S+)", base[name])[1] if name in base else None
         assert first is None or not any(SpecifierSet(need).contains(first) for need in needs), name
@@ -77,8 +81,11 @@ def test_the_first_command_of_the_readme_names_the_file():
     assert commands and all(" -c mindtorch_proxy/constraints/cpu.txt " in line for line in commands)
 
 
-@pytest.mark.parametrize("name", ["base.txt", "cpu.txt", "torch.txt"])
-def test_pip_takes_the_files(name, tmp_path):
+@pytest.mark.parametrize(
+    "name, kept_out, because",
+    [(n, "numpy>=2", "numpy<2") for n in ("base.txt", "cpu.txt", "torch.txt")] + [(n, "numpy<2", "numpy<3,>=2") for n in ("numpy2.txt", "numpy2-torch.txt")],
+)
+def test_pip_takes_the_files(name, kept_out, because, tmp_path):
     """From any folder, by way of another file too; and it heeds them."""
     pytest.importorskip("pip")
 
@@ -86,14 +93,16 @@ def test_pip_takes_the_files(name, tmp_path):
         return subprocess.run([*PIP, "-c", FOLDER / name, need], capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"PIP_CONFIG_FILE": os.devnull})
 
     assert pip("packaging").returncode == 0
-    done = pip("numpy>=2")
-    assert done.returncode == 1 and "numpy<2" in done.stdout + done.stderr
+    done = pip(kept_out)
+    assert done.returncode == 1 and because in done.stdout + done.stderr
 
 
 def test_the_command_prints_the_file_that_fits(python, monkeypatch):
     assert python("-m", "mindtorch_proxy.commands", "constraints") == installation.constraints()
-    monkeypatch.setattr(environment, "metadata_is_ours", lambda: False)
-    assert installation.constraints() == str(FOLDER / "base.txt")
-    monkeypatch.setattr(environment, "metadata_is_ours", lambda: True)
-    assert installation.constraints() == str(FOLDER / "torch.txt")
-    assert installation.pip_command("numpy").endswith(f" -m pip install -c {FOLDER / 'torch.txt'} numpy")
+    for numpy, without, with_torch in (("1.26.4", "base.txt", "torch.txt"), ("2.4.6", "numpy2.txt", "numpy2-torch.txt")):
+        monkeypatch.setattr(installation, "_installed_numpy", lambda: numpy)
+        monkeypatch.setattr(environment, "metadata_is_ours", lambda: False)
+        assert installation.constraints() == str(FOLDER / without)
+        monkeypatch.setattr(environment, "metadata_is_ours", lambda: True)
+        assert installation.constraints() == str(FOLDER / with_torch)
+        assert installation.pip_command("numpy").endswith(f" -m pip install -c {FOLDER / with_torch} numpy")

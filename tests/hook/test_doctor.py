@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,16 +54,12 @@ def said(python, executable, folder, code="import torch; torch.ones(2) + 1"):
     return done.stderr, report["problems"]
 
 
-def test_no_numpy_no_mindspore_numpy_2(python, bare):
+def test_no_numpy_no_mindspore(python, bare):
     executable, folder = bare
     message, found = said(python, executable, folder)
     assert "NumPy does not load" in message and len(found) == 2  # and MindSpore is missing too
+    assert message.strip().endswith(f": {executable} -m pip install -c {folder}/mindtorch_proxy/constraints/base.txt numpy")
     package(folder, "numpy", "__version__ = '2.3.1'", "2.3.1")
-    message, found = said(python, executable, folder)
-    command = f"{executable} -m pip install -c {folder}/mindtorch_proxy/constraints/base.txt numpy"
-    assert "NumPy 2.3.1 is installed" in message and message.strip().endswith(f": {command}")
-    assert [problem["remedy"] for problem in found if "NumPy 2.3.1" in problem["what"]] == [command]
-    (folder / "numpy/__init__.py").write_text("__version__ = '1.26.4'")
     message, _ = said(python, executable, folder)
     assert "MindSpore is not installed" in message and "pip install mindspore==2.7.2" in message
     # in an activated process it is an ImportError with that sentence, not an AttributeError of MindSpore's inside
@@ -91,10 +88,22 @@ def test_libraries_that_need_numpy_2_are_named_with_the_command_that_mends_them(
         "old_one 0.1 requires numpy (<1.20)",
         "pandas 3.1.1 requires numpy>=2.0.2",
     ]
-    assert command == f"{sys.executable} -m pip install -c {installation.constraints()} numpy Pyarrow old_one pandas"
-    # where NumPy 2 is there, the same command brings NumPy 1 and what goes with it
-    assert installation.numpy_problem("2.4.6") == f"NumPy 2.4.6 is installed, but mindtorch_proxy works with NumPy 1 only: {command}"
-    assert installation.numpy_problem("1.26.4") is None
+    assert command == f"{sys.executable} -m pip install -c {installation.constraints()} numpy Pyarrow old_one pandas" == installation.numpy_command()
+
+
+def test_libraries_that_need_another_numpy_than_2_are_named(monkeypatch, tmp_path):
+    """MindSpore 2.7.2 says that it needs NumPy 1, and works with NumPy 2; of NumPy 3 nobody knows."""
+    metadata(tmp_path, "numpy", "2.4.6")
+    metadata(tmp_path, "mindspore", "2.7.2", "numpy<2.0.0,>=1.20.0")
+    metadata(tmp_path, "mindtorch_proxy", "0.1.0", "numpy<3,>=1.25")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert installation.library_problem("2.4.6") is None
+    for library in LIBRARIES:
+        metadata(tmp_path, *library)
+    command = f"{sys.executable} -m pip install -c {installation.CONSTRAINTS}/numpy2.txt numpy"
+    assert installation.library_problem("2.4.6") == f"NumPy 2.4.6 is installed, but old_one 0.1 requires numpy (<1.20): {command} old_one"
+    assert "mindtorch_proxy 0.1.0 requires numpy<3,>=1.25" in installation.library_problem("3.0.0")
+    assert "mindtorch_proxy 0.1.0 requires numpy<3,>=1.25" in installation.library_problem("1.24.4")
 
 
 def test_libraries_that_go_with_numpy_1_are_no_problem(monkeypatch, tmp_path):
@@ -112,16 +121,20 @@ def test_without_packaging(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     for name in ("packaging", "packaging.requirements"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert installation.numpy_problem("2.4.6").endswith(" numpy Pyarrow old_one pandas scikit_learn")
+    assert installation.numpy_command().endswith(" numpy Pyarrow old_one pandas scikit_learn")
     assert installation.library_problem("1.26.4").startswith("packaging is not installed") and "polars" not in installation.numpy_command()
 
 
-def test_the_doctor_does_not_pass_over_a_broken_library(python, tmp_path):
+def test_the_doctor_does_not_pass_over_a_broken_library(python, monkeypatch, tmp_path):
+    metadata(tmp_path, "numpy", "1.26.4")
     metadata(tmp_path, "pyarrow", "26.0.1")
     metadata(tmp_path, "pandas", "3.1.1", "numpy>=2.0.2")
     done = python(*RUN, "doctor", check=False, PYTHONPATH=tmp_path)
     assert done.returncode == 1 and "nothing is wrong" not in done.stdout
-    assert "WRONG: NumPy 1" in done.stdout and f"-c {installation.constraints()} numpy pandas pyarrow\n" in done.stdout
+    monkeypatch.setattr(installation, "_installed_numpy", lambda: "1.26.4")
+    wrong, command = re.search(r"WRONG: (NumPy 1.26.4 is installed, but .*\n.*?(\S+ -m pip .*))\n", done.stdout).groups()
+    assert "pandas 3.1.1 requires numpy>=2.0.2" in wrong and "pyarrow 26.0.1 requires NumPy 2 without stating it" in wrong
+    assert f"-c {installation.constraints()} numpy " in command and {"pandas", "pyarrow"} <= set(command.split())
 
 
 def test_mindspores_own_import_error(python, tmp_path):

@@ -104,8 +104,9 @@ def test_only_much_work_is_shared():
     code = """
 import ctypes, glob, os
 os.sched_setaffinity(0, range(os.cpu_count()))  # workers of xdist have a core each
+prefix = "" if numpy.__version__ < "2" else "scipy_"
 blas = [ctypes.CDLL(f) for f in glob.glob(os.path.dirname(numpy.__file__) + ".libs/*openblas*")]
-threads = lambda: [b.openblas_get_num_threads64_() for b in blas]
+threads = lambda: [b[prefix + "openblas_get_num_threads64_"]() for b in blas]
 before = threads()
 computed(); in_a_child(); (torch.rand(1, 256) @ torch.rand(256, 256)).sum()
 print(workers())

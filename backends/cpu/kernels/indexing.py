@@ -4,7 +4,7 @@ import numpy as np
 
 from ....runtime.tensor import from_array, strided_view
 from ... import thresholds
-from ..arrays import add_at, add_rows, check_places, first_of, flat_positions, flat_rows
+from ..arrays import add_at, add_rows, check_places, first_of, flat_positions, flat_rows, number_in
 from ..table import inplace, numpy, without
 
 
@@ -101,7 +101,7 @@ def scatter_value_(x, dim, index, value):
     if not index.size:
         return
     x, at, index = _at(x, dim, index)
-    x[at] = value
+    x[at] = number_in(x, value)
 
 
 @inplace("scatter_add")
@@ -141,7 +141,7 @@ def index_add_(x, dim, index, source, alpha):
     if not source.size:
         return
     source = source if source.ndim == x.ndim else np.expand_dims(source, dim)
-    source = source if alpha == 1 else (source * alpha).astype(x.dtype)
+    source = source if alpha == 1 else (source * number_in(x, alpha)).astype(x.dtype)
     n, index = x.shape[dim], index.reshape(-1)
     rows = np.ascontiguousarray(np.moveaxis(source, dim, 0)).reshape(len(index), -1)
     if dim == 0 and x.flags.c_contiguous:
@@ -162,7 +162,7 @@ def index_copy_(x, dim, index, source):
 def index_fill_(x, dim, index, value):
     x = x.reshape(1) if x.ndim == 0 else x
     check_bounds(index, x.shape[dim], dim)
-    x[(slice(None),) * dim + (index.reshape(-1),)] = value
+    x[(slice(None),) * dim + (index.reshape(-1),)] = value if isinstance(value, np.ndarray) else number_in(x, value)
 
 
 def _check_along(index, size, dim, error, lead=""):

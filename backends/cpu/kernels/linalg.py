@@ -5,6 +5,7 @@ import numpy as np
 from ....runtime import pyboost
 from ....runtime.ops import linalg
 from ... import thresholds
+from ...host import alias
 from ..arrays import squares_last
 from ..table import decomposed, legacy, numpy, without
 
@@ -220,11 +221,11 @@ def _apply_ldl(m, p, x, hermitian):
 
 # ------------------------------------------------------------------------------------------------ orthogonal factorizations
 def _qr(prim, a, mode):
-    q, r = (x.asnumpy() for x in pyboost.primitive("Qr", mode == "complete", legacy=True)(a))
+    q, r = (alias(x) for x in pyboost.primitive("Qr", mode == "complete", legacy=True)(a))
     return q.reshape(-1)[:0] if mode == "r" else q, r
 
 
-legacy("linalg.qr", "Qr", "LinalgQr has no CPU kernel", fn=lambda prim, a, mode: qr(a.asnumpy(), mode) if 0 in a.shape else _qr(prim, a, mode))
+legacy("linalg.qr", "Qr", "LinalgQr has no CPU kernel", fn=lambda prim, a, mode: qr(alias(a), mode) if 0 in a.shape else _qr(prim, a, mode))
 
 
 @numpy("linalg.qr", "Qr lacks complex128")

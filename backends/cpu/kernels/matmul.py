@@ -10,7 +10,8 @@ from ....runtime.decompositions.matmul import attention_scores, plus
 from ....runtime.ops.common import T, dt, numel
 from ....runtime.tensor import canonical, strided_view
 from ....runtime.threads import on_all_cores
-from ...quiet import UNWARNED
+from ...host import alias
+from ...quiet import unwarned
 from ..arrays import plus_in_place
 from ..blas import dot, matmul
 from ..table import composite, decomposed, legacy, numpy, pyboost_, without
@@ -98,13 +99,13 @@ def np_attention_scores(query, key, mask, scale, causal):
 def _scale_and_add(product, scale, offset, causal):
     """In place: the product belongs to nobody else."""
     if scale != 1:
-        np.multiply(product, product.dtype.type(scale), product, **UNWARNED)
+        unwarned(np.multiply, product, product.dtype.type(scale), product)
     if causal:
         offset = np.tri(*product.shape[-2:], dtype=bool)
     if offset is not None:
         if offset.dtype == bool:
             offset = np.where(offset, product.dtype.type(0), product.dtype.type(-np.inf))
-        np.add(product, offset, product, **UNWARNED)
+        unwarned(np.add, product, offset, product)
     return product
 
 
@@ -130,7 +131,7 @@ def _linear(prim, x, weight, bias):
         r = _product(prim, *_rows(x), w, tw == swapped, numel(x._shape) * n)
     if bias is None:
         return r if len(batch) == 1 else pyboost.array_of(r, shape, x.dtype.np)
-    return r.asnumpy().reshape(shape) + bias._array() if row is None else plus_in_place(r, shape, x.dtype, row)
+    return alias(r).reshape(shape) + bias._array() if row is None else plus_in_place(r, shape, x.dtype, row)
 
 
 def _addmm(prim, c, a, b, beta, alpha):
@@ -259,7 +260,7 @@ legacy(
     "_pdist",
     "Pdist",
     INIT,
-    fn=lambda prim, a, p: pyboost.primitive("Pdist", p, legacy=True)(a) if a.shape[-1] else np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, a.asnumpy().dtype),
+    fn=lambda prim, a, p: pyboost.primitive("Pdist", p, legacy=True)(a) if a.shape[-1] else np.zeros(a.shape[0] * (a.shape[0] - 1) // 2, alias(a).dtype),
 )
 pyboost_("linalg.cross", "Cross", CROSS, fn=lambda prim, a, b, dim: pyboost.primitive("Cross", dim)(a, b))
 numpy("linalg.cross", "Cross lacks complex128 and the unsigned types", lambda a, b, dim: np.cross(a, b, axis=dim))

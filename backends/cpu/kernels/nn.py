@@ -3,6 +3,7 @@
 import numpy as np
 
 from ....runtime import pyboost
+from ...host import alias
 from ..table import legacy, numpy
 from .indexing import SLOW_GATHER, check_rows
 
@@ -29,9 +30,9 @@ def one_hot(x, n):
 
 def _scatter_rows(prim, g, indices, rows, padding_idx, by_freq):
     if 0 in g.shape:
-        return np.zeros((rows, g.shape[-1]), g.asnumpy().dtype)
-    i = indices.asnumpy().reshape(-1)
-    out = prim(pyboost.tensor_from_array(i[:, None]), pyboost.tensor_from_array(g.asnumpy().reshape(i.size, -1)), (rows, g.shape[-1])).asnumpy()
+        return np.zeros((rows, g.shape[-1]), alias(g).dtype)
+    i = alias(indices).reshape(-1)
+    out = alias(prim(pyboost.tensor_from_array(i[:, None]), pyboost.tensor_from_array(alias(g).reshape(i.size, -1)), (rows, g.shape[-1])))
     if by_freq:
         out /= np.maximum(np.bincount(i, minlength=rows), 1)[:, None].astype(out.dtype)
     if padding_idx >= 0:

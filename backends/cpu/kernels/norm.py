@@ -6,6 +6,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ... import thresholds
+from ...host import alias
 from ..arrays import ones, total_last
 from ..blas import dot
 from ..table import legacy, numpy, pyboost_, without
@@ -230,8 +231,8 @@ def group_norm(x, weight, bias, N, C, HxW, group, eps):
 
 def _group(prim, x, weight, bias, N, C, HxW, group, eps):
     if 0 in x.shape:
-        return group_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias)), N, C, HxW, group, eps)
-    weight, bias = (pyboost.tensor_from_array(np.full(C, fill, x.asnumpy().dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
+        return group_norm(*(None if p is None else alias(p) for p in (x, weight, bias)), N, C, HxW, group, eps)
+    weight, bias = (pyboost.tensor_from_array(np.full(C, fill, alias(x).dtype)) if p is None else p for p, fill in ((weight, 1), (bias, 0)))
     return prim(x, group, weight, bias, eps)
 
 
@@ -256,7 +257,7 @@ def _running(x, mean, var, running_mean, running_var, momentum):
 
 def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum, eps):
     if 0 in x.shape or not 0 < eps <= 1:
-        return batch_norm(*(None if p is None else p.asnumpy() for p in (x, weight, bias, running_mean, running_var)), training, momentum, eps)
+        return batch_norm(*(None if p is None else alias(p) for p in (x, weight, bias, running_mean, running_var)), training, momentum, eps)
     c = x.shape[1]
     given = [p is not None for p in (running_mean, running_var)]
     w, b, m, v = (
@@ -266,14 +267,14 @@ def _batch(prim, x, weight, bias, running_mean, running_var, training, momentum,
         m, v = (pyboost.tensor_from_array(np.zeros(c, np.float32)) for _ in range(2))
     shape = tuple(x.shape)
     if len(shape) > 4:
-        x = pyboost.tensor_from_array(x.asnumpy().reshape(*shape[:2], -1))
+        x = pyboost.tensor_from_array(alias(x).reshape(*shape[:2], -1))
     out = prim.of(training, eps, 0.0)(x, w, b, m, v)
     if not training:
         none = np.empty(0, np.float32)
         return out[0], none, none
-    mean, var = out[3].asnumpy(), out[4].asnumpy()
+    mean, var = alias(out[3]), alias(out[4])
     if any(given):
-        _running(x.asnumpy(), mean, var, running_mean.asnumpy(), running_var.asnumpy(), momentum)
+        _running(alias(x), mean, var, alias(running_mean), alias(running_var), momentum)
     return out[0], mean, 1 / np.sqrt(var + np.float32(eps))
 
 

@@ -10,8 +10,8 @@ from ....runtime import pyboost
 from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
 from ... import thresholds
-from ...host import in_pieces, ms_dtype_of
-from ..arrays import select
+from ...host import alias, in_pieces, ms_dtype_of
+from ..arrays import number_in, select
 from ..backend import BACKEND
 from ..table import INTS, SPREAD, composite, decomposed, instead, legacy, numpy, pyboost_, update, without
 
@@ -32,11 +32,6 @@ def _prim(name):
     if p is None:
         p = _primitives[name] = pyboost.primitive(name)
     return p
-
-
-def _alias(x):
-    """The NumPy alias of a MindSpore tensor."""
-    return pyboost.array_of(x, x._shape, ms_dtype_of(x).np)
 
 
 def against(ufunc):
@@ -220,7 +215,7 @@ def _div(prim, a, b):
     """Div takes -0 for 0 and gives -inf for NaN / 0: elsewhere it is right."""
     if BACKEND.number_of.get(id(b)):
         return prim(a, b)
-    divisors = _alias(b)
+    divisors = alias(b)
     if np.count_nonzero(divisors) == divisors.size:
         return prim(a, b)
     return _prim("Select")(_prim("Equal")(b, BACKEND.number(0, ms_dtype_of(b))), _prim("Mul")(a, _prim("Reciprocal")(b)), prim(a, b))
@@ -258,7 +253,7 @@ def _nonzero(b):
 
 def _checked(prim, a, b):
     if not BACKEND.number_of.get(id(b)):
-        _nonzero(_alias(b))
+        _nonzero(alias(b))
     return prim(a, b)
 
 
@@ -347,14 +342,10 @@ def _lerp(a, b, w):
 
 
 numpy(
-    "addcmul",
-    "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements",
-    lambda x, a, b, v: x + (a * b if v == 1 else np.asarray(v, x.dtype) * a * b),
+    "addcmul", "AddcmulExt has no CPU kernel, Addcmul is 21 times slower at 64k elements", lambda x, a, b, v: x + (a * b if v == 1 else number_in(x, v) * a * b)
 )
 numpy(
-    "addcdiv",
-    "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements",
-    lambda x, a, b, v: x + (a / b if v == 1 else np.asarray(v, x.dtype) * a / b),
+    "addcdiv", "AddcdivExt has no CPU kernel, Addcdiv is 41 times slower at 64k elements", lambda x, a, b, v: x + (a / b if v == 1 else number_in(x, v) * a / b)
 )
 # PyTorch's in-place operators write where they read; MindSpore's Inplace primitives have no CPU kernels
 _PASS = "no Inplace primitive has a CPU kernel; the primitive and a copy take 11 times as long at 64k elements"
@@ -380,13 +371,13 @@ for _name, _fn in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "_div"
 @update("addcmul", _PASS)
 @_in_blocks
 def _add_product(out, a, b, v):
-    out += a * b if v == 1 else v * a * b
+    out += a * b if v == 1 else number_in(out, v) * a * b
 
 
 @update("addcdiv", _PASS)
 @_in_blocks
 def _add_quotient(out, a, b, v):
-    out += a / b if v == 1 else v * a / b
+    out += a / b if v == 1 else number_in(out, v) * a / b
 
 
 @_in_blocks

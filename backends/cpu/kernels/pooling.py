@@ -8,6 +8,7 @@ import numpy as np
 from ....runtime import pyboost
 from ....runtime.ops.pooling import pooled
 from ... import thresholds
+from ...host import alias
 from ..table import legacy, numpy, without
 
 
@@ -150,14 +151,14 @@ def avg_pool_backward(g, size, kernel, stride, padding, ceil, include, divisor):
 
 def _avg3d(prim, x, kernel, stride, padding, ceil, include, divisor):
     """One and two dimensions as three."""
-    a, dims = x.asnumpy(), len(kernel)
+    a, dims = alias(x), len(kernel)
     if divisor is not None and divisor < 0:
         return avg_pool(a, kernel, stride, padding, ceil, include, divisor)
     one, zero = (1,) * (3 - dims), (0,) * (3 - dims)
     lead = a.shape[:-dims]
     x = pyboost.tensor_from_array(a.reshape(*((1,) * (2 - len(lead)) + lead), *one, *a.shape[-dims:]))
     pads = tuple(p for p in zero + tuple(padding) for _ in (0, 1))
-    out = prim.of(one + tuple(kernel), one + tuple(stride), "pad", pads, ceil, include, divisor or 0)(x).asnumpy()
+    out = alias(prim.of(one + tuple(kernel), one + tuple(stride), "pad", pads, ceil, include, divisor or 0)(x))
     return out.reshape(*lead, *out.shape[-dims:])
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ... import thresholds
+from ...host import alias
 from ..arrays import total_last
 from ..table import instead, legacy, numpy, pyboost_, without
 
@@ -128,9 +129,7 @@ def _scan(ufunc):
     return fn
 
 
-legacy(
-    "cumsum", "CumSum", "CumsumExt has no CPU kernel", dtypes="l", fn=lambda prim, x, dim, dtype: prim(x, dim) if x.shape and 0 not in x.shape else x.asnumpy()
-)
+legacy("cumsum", "CumSum", "CumsumExt has no CPU kernel", dtypes="l", fn=lambda prim, x, dim, dtype: prim(x, dim) if x.shape and 0 not in x.shape else alias(x))
 numpy("cumsum", "CumSum adds in float32 where PyTorch adds in double; by way of float64 it takes 824 us against 242 at 64k", _scan(np.add))
 numpy("cumprod", "CumProd multiplies in float32 where PyTorch multiplies in double", _scan(np.multiply))
 
@@ -152,7 +151,7 @@ for _add_kernel, _name, _primitive, _ufunc in ((pyboost_, "cummax", "Cummax", np
         _name,
         _primitive,
         "CumminExt has no CPU kernel; of Cummax the dimension is a constructor argument",
-        fn=lambda prim, x, dim, by=_running(_ufunc): prim.of(dim)(x) if x.shape else by(x.asnumpy(), dim),
+        fn=lambda prim, x, dim, by=_running(_ufunc): prim.of(dim)(x) if x.shape else by(alias(x), dim),
     )
     numpy(_name, f"{_primitive} lacks bool", _running(_ufunc))
 

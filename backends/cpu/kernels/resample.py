@@ -4,6 +4,7 @@ import numpy as np
 
 from ....runtime import pyboost
 from ....runtime.ops.resample import UPSAMPLE
+from ...host import alias
 from ...quiet import quiet
 from ..blas import matmul
 from ..table import decomposed, legacy, numpy, without
@@ -109,14 +110,14 @@ def upsample_backward(mode):
 
 def _bilinear(prim, x, size, align, scales):
     """ResizeBilinearV2 where the scales are those of the sizes; it makes NaN of infinity."""
-    a = x.asnumpy()
+    a = alias(x)
     if scales is not None and any(o != n * s for n, o, s in zip(a.shape[2:], size, scales)) or not np.isfinite(a).all():
         with quiet():
             return upsample("linear")(a, size, align, scales)
     if a.ndim == 3:
         a = a[:, :, None]
         x, size = pyboost.tensor_from_array(a), (1, *size)
-    return prim.of(align, not align)(x, tuple(size)).asnumpy()
+    return alias(prim.of(align, not align)(x, tuple(size)))
 
 
 for _name, (_mode, _dims, _prim) in UPSAMPLE.items():
@@ -152,7 +153,7 @@ def col2im(x, size, kernel, dilation, padding, stride):
 
 
 def _col2im(prim, x, size, kernel, dilation, padding, stride):
-    a = x.asnumpy()
+    a = alias(x)
     x = pyboost.tensor_from_array(a.reshape(a.shape[0], -1, int(np.prod(kernel)), a.shape[-1]))
     return prim.of(tuple(kernel), tuple(dilation), tuple(padding), tuple(stride))(x, pyboost.tensor_from_array(np.array(size, np.int32)))
 

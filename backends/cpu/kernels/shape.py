@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...host import alias
 from ..arrays import check_places, zeroed
 from ..table import instead, legacy, numpy, pyboost_, without
 
@@ -27,7 +28,7 @@ def repeat(x, repeats):
 
 
 without("repeat", "fails on 0-d and empty tensors")
-pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(x.asnumpy(), repeats), "fdaBsilbF")
+pyboost_("repeat", "Tile", "fails on 0-d tensors", lambda prim, x, repeats: prim(x, repeats) if x.shape else np.tile(alias(x), repeats), "fdaBsilbF")
 numpy("_repeat_interleave", "RepeatInterleaveTensor has no CPU kernel", lambda repeats: np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats))
 
 # ------------------------------------------------------------------------------------------------ triangles

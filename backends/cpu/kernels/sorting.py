@@ -3,6 +3,7 @@
 import numpy as np
 
 from ... import thresholds
+from ...host import alias
 from ..table import legacy, numpy, without
 
 
@@ -61,14 +62,14 @@ def _no_nan(a):
 
 
 def _sort_primitive(prim, x, dim, descending, stable):
-    a = x.asnumpy()
+    a = alias(x)
     if not a.ndim or not a.size or not _no_nan(a):
         return _sort(a, dim, descending, stable)
     return prim.of(dim, descending)(x)
 
 
 def _topk_primitive(prim, x, k, dim, largest, sorted):
-    a = x.asnumpy()
+    a = alias(x)
     if not a.ndim or not k or dim != a.ndim - 1 or not largest or not _no_nan(a):
         return _topk(a, k, dim, largest, sorted)
     return prim.of(True)(x, k)

@@ -1175,3 +1175,48 @@ def case_truth_values_as_indices(torch):
     y.sum().backward()
     x.detach_()[False] = 1
     return [found, x.grad, x._version]
+
+
+def case_numbers_that_do_not_fit(torch):
+    """Numbers beyond a dtype's range as an argument that is not promoted: some are refused, whole ones below zero wrap in unsigned types."""
+    at, found = torch.tensor([0, 2]), []
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int64, torch.bool):
+        x, y = torch.tensor([1, 5, 3]).to(dtype), torch.tensor([2, 1]).to(dtype)
+        for v in (300, -1, 200, -129, 70000, -(2**40)):
+            found += attempts(
+                lambda: torch.addcmul(x, x, x, value=v),
+                lambda: x.clone().addcmul_(x, x, value=v),
+                lambda: x.scatter(0, at, v),
+                lambda: x.clone().scatter_(0, at, v),
+                lambda: x.index_fill(0, at, v),
+                lambda: x.clone().index_fill_(0, at, v),
+                lambda: x.index_add(0, at, y, alpha=v),
+                lambda: x.masked_fill(x > 2, v),
+                lambda: x.new_full((2,), v),
+                lambda: x * v,
+                lambda: x == v,
+            )
+    return found, torch.tensor([1, 2]).index_add(0, torch.tensor([0]), torch.tensor([3]), alpha=1.5)
+
+
+def case_arrays_of_tensors(torch):
+    """What NumPy makes of a tensor: np.array copies, np.asarray shares the memory."""
+    import numpy as np
+
+    def shares(make, dtype=None):
+        x = torch.arange(3.0)
+        made = make(x) if dtype is None else make(x, dtype)
+        made[0] = 7
+        return x[0].item() == 7, str(made.dtype)
+
+    with warnings.catch_warnings():  # NumPy 2 would have __array__ take an argument `copy`
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return [shares(make, dtype) for make in (np.array, np.asarray, np.ascontiguousarray) for dtype in (None, np.float32, np.float64)] + attempts(
+            lambda: np.array(torch.ones(2, requires_grad=True)),
+            lambda: torch.ones(1).__array__(copy=True),
+            lambda: np.stack([torch.ones(2), torch.zeros(2)]).tolist(),
+            lambda: torch.from_numpy(np.sin(torch.ones(2)).numpy()),
+            lambda: torch.tensor([np.float64(1.5), np.int64(2)]),
+            lambda: torch.ones(2, dtype=torch.float16) * np.float64(1e-3),
+            lambda: torch.ones(2, dtype=torch.uint8) + np.int64(300),
+        )
