@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent / "recorded"
 VERSION = "2.13.0"  # of the real torch
 LIMIT = 6000  # bytes of an entry: of a list of samples as many are kept as have room
-_CLASSES = {("numpy.core.multiarray", "_reconstruct"), ("numpy.core.multiarray", "scalar"), ("numpy", "ndarray"), ("numpy", "dtype")}
+_CLASSES = {("numpy.core.multiarray", "_reconstruct"), ("numpy.core.multiarray", "scalar"), ("numpy", "ndarray"), ("numpy", "dtype"), ("builtins", "complex")}
 
 
 class _Reader(pickle.Unpickler):
@@ -31,20 +31,27 @@ def _packed(answer):
     return lzma.compress(pickle.dumps(answer, protocol=4))
 
 
-def read(group, name):
-    """The recorded answer, or None."""
+def names(group):
+    """The names of the answers that a group's recording has."""
     path = HERE / f"{group}.zip"
     if not path.exists():
-        return None
+        return []
     with zipfile.ZipFile(path) as archive:
-        if name not in archive.namelist():
-            return None
+        return archive.namelist()
+
+
+def read(group, name):
+    """The recorded answer, or None."""
+    if name not in names(group):
+        return None
+    with zipfile.ZipFile(HERE / f"{group}.zip") as archive:
         return _Reader(io.BytesIO(lzma.decompress(archive.read(name)))).load()
 
 
 def write(group, answers):
-    """Replace a group's recording by these answers, {name: answer}."""
+    """Keep these answers, {name: answer}, in a group's recording, beside those of other names that it has."""
     HERE.mkdir(exist_ok=True)
+    answers = {name: read(group, name) for name in names(group)} | answers
     with zipfile.ZipFile(HERE / f"{group}.zip", "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(answers):
             entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))  # the same answers make the same file

@@ -48,9 +48,7 @@ def plain(torch, x):
         return ("size", tuple(x))
     if isinstance(x, (list, tuple)):
         return [plain(torch, v) for v in x]
-    if x is None or isinstance(x, (bool, int, float, complex, str)):
-        return x
-    return repr(x)
+    return x if x is None or type(x) in (bool, int, float, complex, str) else repr(x)
 
 
 def error(e):

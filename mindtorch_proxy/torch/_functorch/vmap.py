@@ -159,7 +159,9 @@ def _is_pointwise(name, func):
 
 @functools.cache
 def _is_tagged(name):
-    """Whether PyTorch's operator of this name has the tag `pointwise`, and draws no random numbers."""
+    """Whether PyTorch's operator of this name has the tag `pointwise`, draws no random numbers and is no gradient (whose operands must be of one shape)."""
+    if name.endswith("_backward"):
+        return False
     packet = getattr(torch.ops.aten, name, None)
     tags = {tag for overload in (packet.overloads() if packet else ()) for tag in getattr(packet, overload).tags}
     return torch.Tag.pointwise in tags and torch.Tag.nondeterministic_seeded not in tags
