@@ -13,8 +13,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "recorded"
 VERSION = "2.13.0"  # of the real torch
+_NOTHING = "(nothing)"  # the entry that lists the names for which the real torch gave nothing
 LIMIT = 6000  # bytes of an entry: of a list of samples as many are kept as have room
-_CLASSES = {("numpy.core.multiarray", "_reconstruct"), ("numpy.core.multiarray", "scalar"), ("numpy", "ndarray"), ("numpy", "dtype"), ("builtins", "complex")}
+_CLASSES = {
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy.core.multiarray", "scalar"),
+    ("numpy", "ndarray"),
+    ("numpy", "dtype"),
+    *(("builtins", name) for name in ("complex", "slice", "Ellipsis", "range")),
+}
 
 
 class _Reader(pickle.Unpickler):
@@ -48,10 +55,16 @@ def read(group, name):
         return _Reader(io.BytesIO(lzma.decompress(archive.read(name)))).load()
 
 
+def has_nothing(group):
+    """The names for which the real torch gave nothing: operators that its own tests have no samples of."""
+    return frozenset(read(group, _NOTHING) or ())
+
+
 def write(group, answers):
     """Keep these answers, {name: answer}, in a group's recording, beside those of other names that it has."""
     HERE.mkdir(exist_ok=True)
-    answers = {name: read(group, name) for name in names(group)} | answers
+    answers = {name: read(group, name) for name in names(group) if name != _NOTHING} | answers
+    answers[_NOTHING] = sorted(name for name, answer in answers.items() if not answer)
     with zipfile.ZipFile(HERE / f"{group}.zip", "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(answers):
             entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))  # the same answers make the same file

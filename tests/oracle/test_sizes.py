@@ -1,0 +1,140 @@
+"""What is computed in another way from some size on is tested at small sizes too, and large results are those of their parts.
+
+backends/thresholds.py has the sizes. With all of them at 8 the samples of PyTorch's own tests reach what is made for large tensors.
+"""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from mindtorch_proxy.backends import thresholds
+from mindtorch_proxy.backends.cpu import table
+from mindtorch_proxy.backends.plan import SPREAD
+from mindtorch_proxy.runtime.registry import operators
+
+F = torch.nn.functional
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_samples_with_all_thresholds_at_8(python):
+    tests = Path(__file__).parent / "test_operators.py"
+    done = python("-m", "pytest", "-q", "-n", "0", tests, check=False, cwd=tests.parents[2], timeout=900, MINDTORCH_TEST_THRESHOLD=8)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+def switches():
+    """(operator, dtype, the size from which on another kernel computes it) of the elementwise operators in the CPU's table."""
+    for op in operators():
+        for dtype in (torch.float32, torch.float64, torch.int64) if op.promote is not None else ():
+            sizes = [kernel.above for kernel in table.kernels(op) if 0 < kernel.above < SPREAD and kernel.takes(dtype)]
+            if sizes:
+                yield op, dtype, max(sizes)
+
+
+SWITCHES = [pytest.param(*found, id=f"{found[0].full} {found[1]}") for found in switches()]
+
+
+def operands(op, n, dtype):
+    """A value for each required argument of an elementwise operator: tensors of n elements, and numbers."""
+    generator = torch.Generator().manual_seed(n)
+    for i, (argument, is_tensor) in enumerate(zip(op.schema.args, op.is_tensor)):
+        if is_tensor:
+            x = torch.rand(n, generator=generator, dtype=torch.float64) * 4 - 2
+            yield (x.abs() + 0.5 if i else x).to(dtype) if dtype.is_floating_point else (x * 40 + 100).to(dtype)
+        elif argument.default is None or argument.required:
+            yield 1
+
+
+@pytest.mark.parametrize("op, dtype, size", SWITCHES)
+def test_an_elementwise_result_is_that_of_its_parts(op, dtype, size):
+    n, half = size + 1001, size // 2
+    args = [*operands(op, n, dtype)]
+    parts = [op.call(*(a[i : i + half].clone() if isinstance(a, torch.Tensor) else a for a in args)) for i in range(0, n, half)]
+    torch.testing.assert_close(op.call(*args), torch.cat(parts), equal_nan=True)
+
+
+def rows(n):
+    """600 rows of n numbers, and of how many rows a part consists that lies below all sizes at which something changes."""
+    x = torch.rand(600, n, generator=torch.Generator().manual_seed(0)) * 4 - 2
+    return x, max(1, 1024 // n)
+
+
+def backward(f):
+    def gradient(x):
+        x = x.detach().clone().requires_grad_()
+        f(x).square().sum().backward()
+        return x.grad
+
+    return gradient
+
+
+BY_ROWS = {
+    "softmax": lambda x: x.softmax(1),
+    "log_softmax": lambda x: x.log_softmax(1),
+    "gradient of softmax": backward(lambda x: x.softmax(1)),
+    "layer_norm": lambda x: F.layer_norm(x, x.shape[1:]),
+    "gradient of layer_norm": backward(lambda x: F.layer_norm(x, x.shape[1:])),
+    "group_norm": lambda x: F.group_norm(x.unflatten(1, (4, -1)), 2),
+    "gradient of group_norm": backward(lambda x: F.group_norm(x.unflatten(1, (4, -1)), 2)),
+    "batch_norm in evaluation": lambda x: F.batch_norm(x.unflatten(1, (4, -1)), torch.arange(4.0), torch.arange(4.0) + 1),
+    "topk": lambda x: x.topk(5)[0],
+    "smallest": lambda x: x.topk(5, largest=False)[0],
+    "sort": lambda x: x.sort(1)[0],
+    "cumsum": lambda x: x.cumsum(1),
+    "cumprod": lambda x: x.cumprod(1),
+    "logcumsumexp": lambda x: x.logcumsumexp(1),
+    "sum": lambda x: x.sum(1),
+    "norm": lambda x: x.norm(dim=1),
+    "max_pool1d": lambda x: F.max_pool1d(x[:, None], 3, 2),
+    "gradient of max_pool1d": backward(lambda x: F.max_pool1d(x[:, None], 3, 2)),
+    "avg_pool1d": lambda x: F.avg_pool1d(x[:, None], 3, 2),
+    "relu's gradient": backward(torch.relu),
+    "gelu's gradient": backward(F.gelu),
+    "hardtanh's gradient": backward(F.hardtanh),
+    "masked_fill": lambda x: x.masked_fill(x > 0, 0.0),
+    "where": lambda x: torch.where(x > 0, x, -x),
+    "clamp": lambda x: x.clamp(-1, 1),
+    "tril of each": lambda x: x.unflatten(1, (-1, 8)).tril(),
+}
+
+
+@pytest.mark.parametrize("name", BY_ROWS)
+def test_rows_of_a_large_result_are_those_of_small_ones(name):
+    f = BY_ROWS[name]
+    x, few = rows(256)
+    assert x.numel() > max(v for k, v in vars(thresholds).items() if k.isupper() and k != "_FOR_TESTS")
+    torch.testing.assert_close(f(x), torch.cat([f(x[i : i + few]) for i in range(0, len(x), few)]))
+
+
+def test_sums_over_a_large_tensor_are_those_of_its_parts():
+    x, few = rows(256)
+    parts = x.split(few)
+    torch.testing.assert_close(x.norm(), torch.stack([p.norm() for p in parts]).norm())
+    torch.testing.assert_close(x.sum(0), torch.stack([p.sum(0) for p in parts]).sum(0), rtol=0, atol=5e-5)
+    assert (x > 0).nonzero().tolist() == [[i * few + r, c] for i, p in enumerate(parts) for r, c in (p > 0).nonzero().tolist()]
+
+
+def test_gradients_of_a_large_batch_are_sums_over_its_parts():
+    index = torch.randint(0, 64, (600,), generator=torch.Generator().manual_seed(1))
+    weight, scale = torch.zeros(64, 256, requires_grad=True), rows(256)[0]
+
+    def gradient(i, s):
+        return torch.autograd.grad((F.embedding(i, weight) * s).sum(), weight)[0]
+
+    torch.testing.assert_close(gradient(index, scale), sum(gradient(*pair) for pair in zip(index.split(4), scale.split(4))))
+
+
+def test_the_gradient_of_batch_norm_by_channels_is_that_of_each_channel():
+    x = torch.rand(2, 300, 8, 8, generator=torch.Generator().manual_seed(2), requires_grad=True)
+    g = torch.rand(2, 300, 8, 8, generator=torch.Generator().manual_seed(3))
+    whole = torch.autograd.grad(F.batch_norm(x, None, None, training=True), x, g)[0]
+    parts = []
+    for k in range(0, 300, 10):
+        part = x[:, k : k + 10].detach().clone().requires_grad_()
+        parts.append(torch.autograd.grad(F.batch_norm(part, None, None, training=True), part, g[:, k : k + 10].contiguous())[0])
+    torch.testing.assert_close(whole, torch.cat(parts, 1))
+
+
+assert len(SWITCHES) > 50  # else the table was empty
