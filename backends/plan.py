@@ -5,6 +5,7 @@ from functools import partial
 from ..runtime import decompositions, pyboost  # noqa: F401  (entered in the registry)
 from ..runtime.autograd import MODE
 from ..runtime.call.state import NUMBERS_OR_NONE
+from ..runtime.registry import declared_at
 from ..runtime.tensor import Tensor, numel, wrap
 from .thresholds import threshold
 
@@ -20,11 +21,13 @@ class Kernel:
     dtypes: those it takes, or None for all. why: the reason a later kind stands in. above: elements from which it is preferred, or 0.
     tensors: fn takes the runtime's tensors, because it looks at strides, or at values on the host, before it calls the primitive.
     when: a function of the operator's arguments (the runtime's tensors): calls for which it is true are preferred here, all others go elsewhere.
+    where: (file, line) of the table's entry, or of the declaration whose primitive it is.
     """
 
-    __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors", "when")
+    __slots__ = ("kind", "fn", "primitive", "init", "attrs", "dtypes", "why", "above", "broadcasts", "tensors", "when", "where")
 
-    def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False, when=None):
+    def __init__(self, kind, fn, primitive=None, dtypes=None, why="", above=0, broadcasts=True, init=(), attrs=None, tensors=False, when=None, where=None):
+        self.where = where or declared_at()
         self.kind, self.fn, self.primitive, self.dtypes, self.why, self.broadcasts = kind, fn, primitive, dtypes, why, broadcasts
         self.above = above if above in (0, SPREAD) else threshold(above)
         self.init, self.attrs, self.tensors, self.when = init, attrs or {}, tensors, when
@@ -51,12 +54,12 @@ class Plan:
     result, known after its first. numbers: Python numbers as 0-d tensors of the dtype.
     """
 
-    __slots__ = """backend op device dtype work kind primitive why role fn raw prim out numbers limit larger direct calls enter single keep broadcasts half
-    empty_ok when""".split()
+    __slots__ = """backend op device dtype work kind primitive why where role fn raw prim out numbers limit larger direct calls enter single
+    keep broadcasts half empty_ok when""".split()
 
     def __init__(self, backend, op, dtype, device, kernel, work=None, half=False):
         self.backend, self.op, self.device, self.dtype, self.work, self.half = backend, op, device, dtype, work, half
-        self.kind, self.primitive, self.why, self.role = kernel.kind, kernel.primitive, kernel.why, op.options.role
+        self.kind, self.primitive, self.why, self.where, self.role = kernel.kind, kernel.primitive, kernel.why, kernel.where, op.options.role
         self.fn = kernel.bind(op, backend.target)
         self.raw, self.prim = getattr(self.fn, "raw", None), getattr(self.fn, "prim", None)
         self.out = self.limit = self.larger = self.when = None

@@ -1,6 +1,7 @@
 """python -m mindtorch_proxy [-m module | -c code | script | -] [argument ...]: run a program whose `import torch` is ours.
 python -m mindtorch_proxy doctor [--json]: what is installed, what is active and why, what is wrong with it.
 python -m mindtorch_proxy compare --oracle PYTHON script [argument ...]: the first operator whose result differs from the real PyTorch's.
+python -m mindtorch_proxy where NAME ...: where a name of torch is declared, differentiated, computed and tested.
 python -m mindtorch_proxy tune [file]: measure which kernels are fastest on this machine, for MINDTORCH_KERNELS=fastest.
 """
 
@@ -111,6 +112,8 @@ def main(argv):
             from . import comparison
 
             return comparison.main(rest)
+        case ["where", *rest] if not os.path.exists("where"):
+            return importlib.import_module("mindtorch_proxy.where").main(rest)
     try:
         return run(argv)
     except BrokenInstallation as error:

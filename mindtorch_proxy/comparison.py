@@ -191,6 +191,7 @@ def show(ours, theirs, rtol):
         print(f"first to part: {record['op']} at {place(record)}\n    {what}")
         if suspect is not None:
             print(f"    before it {suspect['op']} has no counterpart that agrees: it may begin there, at {place(suspect)}")
+        print(f"    its declaration and kernels: python -m mindtorch_proxy where {record['op']}")
         return 1
     if (my_error is None) != (other_error is None):
         error, side = (my_error, "here") if my_error else (other_error, "there")

@@ -113,6 +113,7 @@ class Op:
         self.plans: dict = {}  # (dtype, device) -> plan: the direct way of a call
         self.hosted: dict = {}  # dtype -> plan: a short way to elementwise kernels that take the host's arrays
         self._call = self._intercepted = self._derivative = None
+        self.where = None  # (file, line) of the declaration
 
     def may_be_direct(self, attributes, dtype):
         """Whether later calls in this dtype may go the direct way, whatever their attributes are: powers of integers are refused by the number, or floats."""

@@ -3,7 +3,13 @@
 Nothing but their descriptions is imported here, so that everything may import this: tensors find their methods here, autograd its operators.
 """
 
+import os
+import sys
+
 from .describe import describe
+
+_ROOM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OURS = tuple(os.path.join(_ROOM, name, "") for name in ("runtime", "backends"))  # the folders whose modules declare
 
 OPERATORS: dict = {}  # namespace -> name -> operators in the order of declaration, which is that of overloads; "Tensor": methods only
 DECOMPOSITIONS: dict = {}  # an operator's full name -> a function over other operators, for backends without a kernel of their own
@@ -14,9 +20,20 @@ _absent: set = set()  # (namespace, name) of what no operator has: libraries ask
 _make = _names = None  # call/public.py, once it is imported: makes a function of a namespace, or None; the names that it can make
 
 
+def declared_at():
+    """(file, line) of the statement of one of our modules that is being run while it is imported; None outside of an import."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "<module>":
+            return (frame.f_code.co_filename, frame.f_lineno) if frame.f_code.co_filename.startswith(OURS) else None
+        frame = frame.f_back
+    return None
+
+
 def declare(op):
     """Enter an operator under its name and its aliases."""
     _absent.clear()
+    op.where = declared_at()
     for full in (op.name, *op.options.alias):
         ns, _, name = full.rpartition(".")
         OPERATORS.setdefault(ns or op.namespace, {}).setdefault(name, []).append(op)

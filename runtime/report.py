@@ -10,7 +10,7 @@ from .call.dispatch import intercept
 
 
 def report():
-    """{"device", "choice": MINDTORCH_KERNELS, "kernels": [{op, device, dtype, kind, primitive, calls, why}], "moves": {...},
+    """{"device", "choice": MINDTORCH_KERNELS, "kernels": [{op, device, dtype, kind, primitive, calls, why, where}], "moves": {...},
     "share": part of compute calls on primitives, "times": {op: seconds} where timed()}.
     """
     kernels, moves = [], {}
@@ -26,6 +26,7 @@ def report():
                         "primitive": i.primitive,
                         "calls": i.calls,
                         "why": i.why,
+                        "where": i.where and "{}:{}".format(*i.where),
                         "role": i.role,
                     }
                 )

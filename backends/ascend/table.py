@@ -93,10 +93,16 @@ def kernel(op):
     if op.full in _kernels:
         return _kernels[op.full]
     if op.prim and exists(op.prim):
-        return Kernel("pyboost", None, op.prim)
+        return Kernel("pyboost", None, op.prim, where=op.where)
     fn = DECOMPOSITIONS.get(op.full)
     lacks = f"{op.prim} has no Ascend kernel" if op.prim else "MindSpore has no primitive for it"
     return Kernel("composite", fn, why=lacks) if fn is not None else Kernel("unsupported", None, why=lacks + " and nothing stands in")
+
+
+def kernels(op):
+    """The kernels of an operator in the order of preference."""
+    first, fn = kernel(op), DECOMPOSITIONS.get(op.full)
+    return [first] if fn is None or first.fn is fn else [first, Kernel("composite", fn, why="for dtypes that the first does not take")]
 
 
 def stated(k):

@@ -106,7 +106,7 @@ def kernels(op):
         bar = _without.get(op.full)
         codes = DTYPES.get(op.prim)
         if op.prim and codes and not (bar and bar[1] is None):
-            ks.append(_kernel("pyboost", None, op.prim, "".join(c for c in codes if not bar or CODES[c] not in bar[1])))
+            ks.append(_kernel("pyboost", None, op.prim, "".join(c for c in codes if not bar or CODES[c] not in bar[1]), where=op.where))
         ks += _entries.get(op.full, ())
         if all(k.above or k.when for k in ks) and op.full in DECOMPOSITIONS:
             ks.append(_kernel("composite", DECOMPOSITIONS[op.full], why="no primitive"))
