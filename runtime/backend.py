@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 # how a backend chooses among kernels: "primitives", MindSpore's first, or "fastest", what measured fastest, where a backend has a choice
-KERNELS = os.environ.get("MINDTORCH_KERNELS") or "primitives"
-if KERNELS not in ("primitives", "fastest"):
-    raise ValueError(f"MINDTORCH_KERNELS={KERNELS}: expected 'primitives' or 'fastest'")
+CHOICE = os.environ.get("MINDTORCH_KERNELS") or "primitives"
+if CHOICE not in ("primitives", "fastest"):
+    raise ValueError(f"MINDTORCH_KERNELS={CHOICE}: expected 'primitives' or 'fastest'")
 
 
 class OutOfMemoryError(RuntimeError):

@@ -5,7 +5,7 @@ import time
 from contextlib import contextmanager
 
 from . import pyboost
-from .backend import KERNELS, registered
+from .backend import CHOICE, registered
 from .call.dispatch import intercept
 
 
@@ -34,7 +34,7 @@ def report():
             moves[k] = moves.get(k, 0) + n
     return {
         "device": ",".join(sorted({k["device"] for k in kernels})),
-        "choice": KERNELS,
+        "choice": CHOICE,
         "kernels": sorted(kernels, key=lambda k: -k["calls"]),
         "moves": moves,
         "share": share(kernels),

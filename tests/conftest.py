@@ -145,7 +145,7 @@ def answers(request, oracle, python, tmp_path_factory):
     def answer(group, name):
         if (group, name) not in known:
             recorded = recording.read(group, name)
-            if oracle:
+            if oracle and (recorded is None or os.environ.get("MINDTORCH_ANSWERS") != "recorded"):
                 known[group, name] = fresh.setdefault(group, {})[name] = ask(group, name)
                 if recorded is not None and not recording_anew:
                     _check_recording(group, name, recorded, known[group, name])

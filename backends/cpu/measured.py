@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from ...runtime import pyboost
-from ...runtime.backend import KERNELS
+from ...runtime.backend import CHOICE
 from ..host import CODES
 
 SIZES = 64, 4096, 65536, 1 << 20  # measured at
@@ -33,7 +33,7 @@ def load():
     return {}
 
 
-_TABLE = load() if KERNELS == "fastest" else {}
+_TABLE = load() if CHOICE == "fastest" else {}
 
 
 def kinds(full, dtype):

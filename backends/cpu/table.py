@@ -6,7 +6,7 @@ With MINDTORCH_KERNELS=fastest what measured.py knows of NumPy's kernels goes be
 from collections import Counter
 
 from ...runtime import dtypes as dt
-from ...runtime.backend import KERNELS
+from ...runtime.backend import CHOICE
 from ...runtime.registry import DECOMPOSITIONS
 from ..host import CODES, WIDER
 from ..plan import KINDS, SPREAD, Kernel
@@ -144,7 +144,7 @@ def switches(op, dtype=None):
     return s
 
 
-def ladder(op, dtype, fastest=KERNELS == "fastest"):
+def ladder(op, dtype, fastest=CHOICE == "fastest"):
     """[(elements from which it is chosen, kernel, dtype that it computes in)], the first from 0 on; SPREAD stands for itself."""
     steps = [(0, *choose(op, dtype))]
     switch = switches(op, dtype if op.promote is not None else None)

@@ -32,41 +32,41 @@ class _State(threading.local):
         self.cache = True
 
 
-STATE = _State()
+AUTOCAST = _State()
 _DEFAULT = {"cpu": dt.bfloat16, "npu": dt.float16, "cuda": dt.float16, "xpu": dt.float16}
 
 
 def set_enabled(device_type, enabled):
-    before = any(STATE.enabled.values())
-    STATE.enabled[device_type] = bool(enabled)
-    after = any(STATE.enabled.values())
+    before = any(AUTOCAST.enabled.values())
+    AUTOCAST.enabled[device_type] = bool(enabled)
+    after = any(AUTOCAST.enabled.values())
     if before != after:
         activate(1 if after else -1)
     LOCAL.autocast = cast_arguments if after else None
 
 
 def is_enabled(device_type=None):
-    return STATE.enabled.get(device_type, False) if device_type is not None else STATE.enabled.get("cuda", False)
+    return AUTOCAST.enabled.get(device_type, False) if device_type is not None else AUTOCAST.enabled.get("cuda", False)
 
 
 def get_dtype(device_type):
-    return STATE.dtype.get(device_type, _DEFAULT.get(device_type, dt.float16))
+    return AUTOCAST.dtype.get(device_type, _DEFAULT.get(device_type, dt.float16))
 
 
 def set_dtype(device_type, d):
-    STATE.dtype[device_type] = d
+    AUTOCAST.dtype[device_type] = d
 
 
 def nest(n):
-    STATE.nesting += n
-    return STATE.nesting
+    AUTOCAST.nesting += n
+    return AUTOCAST.nesting
 
 
 def cast_arguments(op, args):
     """The arguments of an autocast operator in its type, or None to leave them."""
     rule = op.options.autocast
     first = next(tensors_of(args), None)
-    if rule is None or first is None or not STATE.enabled.get(first.device.type):
+    if rule is None or first is None or not AUTOCAST.enabled.get(first.device.type):
         return None
     kind, accelerators_only = rule.value
     if accelerators_only and backend(first.device).host:

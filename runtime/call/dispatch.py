@@ -178,9 +178,9 @@ class Call:
 
 def intercepted(args):
     """Whether a call with these arguments is handed over before its kernel: asked where STATE.interceptors is not 0."""
-    return (
-        bool(LOCAL.interceptors) or bool(KERNELS) or not LOCAL.dispatch_off and bool(dispatching) and any(t.__class__ in dispatching for t in tensors_of(args))
-    )
+    if LOCAL.interceptors or LIBRARY_KERNELS:
+        return True
+    return not LOCAL.dispatch_off and bool(dispatching) and any(t.__class__ in dispatching for t in tensors_of(args))
 
 
 def handle(op, args, run, suffix=""):
@@ -195,12 +195,12 @@ def handle(op, args, run, suffix=""):
             return stack[-1](dispatch_name(op, args, suffix, native), args, Call(op, suffix, run, stack[:-1], native))
         if not LOCAL.dispatch_off and any(t.__class__ in dispatching for t in tensors_of(args)):
             return CLASSES.handler(dispatch_name(op, args, suffix, native), args, Call(op, suffix, run, (), native))
-        return _overridden_kernel(op, args, run, suffix) if KERNELS else run(*args)
+        return _overridden_kernel(op, args, run, suffix) if LIBRARY_KERNELS else run(*args)
     finally:
         MODE.grad, LOCAL.autocast, LOCAL.recording, LOCAL.native = recording, autocast, above, native
 
 
-KERNELS: dict = {}  # (PyTorch's full name, device type) -> what torch.library runs instead of the kernel
+LIBRARY_KERNELS: dict = {}  # (PyTorch's full name, device type) -> what torch.library runs instead of the kernel
 
 
 def _overridden_kernel(op, args, run, suffix):
@@ -208,15 +208,17 @@ def _overridden_kernel(op, args, run, suffix):
     if found is not None:
         schema, given, named = found
         device = next((t.device for t in tensors_of(args)), HOST).type
-        kernel = KERNELS.get((schema.full_name, device))
-        if kernel is not None:
+        key = schema.full_name, device
+        kernel = LIBRARY_KERNELS.get(key)
+        before = LOCAL.in_library
+        if kernel is not None and key not in before:
             LOCAL.dispatch_off += 1
-            held, KERNELS[schema.full_name, device] = kernel, None  # inside, the operator is the original
+            LOCAL.in_library = (*before, key)  # inside, the operator is the original: for this thread alone
             try:
-                return held(*given, **named)
+                return kernel(*given, **named)
             finally:
                 LOCAL.dispatch_off -= 1
-                KERNELS[schema.full_name, device] = held
+                LOCAL.in_library = before
     return run(*args)
 
 

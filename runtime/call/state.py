@@ -91,6 +91,7 @@ class _Local(threading.local):
     differentiated = None  # stands for the innermost transform of torch.func that differentiates
     transforms = ()  # torch.func's that run, and for each what custom functions ask, or None
     forward, disabled = True, None  # whether forward mode is enabled; if not, the levels before
+    in_library = ()  # the kernels of torch.library that run in this thread, by the keys of LIBRARY_KERNELS
 
 
 LOCAL = _Local()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mindtorch_proxy.backends.cpu.kernels.matmul import _operand
-from mindtorch_proxy.runtime.backend import KERNELS
+from mindtorch_proxy.runtime.backend import CHOICE
 from mindtorch_proxy.runtime.report import report
 
 F = torch.nn.functional
@@ -29,7 +29,7 @@ def test_transposed_view_is_read_by_a_flag_without_a_copy(shape):
     assert not _operand(heads)[1] and _operand(heads.transpose(-1, -2))[1]
 
 
-@pytest.mark.skipif(KERNELS == "fastest", reason="small products are NumPy's")
+@pytest.mark.skipif(CHOICE == "fastest", reason="small products are NumPy's")
 def test_one_primitive_for_each_product():
     x, w = torch.randn(2, 6, 8), torch.randn(7, 8)  # none so thin that NumPy is three times as fast
     F.linear(x, w)
@@ -100,7 +100,7 @@ def test_einsum_on_meta():
     assert torch.einsum("bij,jki->bk", a, b).shape == (2, 5)
 
 
-@pytest.mark.skipif(KERNELS == "fastest", reason="small products are NumPy's there")
+@pytest.mark.skipif(CHOICE == "fastest", reason="small products are NumPy's there")
 @pytest.mark.parametrize(("rows", "columns", "kind"), [(1, 96, "numpy"), (4, 96, "numpy"), (5, 96, "pyboost"), (4, 2048, "pyboost")])
 def test_products_of_few_rows_are_numpy_s(rows, columns, kind):
     """MatMul takes 11 to 20 times as long there, with 64k elements too."""
