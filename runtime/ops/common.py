@@ -87,6 +87,20 @@ def check_number(value, dtype, spoken=None):
         raise RuntimeError(f"value cannot be converted to type {spoken or _c_type(dtype)} without overflow")
 
 
+def check_fill(value, dtype, shape, device):
+    """PyTorch's error for a number that does not fit where a tensor is filled with it: nothing is checked on the device meta.
+
+    A half type or float8 takes it through a double where there is one element, so that it becomes infinite there.
+    """
+    if device is META:
+        return
+    narrow = dtype.category == dt.FLOAT and dtype.itemsize < 4 and numel(shape) == 1
+    if narrow and (value.__class__ is not complex or value.imag):
+        check_number(value, dt.float64, "double")
+    elif not narrow:
+        check_number(value, dtype)
+
+
 def _c_type(dtype):
     return dt.c_name(dtype) if dtype.category == dt.FLOAT or dtype is dt.int32 else dtype.name + "_t"
 

@@ -25,7 +25,7 @@ from ..tensor import check_bytes, check_numel, extent, from_array, meta_tensor, 
 from ..tensor import empty as _empty
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
-from .common import T, Tensor, check_number, contiguous_strides, dt, numel
+from .common import T, Tensor, check_fill, check_number, contiguous_strides, dt, numel
 from .memory import _strided_empty, format_strides
 
 OPTS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? requires_grad=False, bool? pin_memory=False"
@@ -127,7 +127,7 @@ def empty_permuted(size, physical_layout, dtype, layout, device, requires_grad, 
 
 
 _FULL = dict(
-    meta=lambda size, value, dtype, device: check_number(value, dtype) or (size, dtype),
+    meta=lambda size, value, dtype, device: check_fill(value, dtype, size, device) or (size, dtype),
     call=lambda p, size, value, dtype, device: p(size, value, dtype),
     aten="full.default",
 )

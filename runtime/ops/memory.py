@@ -21,7 +21,7 @@ from ..storage import UntypedStorage
 from ..tensor import alias, check_bytes, check_numel, check_writable, empty, meta_tensor, number_in, strided_view, tensor_method, versions
 from ..typed_storage import TypedStorage
 from ..warn import warn_once
-from .common import T, Tensor, contiguous_strides, dt, numel
+from .common import T, Tensor, check_fill, contiguous_strides, dt, numel
 
 
 def format_strides(shape, fmt):
@@ -446,7 +446,10 @@ def _once(t):
 
 
 def _source(value, like):
-    return value if isinstance(value, Tensor) else T.full((), value, dtype=like.dtype, device=like.device)
+    if isinstance(value, Tensor):
+        return value
+    check_fill(value, like.dtype, like._shape, like.device)
+    return T.full((), value, dtype=like.dtype, device=like.device)
 
 
 Tensor.fill_ = _overridable(fill_)

@@ -1220,3 +1220,16 @@ def case_arrays_of_tensors(torch):
             lambda: torch.ones(2, dtype=torch.float16) * np.float64(1e-3),
             lambda: torch.ones(2, dtype=torch.uint8) + np.int64(300),
         )
+
+
+def case_filling_with_numbers_that_do_not_fit(torch):
+    found = {}
+    for value, dtype in ((1e40, torch.float32), (300, torch.uint8), (70000, torch.half), (1e5, torch.half), (1e39, torch.bfloat16), (1 + 2j, torch.half)):
+        for shape in ((), (1,), (2,), (0,)):
+            for device in ("cpu", "meta"):
+                found[f"full {value} {dtype} {shape} {device}"] = attempts(lambda: torch.full(shape, value, dtype=dtype, device=device))
+            zeros = torch.zeros(shape, dtype=dtype)
+            found[f"others {value} {dtype} {shape}"] = attempts(
+                lambda: torch.full_like(zeros, value), lambda: zeros.new_full(shape, value), lambda: zeros.clone().fill_(value)
+            )
+    return found
