@@ -117,10 +117,3 @@ def child_environment(active=True):
     if active:
         return {VARIABLE: PREFIX, "PYTHONPATH": os.pathsep.join([SITE, *paths])}
     return {VARIABLE: None, "PYTHONPATH": os.pathsep.join(paths) or None}
-
-
-def main(argv=None):
-    """The command `mindtorch-activate`."""
-    from .commands import main
-
-    return main(argv)

@@ -1,10 +1,11 @@
 """The commands `mindtorch-activate` and `mindtorch-demo`. Standard library only."""
 
 import os
+import runpy
 import sys
 
 from . import environment, installation, shells
-from .activate import PREFIX, SITE, VARIABLE, child_environment
+from .activate import PREFIX, SITE, VARIABLE, child_environment, install
 from .finder import TORCH_VERSION
 
 USAGE = """\
@@ -114,10 +115,13 @@ def main(argv=None):
 
 def demo():
     """The command `mindtorch-demo`: examples/train_bert.py, from the installed package. It needs what the extra `demo` installs."""
-    from .__main__ import main as run_program
-
     try:
-        return run_program(["-m", "mindtorch_proxy.examples.train_bert"])
+        install()
+        runpy.run_module("mindtorch_proxy.examples.train_bert", run_name="__main__", alter_sys=True)
+        return 0
+    except installation.BrokenInstallation as error:
+        print(f"mindtorch_proxy: {error}", file=sys.stderr)
+        return 1
     except ModuleNotFoundError as error:
         print(f"mindtorch-demo: {error.name} is not installed: pip install 'mindtorch-proxy[demo]'", file=sys.stderr)
         return 1
