@@ -356,12 +356,12 @@ def autocast_decrement_nesting():
 
 def set_autocast_cache_enabled(enabled):
     """Whether autocast keeps the casts of weights."""
-    _ac.STATE.cache = bool(enabled)
+    _ac.AUTOCAST.cache = bool(enabled)
 
 
 def is_autocast_cache_enabled():
     """Whether autocast keeps the casts of weights."""
-    return _ac.STATE.cache
+    return _ac.AUTOCAST.cache
 
 
 def clear_autocast_cache():
