@@ -180,30 +180,33 @@ class NoMemory(UntypedStorage):
     _ms = property(_array)
 
 
+# The slots of a tensor, and what a fresh one has in each; `...` where the function that makes it says. These functions write the
+# slots out, because a loop takes longer than a small kernel: tests/contract/test_slots.py compares them with this list.
+STARTS = {
+    "_ms": None,
+    "_np": None,
+    "_storage": None,
+    "_shape": ...,
+    "_stride": None,
+    "_offset": 0,
+    "dtype": ...,
+    "device": ...,
+    "_requires_grad": False,
+    "_grad": None,
+    "_grad_fn": None,
+    "_output_nr": 0,
+    "_vc": ...,
+    "_view": None,
+    "_acc": None,
+    "_hooks": None,
+    "_retains": None,
+}
+
+
 class Tensor(metaclass=TensorMeta):
     """Numbers of one dtype in as many dimensions as there are, on one device, possibly sharing their memory with other tensors."""
 
-    __slots__ = (
-        "_ms",
-        "_np",
-        "_storage",
-        "_shape",
-        "_stride",
-        "_offset",
-        "dtype",
-        "device",
-        "_requires_grad",
-        "_grad",
-        "_grad_fn",
-        "_output_nr",
-        "_vc",
-        "_view",
-        "_acc",
-        "_hooks",
-        "_retains",
-        "__weakref__",
-        "__dict__",
-    )
+    __slots__ = (*STARTS, "__weakref__", "__dict__")
     __module__ = "torch"
     is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = is_cuda = is_xpu = is_mps = is_ipu = is_hpu = is_mtia = False
     is_maia = is_vulkan = is_xla = is_ort = False

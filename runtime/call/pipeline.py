@@ -16,7 +16,7 @@ from ..autograd.tangents import innermost
 from ..backend import backend
 from ..device import HOST
 from ..registry import IMPLICIT
-from ..tensor import INFERENCE, Tensor, numel, strided_view, unviewed, versions
+from ..tensor import INFERENCE, STARTS, Tensor, numel, strided_view, unviewed, versions
 from .bind import no_memory
 from .codegen import Source
 from .dispatch import elementwise, general, handle, intercepted, requires_grad
@@ -43,15 +43,15 @@ _NAMES = {
 }
 
 # a fresh tensor: tensor.wrap(), written out, but for the kernel's result
-_WRAP = """out = new(Tensor)
-out._shape = shape
-out.dtype = plan.out
-out.device = a0.device
-out._offset = out._output_nr = 0
-out._requires_grad = False
-out._np = out._storage = out._stride = out._grad = out._grad_fn = out._view = out._acc = out._hooks = out._retains = None
-new_version = versions.new  # another thread may leave inference mode meanwhile
-out._vc = new_version and new_version()""".splitlines()
+_WRAP = [
+    "out = new(Tensor)",
+    "out._shape = shape",
+    "out.dtype = plan.out",
+    "out.device = a0.device",
+    *(" = ".join([*(f"out.{name}" for name in STARTS if STARTS[name] is start and name != "_ms"), str(start)]) for start in (0, False, None)),
+    "new_version = versions.new  # another thread may leave inference mode meanwhile",
+    "out._vc = new_version and new_version()",
+]
 
 
 def make(op):

@@ -119,6 +119,12 @@ def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, s
     return self.addcdiv_(exp_avg, (exp_avg_sq.sqrt() / root).add_(eps), value=-step_size)
 
 
+def adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled):
+    """The numbers that one step of Adam takes for each parameter: those of `_adam_`, from weight1 to keep."""
+    keep = 1 - lr * weight_decay if decoupled else 1.0
+    return 1 - beta1, beta2, 1 - beta2, (1 - beta2**step) ** 0.5, eps, lr / (1 - beta1**step), keep
+
+
 @composite(
     "_adam_step_(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] state_steps, float lr, float beta1, float beta2, "
     "float weight_decay, float eps, bool decoupled, bool maximize) -> Tensor[]",
@@ -128,14 +134,12 @@ def adam_(self, grad, exp_avg, exp_avg_sq, weight1, beta2, weight2, root, eps, s
 )
 def adam_step_(self, grads, exp_avgs, exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, decoupled, maximize):
     """One step of Adam for parameters of one dtype on one device, in place; the steps are counted on."""
-    keep = 1 - lr * weight_decay if decoupled else 1.0
     for p, grad, average, square, count in zip(self, grads, exp_avgs, exp_avg_sqs, state_steps):
         step = count.add_(1).item()
         grad = -grad if maximize else grad
         if weight_decay and not decoupled:
             grad = grad.add(p, alpha=weight_decay)
-        root, size = (1 - beta2**step) ** 0.5, lr / (1 - beta1**step)
-        T._adam_(p, grad, average, square, 1 - beta1, beta2, 1 - beta2, root, eps, size, keep, int(step), lr)
+        T._adam_(p, grad, average, square, *adam_numbers(step, lr, beta1, beta2, eps, weight_decay, decoupled), int(step), lr)
     return self
 
 

@@ -1,8 +1,10 @@
 """Modules of settings: only known names can be read or set, and ``patch`` sets them for a while."""
 
 import contextlib
+import json
 import sys
 import types
+from pathlib import Path
 
 
 class ConfigModule(types.ModuleType):
@@ -73,8 +75,12 @@ class _Patch(contextlib.ContextDecorator):
         self.module.load_config(self.stack.pop())
 
 
-def config_module(name, **settings):
-    """Turn the module of this name into one of these settings."""
+def config_module(name, **others):
+    """Turn the module of this name into one of settings.
+
+    Their defaults are in the JSON file beside the module; others are those whose values JSON can't hold.
+    """
     module = sys.modules[name]
+    settings = {**json.loads(Path(module.__file__).with_suffix(".json").read_text()), **others}
     module.__dict__["_settings"], module.__dict__["_defaults"] = settings, dict(settings)
     module.__class__ = ConfigModule

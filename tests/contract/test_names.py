@@ -70,7 +70,6 @@ ALLOWED = {
     ("mindtorch_proxy/torch/distributed/tensor/placement_types.py", "ALL_REDUCE_OPS"): "names of ReduceOp",
     ("mindtorch_proxy/torch/fx/graph.py", "_BINARY"): "Python's operators, as fx writes them",
     ("mindtorch_proxy/torch/fx/graph.py", "_INPLACE"): "Python's operators, as fx writes them",
-    ("mindtorch_proxy/torch/fx/passes/dialect/common/cse_pass.py", "rand_ops"): "a public list of PyTorch's",
     ("mindtorch_proxy/torch/fx/passes/tools_common.py", "-"): "a public list of PyTorch's",
     ("mindtorch_proxy/torch/fx/proxy.py", "_REFLECTED"): "Python's operators by their own names",
     ("mindtorch_proxy/torch/fx/proxy.py", "_MAGIC"): "Python's operators by their own names",

@@ -9,6 +9,7 @@ import numpy as np
 from ....runtime import pyboost
 from ....runtime.dtypes import bool_
 from ....runtime.ops.common import T
+from ....runtime.ops.misc import adam_numbers
 from ... import thresholds
 from ...host import alias, in_pieces, ms_dtype_of
 from ..arrays import number_in, select
@@ -380,7 +381,7 @@ def _add_quotient(out, a, b, v):
     out += a / b if v == 1 else number_in(out, v) * a / b
 
 
-@_in_blocks
+@_in_blocks  # the formula of runtime/ops/misc.py's `_adam_`, on arrays of a size that the processor's cache holds
 def _adam(out, grad, average, square, weight1, beta2, weight2, root, eps, step_size, keep):
     out *= keep
     _approach(average, grad, weight1)
@@ -423,8 +424,7 @@ def _adam_step(params, grads, averages, squares, counts, lr, beta1, beta2, decay
     steps = [float(count) for count in counts]
     one = params[0].dtype.type
     for step in set(steps):
-        root, size, keep = (1 - beta2**step) ** 0.5, lr / (1 - beta1**step), 1 - lr * decay if decoupled else 1.0
-        numbers = tuple(map(one, (1 - beta1, beta2, 1 - beta2, root, eps, size, keep)))
+        numbers = tuple(map(one, adam_numbers(step, lr, beta1, beta2, eps, decay, decoupled)))
 
         def update_one(p, grad, average, square, numbers=numbers):
             if maximize:

@@ -19,11 +19,10 @@ _LAZY = (
     "hooks",
     "model_zoo",
     "_pytree",
-    "throughput_benchmark",
     "weak",
     "_device",
 )
-_OF_MODULES = {"generate_methods_for_privateuse1_backend": "backend_registration", "ThroughputBenchmark": "throughput_benchmark"}
+_OF_MODULES = {"generate_methods_for_privateuse1_backend": "backend_registration"}
 
 
 def __dir__():
