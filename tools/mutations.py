@@ -91,12 +91,15 @@ def failing(root, tests, limit=LIMIT):
 
 
 def noticed_by(root, fault, unplanted):
-    """The first test that notices a fault, or None. unplanted(tests): what fails without any fault."""
+    """The first test that notices a fault, or None. unplanted(tests): what fails without any fault, which is asked where something fails with it."""
     for tests in fault["tests"]:
-        if problem := unplanted(tests):
+        with planted(root, fault):
+            found = failing(root, tests)
+        if found and (problem := unplanted(tests)):
             raise Untried(f"without the fault too: {problem}")
-    with planted(root, fault):
-        return next((found for tests in fault["tests"] if (found := failing(root, tests))), None)
+        if found:
+            return found
+    return None
 
 
 def tried(root, faults):
