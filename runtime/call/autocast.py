@@ -62,6 +62,19 @@ def nest(n):
     return AUTOCAST.nesting
 
 
+def _widest(lower, dtypes):
+    """The type for operands that must be of one: float32 where one is, else autocast's own.
+
+    float64 says nothing, and stays what it is. Any other type raises RuntimeError, as in PyTorch, unless a float32 comes before it.
+    """
+    for d in dtypes:
+        if d is dt.float32:
+            return d
+        if d.is_floating_point and d not in (lower, dt.float64):
+            raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize")
+    return lower
+
+
 def cast_arguments(op, args):
     """The arguments of an autocast operator in its type, or None to leave them."""
     rule = op.options.autocast
@@ -71,14 +84,9 @@ def cast_arguments(op, args):
     kind, accelerators_only = rule.value
     if accelerators_only and backend(first.device).host:
         return None
-    want = get_dtype(first.device.type) if kind == "lower" else dt.float32
+    want = dt.float32 if kind == "float32" else get_dtype(first.device.type)
     if kind == "widest":
-        floats = [t.dtype for t in tensors_of(args) if t.dtype.is_floating_point]
-        if not floats:
-            return None
-        want = floats[0]
-        for d in floats[1:]:
-            want = dt.promote_types(want, d)
+        want = _widest(want, [t.dtype for t in tensors_of(args)])
 
     def cast(t):
         if not isinstance(t, Tensor):

@@ -55,6 +55,14 @@ def test_wrong_use(python):
     assert "python -m mindtorch_proxy" in python(*RUN, "--help")
 
 
+def test_a_program_that_raises_ends_with_1(python, tmp_path):
+    (tmp_path / "wrong.py").write_text("raise KeyError('missing')")
+    for program in (["-c", "raise KeyError('missing')"], [tmp_path / "wrong.py"], ["-m", "wrong"]):
+        done = python(*RUN, *program, check=False, cwd=tmp_path)
+        assert done.returncode == 1 and "KeyError: 'missing'" in done.stderr, program
+    assert python(*RUN, "-", stdin="raise SystemExit(3)", check=False).returncode == 3
+
+
 CHILDREN = f"""
 import multiprocessing, os, subprocess, sys
 def child(queue):

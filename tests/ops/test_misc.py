@@ -1,7 +1,14 @@
 """Small methods, and torch.ops by names that only the dispatcher has."""
 
+import itertools
+
 import pytest
 import torch
+
+from mindtorch_proxy.backends.cpu import table
+from mindtorch_proxy.runtime.registry import OPERATORS, operators
+
+BOTH = ((False, True),) * 2
 
 
 def test_values_through_python_functions():
@@ -55,3 +62,35 @@ def test_libraries_built_for_pytorch_do_not_load():
     with pytest.raises(OSError, match="no_such_library"):
         torch.ops.load_library("/no_such_library.so")
     assert not torch.ops.loaded_libraries
+
+
+def rows(*shapes):
+    """For each shape a parameter, its gradient and two averages, of which the first gradient is 0 somewhere."""
+    generator = torch.Generator().manual_seed(0)
+    tensors = [[torch.rand(shape, generator=generator, dtype=torch.float64) for shape in shapes] for _ in range(4)]
+    tensors[1][0][0] = tensors[2][0][0] = tensors[3][0][0] = 0
+    return tensors
+
+
+STEPS = {
+    "_adam_step_": [(0.1, 0.9, 0.99, decay, 0.05, decoupled, maximize) for decay in (0.0, 0.2) for decoupled in (False, True) for maximize in (False, True)],
+    "_sgd_step_": [(0.1, 0.9, damping, decay, nesterov, maximize) for damping, decay, nesterov, maximize in itertools.product((0.0, 0.3), (0.0, 0.2), *BOTH)],
+}
+
+
+@pytest.mark.parametrize("name, numbers", [(name, numbers) for name, several in STEPS.items() for numbers in several])
+def test_an_optimizers_step_in_one_kernel_is_that_of_operators(name, numbers):
+    (op,) = OPERATORS["torch"][name]
+    found = []
+    for step in (getattr(torch, name), op.fn):  # the kernel, and the function over operators for devices that have none
+        lists = rows((3, 4), (5,), (3000,))
+        lists = lists[:3] if name == "_sgd_step_" else [*lists, [torch.tensor(2.0)] * 3]
+        lists = [[t.clone() for t in tensors] for tensors in lists]
+        for _ in range(2):
+            step(*lists, *numbers)
+        found.append(lists)
+    torch.testing.assert_close(*found)
+
+
+def test_all_optimizers_steps_in_one_kernel_are_compared():
+    assert {op.name for op in operators() if op.options.mutates and op.full in table.updates} == set(STEPS)

@@ -23,8 +23,9 @@ def stress():
     return module
 
 
-def test_no_accumulation_is_lost(stress):
-    assert stress.accumulate(8, 400) == 400
+@pytest.mark.parametrize("elements", [1, 200_000])  # NumPy lets other threads run while it adds large arrays
+def test_no_accumulation_is_lost(stress, elements):
+    assert stress.accumulate(8, 480, elements) == 480
 
 
 def test_forks_under_load(stress):

@@ -305,6 +305,13 @@ HOSTILE = {
 }
 
 
+@pytest.mark.parametrize("module", ["sys", "os", "posix", "nt"])
+def test_no_program_opens_modules_of_the_system_to_files(module):
+    pkl = GOOD + f"c{module}\nsystem\n(X\x01\x00\x00\x00xtR.".encode()
+    with torch.serialization.safe_globals([(print, f"{module}.system")]), pytest.raises(pickle.UnpicklingError, match=f"whose module {module} is blocked"):
+        load(forge(pkl))
+
+
 def forge(pkl):
     b = io.BytesIO()
     out = archive.Writer(b)

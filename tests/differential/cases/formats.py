@@ -143,3 +143,35 @@ def case_images_whose_channels_lie_last(torch):
     volumes += [lambda v: F.batch_norm(v, None, None, training=True)]
     found += [told(f, v.to(memory_format=last3)) for f in volumes]
     return [*found, told(F.conv3d, v.to(memory_format=last3), torch.rand(3, 4, 2, 2, 2))]
+
+
+def case_autocast_of_every_dtype(torch):
+    F, found = torch.nn.functional, {}
+    functions = {
+        "mm": torch.mm,
+        "addmm": lambda x, y: torch.addmm(x, x, y),
+        "linear": F.linear,
+        "conv1d": lambda x, y: F.conv1d(x[:, None], y[:, None]),
+        "attention": lambda x, y: F.scaled_dot_product_attention(x[None], y[None], y[None]),
+        "cat": lambda x, y: torch.cat([x, y]),
+        "stack": lambda x, y: torch.stack([x, y]),
+        "index_copy": lambda x, y: torch.index_copy(x, 0, torch.tensor([0, 1, 2, 3]), y),
+        "mse_loss": F.mse_loss,
+        "prod": lambda x, y: x.prod() + y.prod(),
+        "trace": lambda x, y: x.trace(),
+        "avg_pool3d": lambda x, y: F.avg_pool3d(x[None, None], (1, 2, 2)),
+        "cdist": torch.cdist,
+        "add": torch.add,
+    }
+    dtypes = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.int64]
+    for lower in (torch.bfloat16, torch.float16):
+        for a in dtypes:
+            for b in dtypes:
+                x, y = torch.eye(4).to(a), torch.eye(4).to(b)
+                for name, function in functions.items():
+                    with torch.autocast("cpu", lower):
+                        try:
+                            found[f"{name} {a} {b} under {lower}"] = function(x, y).dtype
+                        except Exception as e:
+                            found[f"{name} {a} {b} under {lower}"] = type(e).__name__
+    return found

@@ -465,3 +465,14 @@ def case_tangents_of_lazy_conjugates(torch):
                 found.append((fw.unpack_dual(dual).tangent is t, fw.unpack_dual(dual).tangent.is_conj(), fw.unpack_dual(dual).tangent.is_neg()))
                 found += [fw.unpack_dual(torch.real(dual)).tangent, fw.unpack_dual(torch.imag(dual)).tangent]
     return found
+
+
+def case_tangents_of_running_logarithms(torch):
+    x = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -3.0]], dtype=torch.float64)
+    found = {}
+    for name, v in {"up": x.abs() + 1, "down": -x.abs() - 1, "both": x + 0.25}.items():
+        for dim in (0, 1):
+            for kind, turn in (("real", 1), ("complex", 1j)):
+                f = lambda t: torch.logcumsumexp(t, dim)
+                found[f"{name} {dim} {kind}"] = torch.func.jvp(f, (x * turn,), (v * turn,))
+    return found

@@ -1,6 +1,7 @@
 """Programs over torch.optim: each gives the same here as in PyTorch. run_cases.py of tests/oracle runs them, seeded."""
 
 import pickle
+import warnings
 
 OPTIMIZERS = {
     "SGD": ({"lr": 0.1}, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}, {"momentum": 0.9, "dampening": 0.5}),
@@ -194,6 +195,34 @@ def case_schedules(torch):
             o.step()
             s.step(*[1.0] if isinstance(s, sched.ReduceLROnPlateau) else [])
         r[type(s).__name__] = [rates, sorted(s.state_dict()), s.get_last_lr()]
+    return r
+
+
+def case_schedules_at_given_epochs(torch):
+    sched, r = torch.optim.lr_scheduler, {}
+    for make in (
+        lambda o: sched.LambdaLR(o, lambda e: 0.95**e),
+        lambda o: sched.MultiplicativeLR(o, lambda e: 0.9),
+        lambda o: sched.StepLR(o, 3),
+        lambda o: sched.MultiStepLR(o, [2, 2, 7]),
+        lambda o: sched.ConstantLR(o, 0.25, 4),
+        lambda o: sched.LinearLR(o, 0.25, 0.75, 4),
+        lambda o: sched.ExponentialLR(o, 0.9),
+        lambda o: sched.PolynomialLR(o, 8, 2.0),
+        lambda o: sched.CosineAnnealingLR(o, 7, 0.01),
+        lambda o: sched.CosineAnnealingWarmRestarts(o, 3, 2, 0.01),
+        lambda o: sched.CyclicLR(o, 0.01, 0.1, 3, 5, "triangular2"),
+        lambda o: sched.OneCycleLR(o, 0.5, 24),
+    ):
+        o = torch.optim.SGD([{"params": [torch.nn.Parameter(torch.zeros(2))], "lr": lr} for lr in (0.1, 0.2)], momentum=0.9)
+        s, rates = make(o), []
+        for epoch in (1, 2, 3, 4, 5, 9, 6, 3, 8, 7, 0, 12, 14):
+            o.step()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                s.step(epoch)
+            rates.append([[g["lr"] for g in o.param_groups], s.last_epoch])
+        r[type(s).__name__] = rates
     return r
 
 
