@@ -49,7 +49,7 @@ class TorchFinder:
         spec = PathFinder.find_spec(fullname, [HERE] if fullname == "torch" else path)
         if spec is not None and spec.loader is not None and spec.origin:
             if fullname in SPLIT:
-                spec.submodule_search_locations[:] = (os.path.join(root, *fullname.split(".")[1:]) for root in ROOTS)
+                spec.submodule_search_locations = [os.path.join(root, *fullname.split(".")[1:]) for root in ROOTS]
             return spec
         for finder in sys.meta_path:  # a torch built in place has a finder of its own, which looks at no path
             other = None if finder is self or not hasattr(finder, "find_spec") else finder.find_spec(fullname, path, target)
