@@ -29,6 +29,9 @@ def check_spreads(shape, *shapes):
         raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
 
 
+CHANNELS_LAST = (0, 2, 3, 1)  # the order of dimensions in that memory format
+
+
 def memory_order(shape, operands):
     """Dimensions from slowest to fastest in the memory of a result over these operands; None for contiguous."""
     if len(shape) < 2:
@@ -42,8 +45,11 @@ def memory_order(shape, operands):
 def _memory_order(shape, geometries, tensors_alone):
     n = len(shape)
     geometries = [(s, contiguous_strides(s) if st is None else st) for s, st in geometries]
-    if tensors_alone and all(s == shape and is_contiguous(s, st) for s, st in geometries):
-        return None
+    if tensors_alone and all(s == shape for s, _ in geometries):  # then the whole layout decides, where it is one of the usual ones
+        if all(is_contiguous(s, st) for s, st in geometries):
+            return None
+        if n == 4 and all(is_contiguous(*([each[d] for d in CHANNELS_LAST] for each in geometry)) for geometry in geometries):
+            return CHANNELS_LAST
     strides = [_broadcast_strides(*g, shape) for g in geometries]
     perm = list(range(n - 1, -1, -1))
     for i in range(1, n):
