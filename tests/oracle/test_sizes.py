@@ -65,7 +65,7 @@ def rows(n):
 def backward(f):
     def gradient(x):
         x = x.detach().clone().requires_grad_()
-        f(x).square().sum().backward()
+        f(x).exp().sum().backward()  # of which no part is 0
         return x.grad
 
     return gradient
