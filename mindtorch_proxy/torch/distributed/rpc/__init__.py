@@ -49,4 +49,6 @@ def init_rpc(name, backend=None, rank=-1, world_size=None, rpc_backend_options=N
     if _workers.is_set():
         raise RuntimeError("RPC is already initialized")
     store.set_timeout(timedelta(seconds=chosen.rpc_timeout))
-    _workers.set_current(Agent(PrefixStore(f"rpc_prefix_{next(_jobs)}", store), name, rank, world_size, chosen))
+    agent = Agent(PrefixStore(f"rpc_prefix_{next(_jobs)}", store), name, rank, world_size, chosen)
+    _workers.set_current(agent)
+    agent.start()

@@ -47,12 +47,12 @@ class _RemoteError:
             return RuntimeError(f"Failed to create original exception type. Error msg was {e} Original exception on remote side was {self.text}")
 
 
-def _result(function, *args, **kwargs):
-    """What a function gives, or the _RemoteError of what it raises, which goes to this worker's standard error too."""
+def _result(info, function, *args, **kwargs):
+    """What a function gives on this worker, or the _RemoteError of what it raises, which goes to the standard error too."""
     try:
         return function(*args, **kwargs)
     except Exception as e:
-        text = f"On {current().info}:\n{e!r}\n{''.join(traceback.format_exception(e))}"
+        text = f"On {info}:\n{e!r}\n{''.join(traceback.format_exception(e))}"
         print(text, file=sys.stderr)
         return _RemoteError(type(e), text)
 
@@ -155,6 +155,9 @@ class Agent:
         self._pool = ThreadPoolExecutor(options.num_worker_threads, "torch.distributed.rpc")
         self._store = store  # kept: the last user of a file removes it
         self._meet(store, world_size)
+
+    def start(self):
+        """Take what others send: once this is the process's agent, which the functions that they call ask for."""
         for target in (self._accept, self._expire, self._tell_ends):
             _thread(target)
 
@@ -233,7 +236,7 @@ class Agent:
         kind, number, source, details, data = message
         if kind == "reply":
             if (future := self._waiting(number)) is not None:
-                _settle(future, _result(_wire.loads, data, buffers))
+                _settle(future, _result(self.info, _wire.loads, data, buffers))
         elif kind == "fork":
             self.references.fork(**details)
         elif kind == "end":
@@ -293,11 +296,11 @@ class Agent:
                     self._running -= 1
                     self._quiet.notify_all()
 
-        value = _result(call)
+        value = _result(self.info, call)
         if not later or isinstance(value, _RemoteError):
             finish(value)
         elif isinstance(value, torch.Future):
-            value.add_done_callback(lambda f: finish(_result(f.value)))
+            value.add_done_callback(lambda f: finish(_result(self.info, f.value)))
         else:
             kind = f"{type(value).__module__}.{type(value).__qualname__}"
             finish(_RemoteError(RuntimeError, f"Functions decorated with @rpc.async_function must return a torch.futures.Future object, but got {kind}"))
