@@ -1,6 +1,5 @@
 """The rules of DTensor, without processes: what an operator gives for the parts that a rule allows is, put together, what it gives for the whole."""
 
-import itertools
 from types import SimpleNamespace
 
 import pytest
