@@ -1,6 +1,7 @@
 """What is decided at an edge: tolerances, the last window of a pool, the order of dimensions where nothing tells it, odd numbers of random values."""
 
 import itertools
+import warnings
 
 
 def case_tolerances(torch):
@@ -59,3 +60,51 @@ def case_random_numbers_that_follow(torch):
     copy = torch.Generator()
     copy.set_state(g.get_state())
     return found | {"of a copy": [torch.empty(1).normal_(generator=copy), torch.empty(1).normal_(generator=g)]}
+
+
+def case_writing_to_expanded_tensors(torch):
+    found = {}
+    for name, write in {
+        "masked_fill_": lambda x, mask: x.masked_fill_(mask, 5.0),
+        "masked_fill_ by a tensor": lambda x, mask: x.masked_fill_(mask, torch.tensor(5.0)),
+        "masked_scatter_": lambda x, mask: x.masked_scatter_(mask, torch.arange(12.0)),
+        "index_put_": lambda x, mask: x.index_put_((mask,), torch.tensor(5.0)),
+        "index": lambda x, mask: x.__setitem__(mask, 5.0),
+        "add_": lambda x, mask: x.add_(mask),
+        "fill_": lambda x, mask: x.fill_(5.0),
+    }.items():
+        for kind, mask in {
+            "some": torch.tensor([[True, False, True, False], [False, False, True, False], [True, False, True, False]]),
+            "all": torch.ones(3, 4).bool(),
+            "none": torch.zeros(3, 4).bool(),
+        }.items():
+            for size in ((1, 4), (3, 1), (1, 1)):
+                base = torch.arange(float(size[0] * size[1])).view(size)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    try:
+                        write(base.expand(3, 4), mask)
+                        found[f"{name} {kind} {size}"] = base
+                    except Exception as e:
+                        found[f"{name} {kind} {size}"] = type(e).__name__, base
+    return found
+
+
+def case_callbacks_of_callbacks(torch):
+    engine, order = torch.autograd.Variable._execution_engine, []
+
+    def queue(depth, name):
+        def callback():
+            order.append((name, depth))
+            if depth:
+                queue(depth - 1, name)
+                queue(0, name + "'")
+
+        engine.queue_callback(callback)
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: queue(2, "first"))
+    y.register_hook(lambda g: queue(0, "second"))
+    y.sum().backward()
+    return order
